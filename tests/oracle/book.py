@@ -49,8 +49,8 @@ class Book:
     unfolded: list[tuple[int, Event]] = field(default_factory=list)
     medians: dict[str, float] = field(default_factory=dict)
     changes: Changes = field(default_factory=Changes)
-    told_apart: set[int] = field(default_factory=set)
-    """What once was merged or had a link that tells it apart: nobody promises that it is compared again."""
+    kept_apart: set[int] = field(default_factory=set)
+    """Memories that were merged once or had a link that keeps them apart, which need not be compared again."""
 
     # Reading
 
@@ -185,7 +185,7 @@ class Book:
         """Whether it is new; what a merge had copied is somebody's own from now on."""
         known = self.link_between(source, target, relation)
         if relation in APART:
-            self.told_apart |= {source, target}
+            self.kept_apart |= {source, target}
         if known is None:
             self.links.append(Linked(source, target, relation, now))
             return True

@@ -72,7 +72,7 @@ def check(book: Book, plan: Plan, now: datetime) -> None:
             assert set(words(member)) <= set(words(keeper)), what
             if same and not keeper.pinned:
                 assert book.sum(keeper, now, MINUTE) > book.sum(member, now, MINUTE) - 1e-9, what
-    live = [each for each in book.live if not each.history and each.id not in book.told_apart]
+    live = [each for each in book.live if not each.history and each.id not in book.kept_apart]
     for first, second in combinations(live, 2):
         twins = first.draft["body"] == second.draft["body"] and alike(first, second)
         if twins and not (first.pinned and second.pinned):
@@ -89,7 +89,7 @@ def apply(book: Book, plan: Plan, face: str, now: datetime) -> None:
 def _merge(book: Book, cluster: Cluster, face: str, now: datetime) -> None:
     keeper, ids = book.memories[cluster.keeper], sorted(cluster.members)
     members = [book.memories[one] for one in ids]
-    book.told_apart |= {keeper.id, *ids}
+    book.kept_apart |= {keeper.id, *ids}
     keeper.log += [replace(event, merged_from=each.id) for each in members for event in each.log]
     book.links += _moved(book, keeper.id, ids)
     held = set(keeper.draft["tags"])

@@ -42,8 +42,8 @@ def test_plan_show_apply_list_undo(vault: Command) -> None:
     for part in (
         "Dedupe plan 1, created on", "Nothing has been changed yet.",
         "1 of 4 live memories would be merged into 1 other that says the same.", "stays.",
-        "The same words of content.", "harbour master{+!+}", "Merging moves 1 access, 0 links, the tags",
-        "May contradict each other, 1; a plan makes no link:", "other numbers (7:40; 8:10)",
+        "The same content words.", "harbour master{+!+}", "Merging moves 1 access, 0 links, the tags",
+        "May contradict each other, 1; a plan makes no link:", "different numbers (7:40; 8:10)",
         "--relation contradicts", "Next: pgrecall dedupe apply 1",
     ):  # fmt: skip
         assert part in flat, part

@@ -74,7 +74,7 @@ def test_contradictions_are_proposed_and_not_linked(memory: Memory, query: Query
     plan = memory.dedupe.plan(now=NOW)
     assert plan.clusters == ()
     [proposed] = plan.report.contradictions
-    assert (proposed.src, proposed.dst, proposed.reason) == (one, other, "other numbers (4711; 8812)")
+    assert (proposed.src, proposed.dst, proposed.reason) == (one, other, "different numbers (4711; 8812)")
     assert query("SELECT count(*) AS n FROM recall.link")[0]["n"] == 0
     memory.link(one, other, "contradicts", now=NOW)
     assert memory.dedupe.plan(now=NOW).report.contradictions == ()

@@ -101,7 +101,7 @@ BEGIN
         LEFT JOIN LATERAL (
             SELECT k.src, k.created_at
             FROM recall.link k
-            -- OFFSET 0 keeps one index probe for each link, whatever the planner knows of the tables.
+            -- OFFSET 0 keeps one index probe for each link, whatever the planner estimates.
             CROSS JOIN LATERAL (
                 SELECT FROM recall.memory m
                 WHERE m.tenant = p_tenant AND m.id = k.src AND m.archived_at IS NULL OFFSET 0) live

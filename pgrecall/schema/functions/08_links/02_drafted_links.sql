@@ -8,10 +8,11 @@ BEGIN
     RETURN EXISTS (SELECT FROM recall.pending_link p WHERE p.tenant = p_tenant);
 END $$;
 
--- lock_linked_memories: locks the memories that storing these drafts changes or links, before anything is stored:
--- against changes those with their keys and those whose links wait for them, against deletion those at the other end of
--- their links. Returns all that it locked, and whether one of them was linked to another while this waited, or has to be
--- locked more strongly. Locks nothing if no key exists and no link is made or waited for (not p_linked).
+-- lock_linked_memories: locks the memories that storing these drafts changes or links, before anything is stored. It
+-- locks memories with the keys of the drafts, and those with links that wait for the drafts, against changes. It locks
+-- the other ends of links against deletion. Returns what it locked, and in `overtaken` whether a memory was linked to
+-- another one while this waited, or needs a stronger lock. Locks nothing if no key exists and no link is made or waited
+-- for (not p_linked).
 CREATE OR REPLACE FUNCTION recall.lock_linked_memories(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_keys text[], p_linked boolean,
     OUT locked bigint[], OUT overtaken boolean
@@ -28,8 +29,8 @@ BEGIN
     IF v_own = '{}' AND NOT p_linked THEN
         RETURN;
     END IF;
-    -- Each by one index probe (OFFSET 0): for a table that the planner takes for empty it would search for all of them
-    -- at each row.
+    -- OFFSET 0 keeps one index probe for each. If the planner assumes that a table is empty, it would compare every row
+    -- with all of them.
     v_ends := ARRAY(
         SELECT d.dst FROM recall.drafted_ends(p_tenant, v_own) d
         UNION ALL
@@ -49,14 +50,14 @@ BEGIN
     END IF;
     PERFORM recall.lock_memories(p_tenant, v_ends, v_own || v_waiting);
     locked := v_ends || v_own || v_waiting;
-    -- A memory that came between the two reads above can be an end that has one of the keys: it is about to be changed, and
+    -- A memory stored between the two reads above can be an end and have one of the keys. It is about to be changed, and
     -- its lock is too weak for that.
     overtaken := EXISTS (SELECT FROM recall.drafted_ends(p_tenant, v_own) d WHERE d.dst <> ALL (v_ends))
         OR v_ends <> '{}' AND EXISTS (
             SELECT FROM recall.memories_with_keys(p_tenant, p_keys) k WHERE k.id <> ALL (v_own) AND k.id = ANY (v_ends));
 END $$;
 
--- drafted_ends: the memories that drafts have linked these memories to. One index probe for each.
+-- drafted_ends: the memories to which earlier drafts linked these memories. One index probe for each.
 CREATE OR REPLACE FUNCTION recall.drafted_ends(p_tenant text, p_ids bigint[]) RETURNS TABLE (dst bigint)
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
@@ -65,8 +66,7 @@ BEGIN ATOMIC
         SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = u.id AND l.drafted OFFSET 0) d;
 END;
 
--- memories_with_keys: id, digest and state of the memories with these keys (NULLs are passed over). One index probe for
--- each.
+-- memories_with_keys: id, digest and state of the memories with these keys. NULLs are skipped. One index probe for each.
 CREATE OR REPLACE FUNCTION recall.memories_with_keys(p_tenant text, p_keys text[])
 RETURNS TABLE (id bigint, key text, content_hash text, archived boolean)
 LANGUAGE sql STABLE ROWS 10
@@ -78,7 +78,7 @@ BEGIN ATOMIC
         WHERE o.tenant = p_tenant AND o.key = k.key OFFSET 0) m;
 END;
 
--- link_targets: the distinct targets of these links of drafts, as they are named.
+-- link_targets: the distinct targets that these links of drafts name.
 CREATE OR REPLACE FUNCTION recall.link_targets(p_links jsonb[]) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -86,10 +86,10 @@ SET search_path FROM CURRENT AS $$
     FROM unnest(p_links) d CROSS JOIN LATERAL jsonb_array_elements(d) l
 $$;
 
--- link_drafts: makes the links of stored drafts equal to those that the drafts declare, keeps links without an
--- existing target as pending, and resolves pending links to newly stored memories. Only memories in p_locked are linked:
--- a link to one that came since stays pending, and the job resolves it. p_links, p_ids and p_outcomes have the order of
--- the drafts; without outcomes, all are new. Links of the memories in p_also_recount are counted again too.
+-- link_drafts: makes the links of stored drafts equal to those that the drafts declare, stores links without an existing
+-- target as pending, and resolves pending links to newly stored memories. Only memories in p_locked are linked: a link to
+-- a memory stored since then stays pending until the job resolves it. p_links, p_ids and p_outcomes have the order of
+-- the drafts; without outcomes, all are new. Links of the memories in p_also_recount are recounted too.
 CREATE OR REPLACE FUNCTION recall.link_drafts(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_locked bigint[],
     p_also_recount bigint[], p_now timestamptz
@@ -146,7 +146,7 @@ BEGIN
     )
     SELECT array_agg(DISTINCT x.dst) INTO v_cited
     FROM (SELECT dst FROM made UNION ALL SELECT dst FROM dropped) x;
-    -- The changed ones too: their activations are updated next, and all must be locked in one order.
+    -- Includes changed memories: their activations are updated next, and all must be locked in one order.
     PERFORM recall.recount_links(
         p_tenant, v_cited || recall.resolve_pending_links_to(p_tenant, v_changed, p_locked) || v_changed || p_also_recount);
 END $$;
@@ -167,7 +167,7 @@ SET search_path FROM CURRENT AS $$
            coalesce(l.weight, 1), least(coalesce(d.occurred_at, p_now), p_now)
     FROM accepted d
     CROSS JOIN LATERAL jsonb_to_recordset(d.links) AS l(target text, relation text, weight double precision)
-    -- Otherwise all memories would be read for each draft, to be joined with its few links.
+    -- Otherwise all memories would be read for each draft to join them with its few links.
     LEFT JOIN LATERAL (
         SELECT k.id FROM recall.memory k WHERE k.tenant = p_tenant AND k.key = l.target OFFSET 0) m ON true
     LEFT JOIN LATERAL (
@@ -176,9 +176,9 @@ SET search_path FROM CURRENT AS $$
         ORDER BY n.memory_id LIMIT 1) named ON true
 $$;
 
--- resolve_pending_links_to: turns pending links into links to those of these memories that have the expected key,
--- title or alias; each to the one memory that a new draft would be linked to. Takes pending links of the memories in
--- p_sources alone, which the caller has locked against changes. Returns the memories linked to.
+-- resolve_pending_links_to: turns pending links into links to those of these memories that have the expected key, title
+-- or alias. If several have it, the link goes to the one to which a new draft would be linked. Only pending links of the
+-- memories in p_sources are resolved, which the caller has locked against changes. Returns the memories linked to.
 CREATE OR REPLACE FUNCTION recall.resolve_pending_links_to(p_tenant text, p_ids bigint[], p_sources bigint[])
 RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
@@ -190,7 +190,7 @@ BEGIN
         SELECT DISTINCT ON (p.src, p.target, p.relation)
                p.src, p.target, p.relation, p.weight, p.created_at, m.id AS dst
         FROM (SELECT DISTINCT u.id FROM unnest(p_ids) u(id)) i
-        -- OFFSET 0: as in lock_linked_memories.
+        -- OFFSET 0 as in lock_linked_memories.
         CROSS JOIN LATERAL (
             SELECT o.id, o.key, o.title, o.aliases FROM recall.memory o
             WHERE o.tenant = p_tenant AND o.id = i.id OFFSET 0) m

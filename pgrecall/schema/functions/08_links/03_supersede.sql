@@ -50,7 +50,7 @@ SET search_path FROM CURRENT AS $$
     SELECT EXISTS (SELECT FROM successor s WHERE s.id = p_later)
 $$;
 
--- successors_of: successors for any number of memories of one tenant.
+-- successors_of: the same as successors, for any number of memories of one tenant.
 CREATE OR REPLACE FUNCTION recall.successors_of(p_tenant text, p_ids bigint[])
 RETURNS TABLE (id bigint, successor bigint, step int)
 LANGUAGE sql STABLE ROWS 10
@@ -66,8 +66,8 @@ SET search_path FROM CURRENT AS $$
     SELECT c.id, c.successor, c.step FROM chain c WHERE NOT c.circular
 $$;
 
--- distinct_ids: these ids without repeats and NULLs, sorted. Raises an error for more than 200, whose pairs would be
--- too many.
+-- distinct_ids: these ids, sorted, without repeats and NULLs. Raises an error for more than 200, because they would make
+-- too many pairs.
 CREATE OR REPLACE FUNCTION recall.distinct_ids(p_ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -81,7 +81,7 @@ BEGIN
     RETURN v_ids;
 END $$;
 
--- successors: the memories that supersede these, directly or through others, by id and step; `step` 1 supersedes the
+-- successors: the memories that supersede these, directly or through others, by id and step. `step` 1 supersedes the
 -- memory itself.
 CREATE OR REPLACE FUNCTION recall.successors(p_ids bigint[])
 RETURNS TABLE (id bigint, successor bigint, step int)

@@ -1,18 +1,18 @@
--- The link graph: data for the graph mathematics, and storage of its result.
+-- The link graph: input of the graph algorithms, and storage of their results.
 
--- link_graph: the references between live memories of this tenant as a blob of pairs (source, target), most
--- significant byte first; NULL if there are none. If all ids fit into four bytes, the blob is a byte 4 and then four
--- bytes for each id, which halves the cost of collecting and sending, the largest part; otherwise it has eight bytes
--- for each id from the start. One aggregate, because a row for each link would cost more than the mathematics; in
--- PL/pgSQL, because it can use parallel workers, unlike an SQL function.
+-- link_graph: the references between live memories of this tenant as a blob of pairs (source, target), most significant
+-- byte first. NULL if there are none. If all ids fit into four bytes, the blob is a byte 4 followed by four bytes for
+-- each id, which halves the cost of collecting and sending, the largest part. Otherwise it has eight bytes for each id,
+-- without a first byte. It is one aggregate, because a row for each link would cost more than the algorithms. It is
+-- PL/pgSQL, because an SQL function cannot use parallel workers.
 CREATE OR REPLACE FUNCTION recall.link_graph() RETURNS bytea
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
--- Otherwise archived memories would be scanned for each link.
+-- Otherwise the planner might scan the archived memories for each link.
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    -- Every link has two memories, so it is enough to exclude the archived ones, which are few.
+    -- Both ends of every link exist, so it is enough to exclude archived memories, which are few.
     v_archived bigint[] := ARRAY(
         SELECT m.id FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NOT NULL);
     v_narrow boolean := (SELECT min(m.id) >= 0 AND max(m.id) < 2147483648 FROM recall.memory m
@@ -26,14 +26,14 @@ BEGIN
           AND l.src <> ALL (v_archived) AND l.dst <> ALL (v_archived));
 END $$;
 
--- store_cut_sizes: stores how many memories each articulation point would disconnect; 0 for all others. A memory with
--- at least graph.min_cut (3) is protected. Returns how many are.
+-- store_cut_sizes: stores how many memories each articulation point would disconnect, 0 for all other memories. A memory
+-- that would disconnect at least graph.min_cut (3) is protected. Returns how many are protected.
 CREATE OR REPLACE FUNCTION recall.store_cut_sizes(
     p_ids bigint[], p_cut_sizes int[], p_now timestamptz DEFAULT now()
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
--- A merge join would look each row up in the order of ids, twice.
+-- A merge join would fetch each row twice, in the order of ids.
 SET enable_mergejoin = off AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
@@ -46,7 +46,7 @@ BEGIN
             cardinality(p_ids), cardinality(p_cut_sizes)));
     END IF;
     PERFORM recall.require_moment(p_now);
-    -- Most memories are no articulation points before and after; changes are found without joining them.
+    -- Most memories are not articulation points, before or after; changes are found without joining them.
     WITH held AS MATERIALIZED (
         SELECT a.memory_id, a.cut_size, a.protected FROM recall.activation a
         WHERE a.tenant = v_tenant AND (a.cut_size <> 0 OR a.protected)

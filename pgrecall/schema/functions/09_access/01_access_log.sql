@@ -1,13 +1,13 @@
--- The access log: weights, parsing and checks of what is logged.
+-- The access log: weights of accesses, parsing and checks.
 
--- access_weight: how much an access of this kind counts for this tenant; NULL for an unknown kind.
+-- access_weight: the weight of an access of this kind for this tenant. NULL for an unknown kind.
 CREATE OR REPLACE FUNCTION recall.access_weight(p_tenant text, p_kind text) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN CASE WHEN p_kind IN ('write', 'read', 'reference', 'used', 'retrieval')
     THEN recall.setting_number(p_tenant, 'access.weight_' || p_kind) END;
 
--- require_session_id: the session id itself; an error for one that is too long to be found again.
+-- require_session_id: returns the session id. Raises an error if it is too long for an index.
 CREATE OR REPLACE FUNCTION recall.require_session_id(p_session_id text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 SET search_path FROM CURRENT AS $$
@@ -18,7 +18,7 @@ BEGIN
     RETURN p_session_id;
 END $$;
 
--- check_access_forms: raises unless this is a JSON array of objects whose numbers and times can be read as such.
+-- check_access_forms: raises an error unless this is a JSON array of objects with valid numbers and times.
 CREATE OR REPLACE FUNCTION recall.check_access_forms(p_items jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -38,8 +38,8 @@ BEGIN
     END IF;
 END $$;
 
--- parse_accesses: the accesses of a JSON array, in its order, with their weights; memory_id is NULL for a
--- memory this tenant does not have. `born_at` is the memory's first access, creation.
+-- parse_accesses: the accesses of a JSON array, in its order, with their weights. memory_id is NULL for a memory that
+-- this tenant does not have. `born_at` is the time of the memory's first access, its creation.
 CREATE OR REPLACE FUNCTION recall.parse_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
 RETURNS TABLE (
     item int, reference text, by_key boolean, memory_id bigint, kind text, weight double precision, at timestamptz,
@@ -69,18 +69,18 @@ BEGIN
     ORDER BY e.ordinality;
 END $$;
 
--- check_accesses: raises for the first access that cannot be logged.
+-- check_accesses: raises an error for the first access that cannot be logged.
 CREATE OR REPLACE FUNCTION recall.check_accesses(p_tenant text, p_items jsonb, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    -- A client's clock may differ from the server's by so much.
+    -- The largest tolerated difference between the clocks of a client and the server.
     v_skew CONSTANT interval := '5 minutes';
     v_bad record;
 BEGIN
     SELECT i.* INTO v_bad FROM recall.parse_accesses(p_tenant, p_items, p_now) i
     WHERE i.memory_id IS NULL OR i.weight IS NULL OR NOT isfinite(i.at) OR i.at > p_now + v_skew
-       -- A memory that was born ahead of the clock, by one that was wrong, can be used all the same.
+       -- A memory that a wrong clock dated in the future can still be used.
        OR i.at < least(i.born_at, p_now) - v_skew OR octet_length(i.idempotency_key) > 1000
        OR octet_length(i.session_id) > 1000
     ORDER BY i.item LIMIT 1;
@@ -108,12 +108,12 @@ BEGIN
     END IF;
 END $$;
 
--- burst_window: how close together repeats of one memory, kind and session are one access.
+-- burst_window: the time within which repeated accesses with the same memory, kind and session count as one.
 CREATE OR REPLACE FUNCTION recall.burst_window(p_tenant text) RETURNS interval
 LANGUAGE sql STABLE
 RETURN make_interval(secs => 60 * recall.setting_number(p_tenant, 'access.burst_minutes'));
 
--- is_burst_repeat: whether such an access is one of a burst that has begun before, in the log or at p_before.
+-- is_burst_repeat: whether such an access belongs to a burst that began earlier, in the log or at p_before.
 CREATE OR REPLACE FUNCTION recall.is_burst_repeat(
     p_tenant text, p_memory_id bigint, p_kind text, p_session_id text, p_at timestamptz, p_before timestamptz
 ) RETURNS boolean
@@ -128,7 +128,7 @@ SET search_path FROM CURRENT AS $$
               AND e.kind = p_kind AND e.session_id = p_session_id))
 $$;
 
--- logged_accesses: these rows of the log, which arrived at p_recorded_at, by id.
+-- logged_accesses: the rows of the log with these ids, which were recorded at p_recorded_at; by id.
 CREATE OR REPLACE FUNCTION recall.logged_accesses(p_tenant text, p_ids bigint[], p_recorded_at timestamptz)
 RETURNS SETOF recall.access
 LANGUAGE sql STABLE

@@ -1,8 +1,9 @@
--- Partitions of the access log: one a month of arrival, made ahead; rows no partition is for wait in the default.
+-- Partitions of the access log: one for each month in which accesses are recorded, made ahead. Rows without a partition
+-- wait in the default partition.
 
--- make_access_partitions: makes the partitions of the month of p_now and the p_ahead months after it where they
--- are missing, and moves rows of the default partition there; returns how many were made. Gives up if it cannot lock
--- the log within ten seconds.
+-- make_access_partitions: creates missing partitions for the month of p_now and the p_ahead months after it, and moves
+-- rows of the default partition to them. Returns how many were created. Gives up if it cannot lock the log within ten
+-- seconds.
 CREATE OR REPLACE FUNCTION recall.make_access_partitions(
     p_now timestamptz DEFAULT now(), p_ahead int DEFAULT 3
 ) RETURNS int
@@ -23,7 +24,7 @@ BEGIN
     LOOP
         v_name := 'access_' || to_char(v_month, 'YYYY_MM');
         IF to_regclass('recall.' || v_name) IS NULL THEN
-            -- Or a row on its way to the default partition would find that its month has one of its own now.
+            -- Otherwise a row being inserted into the default partition would violate its new constraint.
             PERFORM recall.lock_access_log();
             EXECUTE format(
                 'CREATE TABLE recall.%I (LIKE recall.access INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', v_name);
@@ -41,9 +42,9 @@ BEGIN
     RETURN v_made;
 END $$;
 
--- lock_access_log: waits until nobody uses the access log, and holds it alone until the transaction ends. It gives up
--- and retries often, since everything that uses the log waits behind it, and a transaction that has read the log and
--- does nothing more, of whichever tenant, may hold it as long as it likes.
+-- lock_access_log: waits until no transaction uses the access log, and locks it until this transaction ends. It gives up
+-- and retries at short intervals, because everything that uses the log waits behind it, and an idle transaction of any
+-- tenant that has read the log can hold its lock for any time.
 CREATE OR REPLACE FUNCTION recall.lock_access_log() RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT

@@ -1,26 +1,27 @@
--- Spreading activation on use: what an access passes on is computed when it is logged and kept with it, so
--- that a boost can be explained, rebuilt and computed for a past instant.
+-- Spreading activation on use. What an access passes on is computed when it is logged and stored with it, so that a boost
+-- can be explained, rebuilt and computed for a past moment.
 
 -- is_spreading_relation: whether activation passes over links of this relation.
 CREATE OR REPLACE FUNCTION recall.is_spreading_relation(p_relation text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_relation IN ('links_to', 'next', 'mentions', 'part_of', 'implies', 'supports');
 
--- spread_horizon: the age from which an access no longer spreads; a thousandth of its boost would be left.
+-- spread_horizon: the age from which an access no longer spreads, because a thousandth of its boost would be left.
 CREATE OR REPLACE FUNCTION recall.spread_horizon(p_tenant text) RETURNS interval
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN make_interval(secs => 864000 * recall.setting_number(p_tenant, 'vitality.spread_half_life_days'));
 
--- share_of_amount: a share of an amount, both at most 1; nothing in place of the underflow that Postgres refuses.
+-- share_of_amount: p_share of p_amount, both at most 1. Returns 0 where the product would underflow, which is an error in
+-- Postgres.
 CREATE OR REPLACE FUNCTION recall.share_of_amount(p_amount double precision, p_share double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_amount > 1e-50 AND p_share > 1e-50 THEN p_amount * p_share ELSE 0 END;
 
--- neighbours: the live memories linked with this one in either direction by p_at, at most p_fan_out, by the
--- weight of the link falling; `share` is what each gets of what leaves this memory. At most 200 links in each
--- direction are looked at, so that a hub costs no more than another.
+-- neighbours: the live memories that were linked with this one in either direction by p_at, at most p_fan_out, those with
+-- the heaviest links first. `share` is the part that each gets of what this memory passes on. At most 200 links in each
+-- direction are read, to limit the cost of hubs.
 CREATE OR REPLACE FUNCTION recall.neighbours(
     p_tenant text, p_memory_id bigint, p_at timestamptz, p_fan_out int, p_damping double precision,
     p_fan_exponent double precision
@@ -39,7 +40,7 @@ BEGIN ATOMIC
              WHERE k.tenant = p_tenant AND k.dst = p_memory_id AND recall.is_spreading_relation(k.relation)
                AND k.created_at <= p_at LIMIT 200)
         ) l
-        -- OFFSET 0 keeps it one look a neighbour, also before the planner has counted anything.
+        -- OFFSET 0 keeps one index probe for each neighbour, also before the planner has statistics.
         CROSS JOIN LATERAL (
             SELECT FROM recall.memory m
             WHERE m.tenant = p_tenant AND m.id = l.other AND m.archived_at IS NULL OFFSET 0) m
@@ -48,8 +49,8 @@ BEGIN ATOMIC
     ORDER BY n.weight DESC, n.other LIMIT p_fan_out;
 END;
 
--- spread_targets: what one access of p_weight at p_at passes to the memories around this one: each link takes
--- its share; a memory is reached by its shortest way, and by the strongest among those. Largest first.
+-- spread_targets: the amount that one access of p_weight at p_at passes to each memory around this one, largest first.
+-- Every link passes on its share. A memory is reached by the shortest path, and among these by the strongest.
 CREATE OR REPLACE FUNCTION recall.spread_targets(
     p_tenant text, p_memory_id bigint, p_weight double precision, p_at timestamptz
 ) RETURNS TABLE (id bigint, amount double precision)
@@ -78,8 +79,8 @@ BEGIN
     WHERE t.amount > 0 ORDER BY t.amount DESC, t.id LIMIT v_limit;
 END $$;
 
--- add_spread: a stored boost {value, epoch} after one more at p_at: decayed to the later of both times, added,
--- at most 1. A boost that comes late comes decayed.
+-- add_spread: a stored boost {value, epoch} after adding one at p_at: both are decayed to the later of the two times and
+-- added, up to 1.
 CREATE OR REPLACE FUNCTION recall.add_spread(
     p_state double precision[], p_amount double precision, p_at double precision, p_half_life_days double precision
 ) RETURNS double precision[]
@@ -96,12 +97,12 @@ RETURN CASE
         p_state[2]]
 END;
 
--- spread_sum: the boost {value, epoch} that is left of these, in the order given.
+-- spread_sum: the boost {value, epoch} that results from adding these in the order given.
 CREATE OR REPLACE AGGREGATE recall.spread_sum(double precision, double precision, double precision) (
     SFUNC = recall.add_spread, STYPE = double precision[], INITCOND = '{0,NULL}', PARALLEL = SAFE
 );
 
--- apply_spread: adds what these accesses spread to the stored boosts of those they reach.
+-- apply_spread: adds what these accesses spread to the stored boosts of the memories they reach.
 CREATE OR REPLACE FUNCTION recall.apply_spread(p_tenant text, p_logged bigint[], p_now timestamptz)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -126,8 +127,8 @@ BEGIN
     WHERE a.tenant = p_tenant AND a.memory_id = s.memory_id;
 END $$;
 
--- spread_as_of: the boost {value, epoch} that accesses until p_as_of had spread to each of these memories
--- (NULL: to any); only those that any was spread to.
+-- spread_as_of: the boost {value, epoch} that accesses until p_as_of had spread to each of these memories (NULL means
+-- all). Memories without a boost are left out.
 CREATE OR REPLACE FUNCTION recall.spread_as_of(p_tenant text, p_ids bigint[], p_as_of timestamptz)
 RETURNS TABLE (memory_id bigint, boost double precision[])
 LANGUAGE sql STABLE
@@ -141,8 +142,8 @@ SET search_path FROM CURRENT AS $$
     GROUP BY t.id
 $$;
 
--- rebuild_spread: recomputes the stored boosts of these memories from the log; the caller has locked their
--- activations. Returns how many were not what the log says.
+-- rebuild_spread: recomputes the stored boosts of these memories from the log. Returns how many differed from the log.
+-- The caller has locked their activations.
 CREATE OR REPLACE FUNCTION recall.rebuild_spread(p_tenant text, p_ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -156,7 +157,7 @@ BEGIN
         UPDATE recall.activation a SET spread = coalesce(t.boost[1], 0), spread_at = t.boost[2]
         FROM recomputed t
         WHERE a.tenant = p_tenant AND a.memory_id = t.id
-          -- Rounding alone, from boosts that two accesses passed on at once, is no difference.
+          -- Rounding is no difference; it occurs when two accesses were passed on at once.
           AND (abs(a.spread - coalesce(t.boost[1], 0)) > 1e-9 OR a.spread_at IS DISTINCT FROM t.boost[2])
         RETURNING 1
     )

@@ -1,8 +1,9 @@
--- Co-access: memories used together in a session are associated by a link of relation co_access, from the
--- smaller id to the larger. Its weight is the number of such sessions, halving with time, as of
--- strengthened_at; activation.sessions is that number for one memory, as of sessions_at.
+-- Association: memories used in the same session are linked by a link of relation co_access, from the smaller id to the
+-- larger. Its weight is the number of such sessions at the time strengthened_at, halved over time. activation.sessions is
+-- the number of sessions of one memory at the time sessions_at.
 
--- decayed_count: a count after p_seconds of halving every p_half_life_days; bounded, since Postgres refuses underflow.
+-- decayed_count: a count after p_seconds seconds, halved every p_half_life_days. It is bounded, because underflow is an
+-- error in Postgres.
 CREATE OR REPLACE FUNCTION recall.decayed_count(
     p_count double precision, p_seconds double precision, p_half_life_days double precision
 ) RETURNS double precision
@@ -11,7 +12,7 @@ RETURN CASE WHEN p_count > 1e-100
     THEN p_count * power(2::double precision, -least(greatest(p_seconds, 0) / 86400 / p_half_life_days, 500))
     ELSE 0 END;
 
--- incremented_count: a decaying count {value, epoch} with one more at p_at: brought to the later of both times.
+-- incremented_count: a decaying count {value, epoch} after adding one at p_at, at the later of both times.
 CREATE OR REPLACE FUNCTION recall.incremented_count(
     p_count double precision, p_counted_at double precision, p_at double precision, p_half_life_days double precision
 ) RETURNS double precision[]
@@ -24,9 +25,9 @@ RETURN CASE
         greatest(p_at, p_counted_at)]
 END;
 
--- accessed_in_session: the memories used in a session within the association window of p_at, nearest in time
--- first, at most 8 beside this one. Of those used at one moment, each takes the next larger ids and begins again with
--- the smallest: if all took the smallest, the others would never be associated.
+-- accessed_in_session: up to 8 other memories used in a session within the association window of p_at, nearest in time
+-- first. Among memories used at the same moment, those with the next larger ids come first, and then the smallest: if
+-- every memory took the smallest ids, the others would never be associated.
 CREATE OR REPLACE FUNCTION recall.accessed_in_session(
     p_tenant text, p_session_id text, p_at timestamptz, p_memory_id bigint, p_window interval
 ) RETURNS SETOF bigint
@@ -43,13 +44,13 @@ BEGIN ATOMIC
     ORDER BY u.apart, u.memory_id < p_memory_id, u.memory_id LIMIT 8;
 END;
 
--- association_window: how close in time uses of one session must be to be associated.
+-- association_window: the time within which two uses in one session associate their memories.
 CREATE OR REPLACE FUNCTION recall.association_window(p_tenant text) RETURNS interval
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN make_interval(secs => 60 * recall.setting_number(p_tenant, 'association.window_minutes'));
 
--- session_partners: the memories that these accesses, once logged, may be associated with.
+-- session_partners: the memories with which these accesses may be associated once they are logged.
 CREATE OR REPLACE FUNCTION recall.session_partners(p_tenant text, p_items jsonb, p_now timestamptz)
 RETURNS bigint[]
 LANGUAGE plpgsql STABLE
@@ -63,7 +64,7 @@ BEGIN
         WHERE i.session_id IS NOT NULL AND recall.is_active_access(i.kind) AND isfinite(i.at));
 END $$;
 
--- first_session_accesses: those of these logged accesses that are the first use of their memory in their session.
+-- first_session_accesses: the logged accesses that are the first use of their memory in their session.
 CREATE OR REPLACE FUNCTION recall.first_session_accesses(p_tenant text, p_logged bigint[], p_now timestamptz)
 RETURNS TABLE (memory_id bigint, session_id text, at timestamptz)
 LANGUAGE sql STABLE
@@ -73,15 +74,15 @@ BEGIN ATOMIC
     WHERE e.session_id IS NOT NULL AND recall.is_active_access(e.kind) AND e.weight > 0
       AND NOT EXISTS (
           SELECT FROM recall.access f
-          -- + 0: a session is short, and the past of a memory may be long.
+          -- `+ 0` makes Postgres use the index of sessions: a session is short, the history of a memory may be long.
           WHERE f.tenant = p_tenant AND f.memory_id + 0 = e.memory_id AND f.session_id = e.session_id
             AND recall.is_active_access(f.kind) AND f.weight > 0 AND f.id <> ALL (p_logged))
     ORDER BY e.memory_id, e.session_id, e.at, e.id;
 END;
 
 -- strengthen_associations: strengthens the co_access links between memories that these accesses bring together in a
--- session, once a session and pair, and keeps the strongest of each memory. The caller has locked p_memories; others,
--- which have come into a session since, are left out.
+-- session, once for each session and pair. Keeps only the strongest links of each memory. The caller has locked
+-- p_memories; memories that were used in a session since are left out.
 CREATE OR REPLACE FUNCTION recall.strengthen_associations(
     p_tenant text, p_logged bigint[], p_memories bigint[], p_now timestamptz
 ) RETURNS void
@@ -98,7 +99,7 @@ BEGIN
         FROM recall.first_session_accesses(p_tenant, p_logged, p_now) f
         CROSS JOIN LATERAL recall.accessed_in_session(p_tenant, f.session_id, f.at, f.memory_id, v_window) p(id)
         WHERE p.id = ANY (p_memories)
-          -- A memory can have gone since it was used.
+          -- A memory may have been deleted since it was used.
           AND EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p.id)
         GROUP BY 1, 2, 3
     ), timed AS (
@@ -124,9 +125,9 @@ BEGIN
     PERFORM recall.trim_associations(p_tenant, v_src, v_dst, v_half_life);
 END $$;
 
--- trim_associations: of the co_access links at either end of these, which were strengthened just now, removes those
--- beyond association.fan_out, the weakest first. These themselves go last, or nothing new could ever grow strong; what
--- another transaction is just strengthening stays.
+-- trim_associations: removes the weakest co_access links of the memories at both ends of these links, which were just
+-- strengthened, until association.fan_out are left. These links are removed last, because otherwise no new link could
+-- grow strong. A link that another transaction is strengthening stays.
 CREATE OR REPLACE FUNCTION recall.trim_associations(
     p_tenant text, p_src bigint[], p_dst bigint[], p_half_life_days double precision
 ) RETURNS void
@@ -140,7 +141,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT l.src, l.dst FROM recall.link l
             WHERE l.tenant = p_tenant AND l.relation = 'co_access' AND (l.src = u.id OR l.dst = u.id)
-            -- The order of weights brought to one moment is that of ln(weight) + ln(2) time / half-life.
+            -- Weights at a common moment have the order of ln(weight) + ln(2) time / half-life.
             ORDER BY (l.src, l.dst) IN (SELECT s, d FROM unnest(p_src, p_dst) n(s, d)) DESC,
                      ln(l.weight) + ln(2::double precision)
                      * recall.epoch(coalesce(l.strengthened_at, l.created_at)) / 86400 / p_half_life_days DESC,
@@ -156,7 +157,7 @@ BEGIN
     WHERE l.tenant = p_tenant AND l.relation = 'co_access' AND l.src = f.src AND l.dst = f.dst;
 END $$;
 
--- count_sessions: counts the sessions in which these accesses first use a memory; the caller has locked the
+-- count_sessions: counts the sessions in which these accesses are the first use of a memory. The caller has locked the
 -- activations.
 CREATE OR REPLACE FUNCTION recall.count_sessions(p_tenant text, p_logged bigint[], p_now timestamptz)
 RETURNS void

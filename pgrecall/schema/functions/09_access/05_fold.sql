@@ -1,16 +1,16 @@
--- The fold: from the log to the summaries. A summary is a function of the set of logged accesses: those of a
--- burst count once, weights gather in time order, and each whole unit is one access at the time it was reached.
--- Later accesses are added to the summary; an access that is not later than all that is in it makes the
--- summary be recomputed from the log. So folding the same access twice, or in any order, changes nothing.
+-- The fold: computing the summaries from the log. A summary depends only on the set of logged accesses: a burst counts
+-- once, weights are added in the order of time, and every whole unit is one access at the time at which it was reached.
+-- Later accesses are added to the summary. If an access is not later than all those in the summary, the summary is
+-- recomputed from the log. So folding an access twice, or in any order, gives the same result.
 
--- weight_in_millionths: a weight as an integer, in which weights add up exactly.
+-- weight_in_millionths: a weight as an integer, so that sums of weights are exact.
 CREATE OR REPLACE FUNCTION recall.weight_in_millionths(p_weight double precision) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round(p_weight * 1000000)::int;
 
--- summarize_accesses: what the log adds up to for each of these memories, from accesses later than p_after[i] until
--- p_until[i], given the credit (in millionths) carried over from before: the accesses they make, the first and
--- the eight newest of these, the credit left over, and the time of the last event looked at.
+-- summarize_accesses: the summary of the log for each of these memories, from accesses later than p_after[i] until
+-- p_until[i], with the credit (in millionths) carried over from before: the number of whole units, the times of the first
+-- and the eight newest of them, the remaining credit, and the time of the last access.
 CREATE OR REPLACE FUNCTION recall.summarize_accesses(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[]
 ) RETURNS TABLE (
@@ -19,13 +19,13 @@ CREATE OR REPLACE FUNCTION recall.summarize_accesses(
 )
 LANGUAGE plpgsql STABLE ROWS 20
 SET search_path FROM CURRENT
--- Whether the log is looked up by memory must not depend on the server's setting, which is often for slow disks.
+-- The plan must not depend on the server's setting, which is often meant for slow disks.
 SET random_page_cost = 1.1 AS $$
 DECLARE
     v_burst interval := recall.burst_window(p_tenant);
     v_from timestamptz := (SELECT min(u) FROM unnest(p_after) u) - v_burst;
     v_to timestamptz := (SELECT max(u) FROM unnest(p_until) u);
-    -- Nothing is logged before it happens, give or take the clocks: older partitions need no look.
+    -- Apart from clock differences, an access is not recorded before it happens, so older partitions can be skipped.
     v_recorded timestamptz := least(v_from, now()) - interval '1 hour';
 BEGIN
     RETURN QUERY
@@ -37,7 +37,7 @@ BEGIN
         FROM unnest(p_ids, p_after, p_until, p_credits) d(id, after, until, credit)
         JOIN recall.access x ON x.tenant = p_tenant AND x.memory_id = d.id
             AND x.at > d.after - v_burst AND x.at <= d.until
-        -- The same for all at once, for when the log is not looked up by memory.
+        -- Common bounds, for plans that do not look up the log by memory.
         WHERE x.at > v_from AND x.at <= v_to AND x.recorded_at > v_recorded
     ), summed AS (
         SELECT v.memory, v.at, v.weight, v.credit + sum(v.weight) OVER upto AS sum,
@@ -45,13 +45,13 @@ BEGIN
         FROM event v WHERE v.at > v.after
         WINDOW upto AS (PARTITION BY v.memory ORDER BY v.at, v.id ROWS UNBOUNDED PRECEDING)
     ), unit AS (
-        -- Few events complete an access; the last one knows what is left over.
+        -- Only few events complete a unit. The last event has the remaining credit.
         SELECT s.memory, s.at, s.sum, s.sum / 1000000 - (s.sum - s.weight) / 1000000 AS units,
                max(s.sum) OVER (PARTITION BY s.memory) / 1000000 - s.sum / 1000000 AS later
         FROM summed s WHERE s.last OR s.sum / 1000000 > (s.sum - s.weight) / 1000000
     ), summary AS (
         SELECT u.memory, max(u.sum) AS sum, min(u.at) FILTER (WHERE u.units > 0) AS first_at, max(u.at) AS reached,
-               -- The j-th newest access was made by the event before which fewer than j are later.
+               -- The j-th newest unit belongs to the event after which fewer than j units follow.
                max(u.at) FILTER (WHERE u.later < 1 AND u.later + u.units >= 1) AS t1,
                max(u.at) FILTER (WHERE u.later < 2 AND u.later + u.units >= 2) AS t2,
                max(u.at) FILTER (WHERE u.later < 3 AND u.later + u.units >= 3) AS t3,
@@ -70,9 +70,10 @@ BEGIN
     FROM summary t;
 END $$;
 
--- fold_memories: brings the summaries of these memories, each named once, up to the log, given since when it has
--- accesses that may not be in it, whatever is older having its own turn; looks at accesses until p_until. Locks their
--- activations in the order of their ids: a caller that locks others too does so before. Returns how many changed.
+-- fold_memories: folds the logged accesses of these distinct memories until p_until into their summaries. p_since has,
+-- for each memory, the time from which accesses may be missing in its summary; older ones are folded by other calls.
+-- Locks the activations in the order of their ids, so a caller that also locks others must do so before. Returns how many
+-- changed.
 CREATE OR REPLACE FUNCTION recall.fold_memories(
     p_tenant text, p_ids bigint[], p_since timestamptz[], p_until timestamptz DEFAULT 'infinity'
 ) RETURNS bigint
@@ -105,20 +106,20 @@ BEGIN
     RETURN v_changed;
 END $$;
 
--- is_scan_cheaper: whether what so many memories did since then is found sooner by reading through the log than by
--- looking each of them up, which takes as long as reading some hundred rows does.
+-- is_scan_cheaper: whether the accesses of p_memories memories since p_since are found faster by a scan of the log than
+-- by index. An index probe takes about as long as reading a hundred rows.
 CREATE OR REPLACE FUNCTION recall.is_scan_cheaper(p_memories int, p_since timestamptz) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 SET timezone = 'UTC'
 RETURN 100::bigint * p_memories > (
-    -- By their names, of which that of the default comes last. A row has about a hundred bytes.
+    -- In the order of names, where the default partition comes last. A row has about a hundred bytes.
     SELECT sum(pg_relation_size(c.oid)) / 100 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = 'recall.access'::regclass
       AND c.relname >= 'access_' || to_char(greatest(p_since, 'epoch') - interval '1 day', 'YYYY_MM')
 );
 
--- fold_by_index: fold_batch for few memories: each is looked up in the log, by a plan that is made once.
+-- fold_by_index: fold_batch for few memories: each is looked up in the log, with a cached plan.
 CREATE OR REPLACE FUNCTION recall.fold_by_index(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
 ) RETURNS bigint
@@ -129,8 +130,8 @@ BEGIN
     RETURN recall.fold_batch(p_tenant, p_ids, p_after, p_until, p_credits, p_from_log);
 END $$;
 
--- fold_by_scan: fold_batch for many memories: what the log holds of the time is read once, in the order in which it
--- lies, and joined with them. Never row by row: the planner may not know yet how much there is of the last hours.
+-- fold_by_scan: fold_batch for many memories: a single scan of the log of that time is joined with them. Nested loops
+-- are off, because the planner may not know yet how many rows the last hours have.
 CREATE OR REPLACE FUNCTION recall.fold_by_scan(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
 ) RETURNS bigint
@@ -143,15 +144,15 @@ BEGIN
     RETURN recall.fold_batch(p_tenant, p_ids, p_after, p_until, p_credits, p_from_log);
 END $$;
 
--- nth_newest: the time in this place when those of p_newest come before those of the summary.
+-- nth_newest: the time at this place in the list of p_newest followed by the times in the summary.
 CREATE OR REPLACE FUNCTION recall.nth_newest(p_place int, p_newest double precision[], a recall.activation)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_place <= cardinality(p_newest) THEN p_newest[p_place]
     ELSE (ARRAY[a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8])[p_place - cardinality(p_newest)] END;
 
--- fold_batch: gathers for these memories, and adds the result to their summaries or, with p_from_log, puts it in their
--- place. Returns how many summaries changed.
+-- fold_batch: summarizes the log for these memories and adds the result to their summaries or, with p_from_log, replaces
+-- them. Returns how many summaries changed.
 CREATE OR REPLACE FUNCTION recall.fold_batch(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
 ) RETURNS bigint
@@ -167,7 +168,7 @@ BEGIN
             t5 = g.newest[5], t6 = g.newest[6], t7 = g.newest[7], t8 = g.newest[8]
         FROM recall.summarize_accesses(p_tenant, p_ids, p_after, p_until, p_credits) g
         WHERE a.tenant = p_tenant AND a.memory_id = g.memory_id
-          -- A log that holds nothing whole of a memory, as after a partial restore, leaves its summary alone.
+          -- A memory without a whole unit in the log, as after a partial restore, keeps its summary.
           AND g.units > 0
           AND (a.n, a.first_at, a.credit, a.folded_until, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8)
               IS DISTINCT FROM
@@ -177,7 +178,7 @@ BEGIN
         UPDATE recall.activation a
         SET n = a.n + g.units, first_at = least(a.first_at, g.first_at), credit = g.credit,
             folded_until = greatest(a.folded_until, g.reached),
-            -- Mostly parts of an access, which leave the times as they are.
+            -- Most events complete no unit and do not change the times.
             t1 = CASE WHEN g.units = 0 THEN a.t1 ELSE recall.nth_newest(1, g.newest, a) END,
             t2 = CASE WHEN g.units = 0 THEN a.t2 ELSE recall.nth_newest(2, g.newest, a) END,
             t3 = CASE WHEN g.units = 0 THEN a.t3 ELSE recall.nth_newest(3, g.newest, a) END,
@@ -193,8 +194,8 @@ BEGIN
     RETURN v_changed;
 END $$;
 
--- fold_accesses: folds the retrievals that searches logged, up to p_limit searches; returns how many, 0 if none are
--- left. Several workers may call it at once: each takes other searches.
+-- fold_accesses: folds the retrievals logged by up to p_limit searches. Returns the number of searches, 0 if none are
+-- left. Several workers may call it at once; each takes different searches.
 CREATE OR REPLACE FUNCTION recall.fold_accesses(p_limit int DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -221,9 +222,9 @@ BEGIN
     SELECT array_agg(d.id), array_agg(d.since), (SELECT count(*) FROM taken), (SELECT max(t.at) FROM taken t)
     INTO v_ids, v_since, v_searches, v_until FROM due d;
     IF v_searches > 0 THEN
-        -- Not beyond them: accesses of the next searches would be in before their turn, and seem late then.
+        -- Only until the last of these searches: later accesses would be folded too early, and then look late.
         v_changed := recall.fold_memories(v_tenant, v_ids, v_since, v_until);
-        -- What a search showed at the moment in which it was forgotten for good leaves no trace either.
+        -- A memory that was deleted while a search showed it must leave no trace.
         IF v_changed < cardinality(v_ids) THEN
             v_gone := ARRAY(
                 SELECT u.id FROM unnest(v_ids) u(id) WHERE NOT EXISTS (
@@ -236,8 +237,8 @@ BEGIN
     RETURN v_searches;
 END $$;
 
--- rebuild: recomputes the summaries of these memories (NULL: of all) from the log: accesses, spreading and links;
--- returns how many differed from the log. 0 for a consistent database in which no access waits to be folded.
+-- rebuild: recomputes the summaries of these memories (NULL means all) from the log: accesses, spreading and links.
+-- Returns how many differed from the log: 0 for a consistent database in which no access waits to be folded.
 CREATE OR REPLACE FUNCTION recall.rebuild(p_memory_ids bigint[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -247,7 +248,7 @@ DECLARE
     v_changed bigint;
 BEGIN
     PERFORM recall.analyze_grown_tables(coalesce(cardinality(p_memory_ids), 100));
-    -- Before their activations, for what changes twice in a transaction has its key checked, and that locks them.
+    -- Memories before activations: a second change of a row in a transaction checks its key, which locks the memory.
     PERFORM FROM recall.memory m
     WHERE m.tenant = v_tenant AND (p_memory_ids IS NULL OR m.id = ANY (p_memory_ids)) ORDER BY m.id FOR KEY SHARE;
     v_ids := ARRAY(

@@ -1,8 +1,8 @@
--- Recording accesses: folded in the same transaction. What a search logs is folded by the job.
+-- Recording accesses, which are folded in the same transaction. Retrievals that searches log are folded by the job.
 
--- record_accesses: records accesses of memories and folds each into its activation once. p_items is a JSON array of
--- {memory_id | key, kind, at, session_id, idempotency_key}; returns how many were new. An idempotency key seen
--- before is ignored; the order of arrival does not matter.
+-- record_accesses: records accesses of memories and folds each of them into its activation. p_items is a JSON array of
+-- {memory_id | key, kind, at, session_id, idempotency_key}. Returns how many were new: an access with a known
+-- idempotency key is ignored. The order of arrival does not matter.
 CREATE OR REPLACE FUNCTION recall.record_accesses(p_items jsonb, p_now timestamptz DEFAULT now())
 RETURNS int
 LANGUAGE plpgsql VOLATILE
@@ -23,20 +23,20 @@ BEGIN
                 v_partners := recall.session_partners(v_tenant, p_items, p_now);
             END IF;
             v_archived := recall.archived_memories(v_tenant, v_ids);
-            -- Against changes, since a use may bring an archived memory back: until this call has its locks, any of them
-            -- can be archived. Partners in the session are locked because a link will refer to them; what an archived
-            -- memory refers to, because its activation will be changed twice if that comes back, and the second time its
-            -- key is checked.
+            -- Locked against changes, because a use may restore an archived memory, and until this call has its locks,
+            -- any of them can be archived. Partners in the session are locked because a link will refer to them. The
+            -- targets of an archived memory are locked because restoring it changes their activations a second time,
+            -- which checks their keys.
             PERFORM recall.lock_memories(v_tenant, v_partners || ARRAY(
                 SELECT l.dst FROM unnest(v_archived) u(id)
                 CROSS JOIN LATERAL (
                     SELECT k.dst FROM recall.link k WHERE k.tenant = v_tenant AND k.src = u.id OFFSET 0) l), v_ids);
-            -- One that was archived while this call waited: what it refers to is not locked, and may come earlier in the
-            -- order. Begins again without locks.
+            -- If a memory was archived while this call waited, its targets are not locked, and may come earlier in the
+            -- order. This starts again without locks.
             IF NOT v_archived @> recall.archived_memories(v_tenant, v_ids) THEN
                 RAISE SQLSTATE 'RC000';
             END IF;
-            -- Only now: while this call waited for a lock, a memory may have been forgotten.
+            -- Checked only now, because a memory may have been deleted while this call waited for locks.
             PERFORM recall.check_accesses(v_tenant, p_items, p_now);
             v_accesses := ARRAY(SELECT a FROM recall.new_accesses(v_tenant, p_items, p_now) a);
             IF cardinality(v_accesses) > 0 THEN
@@ -49,7 +49,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- archived_memories: those of these memories that are archived. One index probe for each.
+-- archived_memories: the archived ones of these memories. One index probe for each.
 CREATE OR REPLACE FUNCTION recall.archived_memories(p_tenant text, p_ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -61,7 +61,7 @@ BEGIN
             WHERE m.tenant = p_tenant AND m.id = u.id AND m.archived_at IS NOT NULL OFFSET 0) archived);
 END $$;
 
--- record_access: records one access of a memory; false if its idempotency key was seen before.
+-- record_access: records one access of a memory. Returns false if its idempotency key is known.
 CREATE OR REPLACE FUNCTION recall.record_access(
     p_memory_id bigint, p_kind text DEFAULT 'read', p_at timestamptz DEFAULT NULL,
     p_session_id text DEFAULT NULL, p_idempotency_key text DEFAULT NULL, p_now timestamptz DEFAULT now()
@@ -73,8 +73,8 @@ SET search_path FROM CURRENT AS $$
         'idempotency_key', p_idempotency_key)), p_now) = 1
 $$;
 
--- new_accesses: those accesses whose idempotency key is new, which it notes, as rows for the log, without an id yet:
--- in the order of their times, with what each spreads to its neighbourhood.
+-- new_accesses: the accesses without a known idempotency key, as rows for the log, in the order of their times, with the
+-- amounts that each spreads to its neighbours. They have no ids yet. Stores their idempotency keys.
 CREATE OR REPLACE FUNCTION recall.new_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
 RETURNS SETOF recall.access
 LANGUAGE plpgsql VOLATILE
@@ -99,7 +99,7 @@ BEGIN
     LEFT JOIN LATERAL (
         SELECT array_agg(t.id) AS ids, array_agg(t.amount) AS amounts
         FROM recall.spread_targets(p_tenant, w.memory_id, least(w.weight, 1), w.at) t
-        -- In here, where it keeps the neighbourhood from being read at all.
+        -- The condition is inside the subquery, so that neighbours are not read if it is false.
         WHERE recall.is_active_access(w.kind) AND w.weight > 0 AND w.at > p_now - recall.spread_horizon(p_tenant)
           AND NOT recall.is_burst_repeat(p_tenant, w.memory_id, w.kind, w.session_id, w.at, w.before)
     ) s ON true
@@ -107,10 +107,10 @@ BEGIN
     ORDER BY w.at, w.item;
 END $$;
 
--- log_and_fold_accesses: logs these accesses and folds them. It locks the activations they touch in one order and
--- only then assigns ids, so that boosts, which are capped at 1, are added in the order of the log. Then it
--- strengthens associations within sessions among p_memories (locked by the caller), spreads activation, counts
--- sessions, and restores what a plan had archived.
+-- log_and_fold_accesses: logs these accesses and folds them. It locks the activations that they change in one order and
+-- only then assigns ids, so that boosts, which are at most 1, are added in the order of the log. Then it strengthens
+-- associations within sessions among p_memories (locked by the caller), spreads activation, counts sessions, and restores
+-- memories that a plan had archived.
 CREATE OR REPLACE FUNCTION recall.log_and_fold_accesses(
     p_tenant text, p_accesses recall.access[], p_memories bigint[], p_now timestamptz
 ) RETURNS void

@@ -1,7 +1,7 @@
--- The past: vitality as it was at an instant, from the log and the histories, with the rates and settings that
--- are in force now. An access counts from its own time on, whenever it was recorded.
+-- The past: vitality at an earlier moment, computed from the log and the histories with the current rates and settings.
+-- An access counts from its own time on, whenever it was recorded.
 
--- was_archived: whether a memory was out of default search at that instant.
+-- was_archived: whether a memory was archived at that moment.
 CREATE OR REPLACE FUNCTION recall.was_archived(p_tenant text, p_memory_id bigint, p_as_of timestamptz)
 RETURNS boolean
 LANGUAGE sql STABLE
@@ -12,8 +12,8 @@ SET search_path FROM CURRENT AS $$
           AND (v.restored_at IS NULL OR v.restored_at > p_as_of))
 $$;
 
--- references_as_of: the references to these memories (NULL: to any) that held at p_as_of, from memories that
--- were live then.
+-- references_as_of: the references to these memories (NULL means all) that existed at p_as_of, from memories that were
+-- live then.
 CREATE OR REPLACE FUNCTION recall.references_as_of(p_tenant text, p_ids bigint[], p_as_of timestamptz)
 RETURNS TABLE (src bigint, dst bigint, created_at timestamptz)
 LANGUAGE sql STABLE
@@ -30,9 +30,9 @@ SET search_path FROM CURRENT AS $$
       AND NOT recall.was_archived(p_tenant, l.src, p_as_of)
 $$;
 
--- activations_as_of: the activation rows of these memories (NULL: of all) as they were at p_as_of; only of memories
--- that existed. protected stands for the whole protection floor, pins included. Without p_with_spread, spread is left
--- at 0: it is what takes a look at the whole log.
+-- activations_as_of: the activation rows of these memories (NULL means all) as they were at p_as_of, for memories that
+-- existed then. `protected` means that the protection floor applied, including pins. Without p_with_spread, spread is 0,
+-- because computing it reads the whole log.
 CREATE OR REPLACE FUNCTION recall.activations_as_of(
     p_tenant text, p_ids bigint[], p_as_of timestamptz, p_with_spread boolean DEFAULT true
 ) RETURNS SETOF recall.activation
@@ -71,8 +71,8 @@ BEGIN
         'protected', coalesce(f.floored, false))) x;
 END $$;
 
--- vitality_as_of: every term of a memory's vitality at a past moment, as explain_vitality returned it then; no row
--- if it did not exist yet.
+-- vitality_as_of: every term of a memory's vitality at a past moment, as explain_vitality returned it then. No row if the
+-- memory did not exist yet.
 CREATE OR REPLACE FUNCTION recall.vitality_as_of(p_memory_id bigint, p_as_of timestamptz)
 RETURNS TABLE (
     accesses bigint, recent double precision, tail double precision, spread double precision,
@@ -90,7 +90,7 @@ SET search_path FROM CURRENT AS $$
     CROSS JOIN LATERAL recall.vitality_terms(a, false, l, x.w, c.moment) t
 $$;
 
--- zones_as_of: how many live memories each layer had in each zone at a past moment; by layer and zone.
+-- zones_as_of: how many live memories each layer had in each zone at a past moment, by layer and zone.
 CREATE OR REPLACE FUNCTION recall.zones_as_of(p_as_of timestamptz)
 RETURNS TABLE (layer text, zone text, memories bigint)
 LANGUAGE sql STABLE

@@ -1,16 +1,16 @@
--- The filters of a search. A new one is an attribute of the type recall.search_filter (a revision adds it), a line in
--- passes_filter and one in narrows, and where a value of it can be wrong one in checked_filter.
+-- The filters of a search. A new filter needs an attribute of the type recall.search_filter (added by a revision), a line
+-- in passes_filter and one in narrows, and, if a value can be invalid, one in checked_filter.
 
--- passes_filter: whether a memory passes a filter; a NULL in the filter lets everything through. Inlined. One CASE, so
--- that a generic plan expects half of the rows to pass: conditions side by side, each of a parameter it does
--- not know, make it expect a single row, and then it reads the whole tenant instead of the vector index.
+-- passes_filter: whether a memory passes a filter. A NULL in the filter lets every memory pass. Inlined. It is one CASE,
+-- so that a generic plan expects half of the rows to pass. With separate conditions on unknown parameters, it would
+-- expect a single row, and read the whole tenant instead of the vector index.
 CREATE OR REPLACE FUNCTION recall.passes_filter(m recall.memory, f recall.search_filter) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (f.include_archived OR m.archived_at IS NULL)
     AND (f.include_superseded OR m.superseded_by IS NULL)
     AND (f.include_invalid OR ((m.valid_from IS NULL OR m.valid_from <= f.moment)
                                AND (m.valid_until IS NULL OR m.valid_until > f.moment)
-                               -- An expired memory that was archived counts as archived only.
+                               -- An expired memory that was archived counts only as archived.
                                AND (m.expires_at IS NULL OR m.expires_at > f.moment OR m.archived_at IS NOT NULL)))
     AND (f.layers IS NULL OR m.layer = ANY (f.layers))
     AND (f.roles IS NULL OR m.role = ANY (f.roles))
@@ -23,14 +23,14 @@ RETURN CASE WHEN (f.include_archived OR m.archived_at IS NULL)
     AND (f.terms IS NULL OR m.search_text @@ f.terms)
     THEN true ELSE false END;
 
--- narrows: whether a filter asks for more than what a search hides by itself, the end of its window aside. Inlined.
+-- narrows: whether a filter has any condition besides include_... and `until`. Inlined.
 CREATE OR REPLACE FUNCTION recall.narrows(f recall.search_filter) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN num_nonnulls(f.layers, f.roles, f.authors, f.tags, f.sources, f.metadata, f.hints, f.since) > 0;
 
--- index_conditions: SQL conditions by which an index finds the memories m that pass a filter, in a statement whose
--- parameters $2 and $3 are the tenant and the filter; empty where the filter names neither sources nor metadata. They
--- only add to passes_filter. Inlined.
+-- index_conditions: SQL conditions, in addition to passes_filter, by which an index finds the memories m that pass a
+-- filter. $2 and $3 of the statement must be the tenant and the filter. Empty for a filter without sources and metadata.
+-- Inlined.
 CREATE OR REPLACE FUNCTION recall.index_conditions(f recall.search_filter) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN concat(
@@ -39,9 +39,9 @@ RETURN concat(
          THEN ' AND m.metadata <> ''{}'' AND jsonb_set(''{}'', ARRAY[m.tenant], m.metadata) '
               '@> jsonb_set(''{}'', ARRAY[$2], ($3).metadata)' END);
 
--- checked_filter: a filter as it is applied at p_now: refused where a value cannot be used; with the words of its
--- hints, and for a past moment with the end of its window there. What is archived or superseded now was not so then:
--- those are let through, and each candidate is asked how it was.
+-- checked_filter: a filter with computed values for a search at p_now: the words of its hints and, for a past moment
+-- (as_of), the end of its window. Raises an error for an invalid value. For a past moment, memories that are archived or
+-- superseded now pass, and the search checks their state at that moment.
 CREATE OR REPLACE FUNCTION recall.checked_filter(p_tenant text, f recall.search_filter, p_now timestamptz)
 RETURNS recall.search_filter
 LANGUAGE plpgsql STABLE
@@ -90,7 +90,7 @@ BEGIN
     RETURN f;
 END $$;
 
--- check_metadata_filter: raises unless this is a JSON object of at most 10,000 bytes.
+-- check_metadata_filter: raises an error unless this is a JSON object of at most 10,000 bytes.
 CREATE OR REPLACE FUNCTION recall.check_metadata_filter(p_metadata jsonb) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$

@@ -1,7 +1,7 @@
--- A search as programs ask it: one JSON object, read once into two typed values.
+-- The search request of a program: one JSON object, which is read once into two typed values.
 
--- read_search_request: the filter and the rest of a search request, a JSON object whose fields are the arguments of
--- recall.search without p_ (but the vectors and p_now). A field that is absent has its default. Raises for an unknown
+-- read_search_request: the filter and the rest of a search request. The fields of a request are the arguments of
+-- recall.search without p_, except the vectors and p_now. A missing field has its default. Raises an error for an unknown
 -- field and for a value of the wrong type.
 CREATE OR REPLACE FUNCTION recall.read_search_request(
     p_request jsonb, OUT filter recall.search_filter, OUT request recall.search_request
@@ -29,7 +29,7 @@ BEGIN
     END;
 END $$;
 
--- read_filter: the filter in a JSON object whose fields are filters alone.
+-- read_filter: the filter in a JSON object that has only filters.
 CREATE OR REPLACE FUNCTION recall.read_filter(p_filter jsonb) RETURNS recall.search_filter
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -41,7 +41,7 @@ BEGIN
     RETURN v_read.filter;
 END $$;
 
--- check_request_fields: raises unless this is a JSON object with no other fields than those of p_known.
+-- check_request_fields: raises an error unless this is a JSON object without other fields than those of p_known.
 CREATE OR REPLACE FUNCTION recall.check_request_fields(p_request jsonb, p_known jsonb) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -51,7 +51,7 @@ BEGIN
     IF jsonb_typeof(p_request) IS DISTINCT FROM 'object' THEN
         PERFORM recall.raise_invalid('The request is not a JSON object.', 'Give {"query": "..."}.');
     END IF;
-    -- Attributes of the filter that checked_filter computes cannot be given.
+    -- A request cannot set attributes of the filter that checked_filter computes.
     v_fields := ARRAY(
         SELECT k FROM jsonb_object_keys(p_known) k
         WHERE k NOT IN ('moment', 'terms', 'archived_as_of', 'superseded_as_of') ORDER BY k);

@@ -1,7 +1,7 @@
--- What a search is made of besides its filters: queries, vectors, weights, and the checks on them.
+-- The parts of a search besides its filters: queries, vectors and weights, and their checks.
 
--- combined_queries: the question and its sub-queries as one list; empty where nothing is asked in words. An error for
--- more than 16, for an empty list, and for one that is empty or too long.
+-- combined_queries: the query and its sub-queries as one list, empty if there are none. Raises an error for more than 16,
+-- for an empty list of sub-queries, and for a query that is empty or too long.
 CREATE OR REPLACE FUNCTION recall.combined_queries(p_query text, p_queries text[]) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -24,8 +24,8 @@ BEGIN
     RETURN p_query || coalesce(recall.require_one_dimension(p_queries), '{}');
 END $$;
 
--- check_query_vectors: raises where p_given vectors were given for another number of sub-queries (NULL: none were
--- given), and for one that is not of this database, which keeps p_dimensions numbers of each.
+-- check_query_vectors: raises an error if the number of vectors p_given differs from the number of sub-queries (NULL
+-- means that none were given), and for a vector that does not have the p_dimensions of this database.
 CREATE OR REPLACE FUNCTION recall.check_query_vectors(
     p_dimensions int, p_vectors halfvec[], p_given int, p_queries int
 ) RETURNS void
@@ -50,7 +50,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- check_search_numbers: raises for the first number of a search that is out of bounds.
+-- check_search_numbers: raises an error for the first number of a search that is out of bounds.
 CREATE OR REPLACE FUNCTION recall.check_search_numbers(
     p_k int, p_pool int, p_min_relevance double precision, p_vitality_mode text, p_vitality_weight double precision
 ) RETURNS void
@@ -74,8 +74,9 @@ BEGIN
     END IF;
 END $$;
 
--- arm_weights: how much each arm counts in this search: semantic, lexical, name, author, cue, graph and period, 1
--- where p_weights names none; NULL for NULL; an error for another name or a number outside 0 to 10.
+-- arm_weights: the weights of the arms in a search: semantic, lexical, name, author, cue, graph and period. An arm that
+-- p_weights does not name has the weight 1. NULL for NULL. Raises an error for an unknown name and for a number outside 0
+-- to 10.
 CREATE OR REPLACE FUNCTION recall.arm_weights(p_weights jsonb) RETURNS double precision[]
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -102,8 +103,9 @@ BEGIN
         FROM unnest(v_arms) WITH ORDINALITY a(arm, place) ORDER BY a.place);
 END $$;
 
--- relevance_model_of: the coefficients for this tenant, embedder and the first of these profiles that there is; the
--- tenant's own first, then those shipped for the embedder, then those for any embedder; NULL where there is none.
+-- relevance_model_of: the coefficients for this tenant, this embedder and the first existing one of these profiles. The
+-- tenant's own take precedence over those shipped for the embedder, and these over those for any embedder. NULL if there
+-- are none.
 CREATE OR REPLACE FUNCTION recall.relevance_model_of(p_tenant text, p_embedder text, p_profiles text[])
 RETURNS recall.relevance_model
 LANGUAGE plpgsql STABLE
@@ -119,8 +121,8 @@ BEGIN
     RETURN v_model;
 END $$;
 
--- relevance_model_for_search: the coefficients a search runs with: those of the profile it names, else of the profile
--- of the only layer it asks for, else balanced; an error for a profile that is not there.
+-- relevance_model_for_search: the coefficients of a search: those of the profile that it names, else of the profile of
+-- the only layer that it asks for, else of `balanced`. Raises an error for an unknown profile.
 CREATE OR REPLACE FUNCTION recall.relevance_model_for_search(p_tenant text, p_embedder text, p_profile text, p_layers text[])
 RETURNS recall.relevance_model
 LANGUAGE plpgsql STABLE
@@ -145,9 +147,9 @@ BEGIN
     RETURN recall.relevance_model_of(p_tenant, p_embedder, ARRAY[v_of_layer, 'balanced']);
 END $$;
 
--- analyzed_query: the parts of a question: its words, rarest first, with the number of memories that hold each and its
--- weight; with p_named also the names in it. A question of stop words has neither: with p_by_meaning it is searched by
--- its vector alone, otherwise it is an error, as is one without a letter or digit.
+-- analyzed_query: the parts of a query: its words, rarest first, with their weights and the number of memories that
+-- contain each; with p_named also the names in it. A query of stop words has neither: with p_by_meaning it is searched by
+-- its vector alone, otherwise it is an error. A query without letters and digits is always an error.
 CREATE OR REPLACE FUNCTION recall.analyzed_query(
     p_tenant text, p_query text, p_named boolean, p_by_meaning boolean
 ) RETURNS recall.question
@@ -199,12 +201,12 @@ BEGIN
     RETURN q;
 END $$;
 
--- logistic: the probability of log-odds; never under- or overflows.
+-- logistic: the probability with these log-odds, without underflow or overflow.
 CREATE OR REPLACE FUNCTION recall.logistic(p_log_odds double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 / (1 + exp(-least(greatest(p_log_odds, -500), 500)));
 
--- logit: the log-odds of a probability, kept finite at 0 and 1.
+-- logit: the log-odds of a probability, finite also at 0 and 1.
 CREATE OR REPLACE FUNCTION recall.logit(p_probability double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ln(least(greatest(p_probability, 1e-12), 1 - 1e-12) / (1 - least(greatest(p_probability, 1e-12), 1 - 1e-12)));

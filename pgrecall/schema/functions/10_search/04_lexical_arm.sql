@@ -1,19 +1,19 @@
--- The lexical arm: memories that hold the words of the query.
+-- The lexical arm: memories that contain the words of the query.
 
--- field_weights: the weights of a memory's fields for ts_rank (context, body, author and tags, title and aliases), with
--- lengths in bytes. As in BM25, a word counts less in a long body or context than in a short one, relative to the
--- mean body of the tenant. 600 bytes are added to every length: among short texts, length says little. A body counts as
--- at most 10,000: BM25 gives next to nothing for a word in a very long text, even one that no other text holds (Lv and
--- Zhai, CIKM 2011). Names are short anyway and keep their weight. A quarter of all, because ts_rank takes no weight
--- above 1: a short body counts up to four times an average one.
+-- field_weights: the weights of a memory's fields for ts_rank (context, body, author and tags, title and aliases).
+-- Lengths are in bytes. As in BM25, a word counts less in a long body or context than in a short one, relative to the
+-- mean body of the tenant. 600 bytes are added to every length, because among short texts length says little. A body
+-- counts as at most 10,000 bytes: BM25 gives next to nothing for a word in a very long text, even one that no other text
+-- contains (Lv and Zhai, CIKM 2011). Names are short and keep their weight. All weights are divided by four, because
+-- ts_rank takes no weight above 1, and a short body counts up to four times as much as an average one.
 CREATE OR REPLACE FUNCTION recall.field_weights(p_body int, p_context int, p_mean double precision) RETURNS real[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY[
     0.15 * least(1, (600 + p_mean) / (600 + p_context)), least(1, 0.25 * (600 + p_mean) / (600 + p_body)),
     0.25, 0.25]::real[];
 
--- strength_of_more_words: what the words from the ninth on add in lexical_strength, which calls it for the few questions
--- with so many: what is inlined is prepared by every search, needed or not.
+-- strength_of_more_words: the part of lexical_strength for the ninth and further words. It is a function of its own,
+-- because every search prepares all inlined expressions, and few queries have so many words.
 CREATE OR REPLACE FUNCTION recall.strength_of_more_words(
     p_text tsvector, p_weights real[], p_words tsquery[], p_idfs double precision[]
 ) RETURNS double precision
@@ -34,9 +34,9 @@ END $$;
 
 -- lexical_strength: the weight of the query's words in one memory with these field_weights: the BM25 sum over up to 16
 -- words of idf (k + 1) x / (x + k), k = 1.2. x is 1 for one occurrence in a body of mean length, and at most 1.64 for
--- many (ts_rank, times four pi squared / 6), so that a word counts 1 to 1.27 times its idf there, and at most 1.86
--- times in a short body. Flat, to be inlined: p_weights has to be a column. Nested, because few questions have many
--- words.
+-- many (ts_rank, times four pi squared / 6). So a word counts 1 to 1.27 times its idf there, and at most 1.86 times in a
+-- short body. It is one expression, so that it can be inlined; p_weights has to be a column. Its CASEs are nested,
+-- because few queries have many words.
 CREATE OR REPLACE FUNCTION recall.lexical_strength(
     p_text tsvector, p_weights real[], p_words tsquery[], p_idfs double precision[]
 ) RETURNS double precision
@@ -54,10 +54,10 @@ RETURN 2.2 * (
     + CASE WHEN p_words[9] IS NULL THEN 0
       ELSE recall.strength_of_more_words(p_text, p_weights, p_words, p_idfs) END END);
 
--- lexical_gate: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of
--- the rarest that together at most 100 memories hold, and for the next with one of the two after it, as far as all
--- that it reads by are at most 1,000 (2,000 of the first alone); NULL where there are no such words. `rest` is the
--- place of the first word that it does not take alone.
+-- lexical_gate: the query by which the lexical arm reads memories, made of these words (rarest first, each a query).
+-- `gate` matches each of the rarest words, up to 100 memories in total. A further word is matched only together with one
+-- of the two after it. It stops before the total exceeds 1,000 memories (2,000 for the first word alone), and is NULL if
+-- even the first word exceeds this. `rest` is the place of the first word that is not matched alone.
 CREATE OR REPLACE FUNCTION recall.lexical_gate(
     p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int
 )
@@ -81,8 +81,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- memories_matching: up to p_limit memories, except p_except, that match this query and pass the filter, and how
--- strongly each holds the words.
+-- memories_matching: up to p_limit memories, except p_except, that match this query and pass the filter, with the
+-- lexical_strength of each.
 CREATE OR REPLACE FUNCTION recall.memories_matching(
     p_tenant text, p_query tsquery, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
     p_mean double precision, p_filter recall.search_filter
@@ -93,7 +93,7 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_query tsquery := recall.tenant_query(p_tenant, p_query);
 BEGIN
-    -- `tenant || ''` hides the tenant from the planner, which would read all of its rows by index first.
+    -- `tenant || ''` hides the tenant from the planner, which would otherwise read all of its rows by index.
     RETURN QUERY
     SELECT h.id, recall.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
     FROM (
@@ -106,15 +106,15 @@ BEGIN
         LIMIT p_limit) h;
 END $$;
 
--- newest_memories_matching: up to p_limit of the newest 1,000 memories, except p_except, that hold one of these words
--- and pass the filter, and how strongly each holds the words.
+-- newest_memories_matching: up to p_limit of the newest 1,000 memories, except p_except, that contain one of these words
+-- and pass the filter, with the lexical_strength of each.
 CREATE OR REPLACE FUNCTION recall.newest_memories_matching(
     p_tenant text, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
     p_mean double precision, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
--- The newest by index: where random reads are said to be dear, all of a tenant's rows would be read and sorted.
+-- With a high random_page_cost, the planner would read and sort all rows of the tenant instead of using the index.
 SET enable_sort = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -134,11 +134,11 @@ BEGIN
         LIMIT p_limit) h;
 END $$;
 
--- lexical_arm: the memories that hold the question's words, rare ones above all, best first. Few are read and scored,
--- however many memories there are and however common the words: those its gate lets through, then those that hold the
--- next word. Where even the rarest is common those that hold all of the words come first (unless more than 10,000 hold
--- it), and of words that more than 5,000 memories hold only the newest are looked at, unless filters leave too few, or
--- none is found.
+-- lexical_arm: the memories that contain words of the query, best first; rare words count most. The number of memories
+-- that it reads and scores is bounded, however many memories there are and however common the words: those that match
+-- lexical_gate, then those that contain the next word. If even the rarest word is common, those that contain all words
+-- come first (unless more than 10,000 memories contain it). For words that more than 5,000 memories contain, only the
+-- newest memories are read, unless filters leave too few or none is found.
 CREATE OR REPLACE FUNCTION recall.lexical_arm(
     p_tenant text, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_mean double precision,
     p_pool int, p_filter recall.search_filter
@@ -172,7 +172,7 @@ BEGIN
         SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
         FROM recall.memories_matching(
             p_tenant, p_words[v_rest], v_ids,
-            -- All of them, where they are few: some hold it more strongly than others.
+            -- If they are few, all are read, because lexical_strength differs.
             p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs, p_mean, p_filter) h;
     END IF;
     RETURN QUERY

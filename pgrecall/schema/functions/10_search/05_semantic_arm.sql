@@ -1,17 +1,17 @@
--- The semantic arm: what is nearest in meaning. Each statement is made for the table that the tenant's vectors are in.
--- A memory with passages has several vectors there, and counts as in similarities_to_vector. The arm looks at as many
--- vectors as it wants memories, and at more if too few memories are among them.
+-- The semantic arm: the memories nearest in meaning. Statements are made for the table that has the tenant's vectors.
+-- A memory with passages has several vectors there; its similarity is that of similarities_to_vector. The arm reads as
+-- many vectors as it needs memories, and more if they belong to too few memories.
 
--- hnsw_ef_search: how many neighbours a look into the vector index of so many memories keeps in sight: the more there
--- are, the more it takes to find the same share of the nearest.
+-- hnsw_ef_search: the value of hnsw.ef_search for a vector index of p_total memories. The more there are, the larger it
+-- must be to find the same share of the nearest.
 CREATE OR REPLACE FUNCTION recall.hnsw_ef_search(p_total bigint) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
 
--- hnsw_statement: the statement that looks up the nearest vectors of a table by its HNSW index, archived ones or the
--- others; of those memories alone that pass the filters, where p_filtered. It returns the memory of each vector and how
--- far it is. The limit is a literal: the planner must know that it is small, or it scans and sorts instead.
--- Inlined, and stable because format is. It is planned anew by every search, so it is as short as can be.
+-- hnsw_statement: the statement that finds the nearest vectors of a table by its HNSW index, either archived or live
+-- ones; with p_filtered only of memories that pass the filters. It returns the memory of each vector and its distance.
+-- The limit is a literal, because the planner must know that it is small; otherwise it scans and sorts. Every search
+-- plans the statement again, so it is as short as possible. Inlined; stable, because format is.
 CREATE OR REPLACE FUNCTION recall.hnsw_statement(p_table text, p_limit int, p_archived boolean, p_filtered boolean)
 RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -24,14 +24,14 @@ RETURN format(
         'AND recall.passes_filter(m, $3) OFFSET 0) m' END,
     CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
 
--- nearest_by_scan: the memories of the p_limit vectors of a tenant nearest to this one, archived ones too where
--- p_archived, and how far each is; a memory as often as it has these vectors. All vectors are read.
+-- nearest_by_scan: the memories of the p_limit vectors of a tenant nearest to this one, with their distances; with
+-- p_archived also archived memories. A memory occurs once for each of these vectors. All vectors are read.
 CREATE OR REPLACE FUNCTION recall.nearest_by_scan(
     p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean
 ) RETURNS TABLE (id bigint, distance double precision)
 LANGUAGE plpgsql STABLE ROWS 60
 SET search_path FROM CURRENT
--- The index holds the vectors: it is read alone, whatever the server's setting says of random reads.
+-- The index contains the vectors, so an index-only scan is best, whatever random_page_cost says.
 SET random_page_cost = 1.1 AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
@@ -40,7 +40,7 @@ BEGIN
     USING p_embedding, p_tenant, CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 END $$;
 
--- nearest_filtered: the p_limit nearest of all memories that pass the filters, each of which is looked at.
+-- nearest_filtered: the p_limit nearest memories that pass the filters. All memories that pass them are read.
 CREATE OR REPLACE FUNCTION recall.nearest_filtered(
     p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, distance double precision)
@@ -59,8 +59,8 @@ BEGIN
           CASE WHEN p_filter.include_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 END $$;
 
--- semantic_arm: the memories nearest in meaning, nearest first. A tenant without a table of its own, one of up to
--- 4,000 vectors, and any filter that leaves the index short, is searched exactly.
+-- semantic_arm: the memories nearest in meaning, nearest first. The search is exact for a tenant without its own table or
+-- with up to 4,000 vectors, and if a filter lets the index find too few memories.
 CREATE OR REPLACE FUNCTION recall.semantic_arm(
     p_tenant text, p_embedding halfvec, p_pool int,
     p_filter recall.search_filter
@@ -72,16 +72,16 @@ SET hnsw.iterative_scan = relaxed_order
 SET hnsw.ef_search = 100 AS $$
 DECLARE
     v_table text := recall.vector_table(p_tenant);
-    -- Memories or vectors: the planner's count of an own table does not know yet what has been written since.
+    -- The greater of two counts, because the planner's count of a table does not include recent writes.
     v_memories bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
     v_total bigint := greatest(v_memories, (
         SELECT nullif(c.reltuples, -1) FROM pg_class c
         WHERE v_table <> 'vector_shared' AND c.oid = to_regclass('recall.' || quote_ident(v_table)))::bigint);
     v_indexed boolean := v_table <> 'vector_shared' AND coalesce(v_total > 4000, true);
     v_filtered boolean := recall.narrows(p_filter) OR p_filter.until IS NOT NULL;
-    -- Without a filter few are hidden: a fifth more than are wanted make up for them.
+    -- Without a filter few memories are hidden; a fifth more than needed makes up for them.
     v_limit int := CASE WHEN v_filtered THEN p_pool ELSE p_pool * 6 / 5 END;
-    -- As many vectors a memory as there are on average, at most 4; rounded, as both counts are some time old.
+    -- The average number of vectors for each memory, at most 4. It is rounded, because both counts are somewhat outdated.
     v_vectors int := v_limit * CASE
         WHEN v_indexed AND v_memories > 0 THEN least(round(1.25 * v_total / v_memories - 0.25), 4) ELSE 1 END;
     v_ef int := coalesce(recall.hnsw_ef_search(v_total), 100);
@@ -91,7 +91,7 @@ DECLARE
     v_found_at double precision[];
     v_seen int;  -- vectors in the longest list
     v_hidden bigint[] := '{}';
-    v_long bigint[] := '{}';  -- have passages, and so more than one vector
+    v_long bigint[] := '{}';  -- memories with passages, which have more than one vector
 BEGIN
     IF v_indexed AND v_ef > 100 THEN
         PERFORM set_config('hnsw.ef_search', v_ef::text, true);
@@ -101,7 +101,7 @@ BEGIN
         v_distances := '{}';
         v_seen := 0;
         IF v_indexed THEN
-            -- To be able to go on costs the first look a tenth more, and only filters and long lists need it.
+            -- Iterative scans cost a tenth more, and only filters and long lists need them.
             PERFORM set_config('hnsw.iterative_scan', CASE
                 WHEN v_vectors <= v_ef AND NOT v_filtered THEN 'off' ELSE 'relaxed_order' END, true);
             FOR v_archived_ones IN 0 .. p_filter.include_archived::int LOOP
@@ -131,7 +131,7 @@ BEGIN
             FROM (SELECT u.id, min(u.distance) AS distance
                   FROM unnest(v_ids, v_distances) u(id, distance) GROUP BY u.id) n;
         END IF;
-        -- Enough memories, or no more vectors, or so many that those of other memories are far from the query.
+        -- Ends with enough memories, without further vectors, or when those of other memories are far from the query.
         EXIT WHEN cardinality(v_ids) >= v_limit OR v_seen < v_vectors OR v_vectors >= 64 * v_limit;
         v_vectors := v_vectors * 4;
     END LOOP;

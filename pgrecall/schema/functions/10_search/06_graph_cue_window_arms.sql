@@ -1,7 +1,7 @@
--- The arms beside words and meaning: links of the best hits, cues, and a window of time.
+-- The arms besides words and meaning: links of the best candidates, cues, and a window of time.
 
--- link_share: which share of its relevance a memory lends along a link of this relation, forwards or back. What
--- contradicts or replaces a memory does not answer in its stead, and co-access is the cue arm's. Inlined.
+-- link_share: the share of its relevance that a memory lends over a link of this relation, forwards or backwards. A
+-- memory that contradicts or replaces another does not answer in its place. Co-access belongs to the cue arm. Inlined.
 CREATE OR REPLACE FUNCTION recall.link_share(
     p_relation text, p_forward boolean, p_weight double precision, p_hop double precision,
     p_next double precision, p_previous double precision
@@ -12,8 +12,8 @@ RETURN CASE p_relation
     WHEN 'contradicts' THEN 0 WHEN 'supersedes' THEN 0 WHEN 'co_access' THEN 0
     ELSE p_hop * least(p_weight, 1) END;
 
--- linked_memories: the memories linked with this one and the share it lends each; of a hub the first p_limit links
--- either way. Inlined.
+-- linked_memories: the memories linked with this one and the share that it lends each; at most p_limit links in each
+-- direction. Inlined.
 CREATE OR REPLACE FUNCTION recall.linked_memories(
     p_tenant text, p_memory_id bigint, p_limit int, p_hop double precision, p_next double precision,
     p_previous double precision
@@ -27,9 +27,9 @@ BEGIN ATOMIC
      FROM recall.link k WHERE k.tenant = p_tenant AND k.dst = p_memory_id LIMIT p_limit);
 END;
 
--- graph_arm: the memories up to two links from these seeds, and the share of its relevance each seed lends them (the
--- product along the best path, at least 0.05); the largest shares first, ties by id, at most p_limit. Of a hub 200
--- links are followed from a seed and 16 from what is linked with it, of which the 64 nearest are looked at.
+-- graph_arm: up to p_limit memories that are at most two links from these seeds, with the share of its relevance that
+-- each seed lends them (the product along the best path, at least 0.05). Largest shares first, ties by id. From a seed,
+-- 200 links in each direction are followed; from its 64 nearest neighbours, 16.
 CREATE OR REPLACE FUNCTION recall.graph_arm(
     p_tenant text, p_seeds bigint[], p_limit int, p_hop double precision, p_next double precision,
     p_previous double precision
@@ -51,7 +51,7 @@ BEGIN
         WHERE l.share >= 0.05
         GROUP BY s.seed, l.id ORDER BY 3 DESC, 2, 1) o;
     IF v_shares[p_limit] >= v_most * v_most OR v_shares[1] * v_most < 0.05 THEN
-        -- Nothing two links away can be lent more.
+        -- No memory two links away can get a larger share.
         RETURN QUERY SELECT * FROM unnest(v_seeds[:p_limit], v_ids[:p_limit], v_shares[:p_limit]);
         RETURN;
     END IF;
@@ -79,8 +79,8 @@ BEGIN
     ORDER BY 3 DESC, 2, 1 LIMIT p_limit;
 END $$;
 
--- cue_ids: the memories that cue a search: those of p_cues, a JSON array of ids and keys, and the eight used last in
--- the session within a day. Raises for one that is not there.
+-- cue_ids: the cues of a search: the memories in p_cues, a JSON array of ids and keys, and the eight memories last used
+-- in the session within a day. Raises an error for a memory that does not exist.
 CREATE OR REPLACE FUNCTION recall.cue_ids(
     p_tenant text, p_cues jsonb, p_session_id text, p_now timestamptz
 ) RETURNS bigint[]
@@ -147,7 +147,7 @@ BEGIN
     ORDER BY 2 DESC, 1 LIMIT p_limit;
 END $$;
 
--- window_arm: the memories of a window of time, the newest first, at most 5,000.
+-- window_arm: up to 5,000 memories in a window of time, newest first.
 CREATE OR REPLACE FUNCTION recall.window_arm(
     p_tenant text, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint)

@@ -1,7 +1,7 @@
--- Candidates: what every arm finds for one question, and how likely each of it is to answer.
+-- Candidates: the memories that the arms find for one query, and how likely each is to answer it.
 
--- more_words_held: the bits of the words from the ninth on (see words_held), as few questions have so many: what is
--- inlined is prepared by every search, needed or not.
+-- more_words_held: the bits of words_held for the ninth and further words. It is a function of its own, because every
+-- search prepares all inlined expressions, and few queries have so many words.
 CREATE OR REPLACE FUNCTION recall.more_words_held(p_text tsvector, p_words tsquery[]) RETURNS int
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -14,8 +14,8 @@ BEGIN
     + coalesce((p_text @@ p_words[15])::int * 16384, 0) + coalesce((p_text @@ p_words[16])::int * 32768, 0) END;
 END $$;
 
--- words_held: which of up to 16 words a text holds, as bits. Flat, to be inlined. Nested, because few questions have many
--- words.
+-- words_held: which of up to 16 words a text contains, as bits. It is one expression, so that it can be inlined. Its
+-- CASEs are nested, because few queries have many words.
 CREATE OR REPLACE FUNCTION recall.words_held(p_text tsvector, p_words tsquery[]) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce((p_text @@ p_words[1])::int, 0) + coalesce((p_text @@ p_words[2])::int * 2, 0)
@@ -25,7 +25,7 @@ RETURN coalesce((p_text @@ p_words[1])::int, 0) + coalesce((p_text @@ p_words[2]
     + coalesce((p_text @@ p_words[7])::int * 64, 0) + coalesce((p_text @@ p_words[8])::int * 128, 0)
     + CASE WHEN p_words[9] IS NULL THEN 0 ELSE recall.more_words_held(p_text, p_words) END END;
 
--- weight_of_more_held: the weights of the words from the ninth on in weight_of_held.
+-- weight_of_more_held: the part of weight_of_held for the ninth and further words.
 CREATE OR REPLACE FUNCTION recall.weight_of_more_held(p_held int, p_idfs double precision[]) RETURNS double precision
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -38,7 +38,8 @@ BEGIN
     + coalesce(p_idfs[15] * (p_held >> 14 & 1), 0) + coalesce(p_idfs[16] * (p_held >> 15 & 1), 0) END;
 END $$;
 
--- weight_of_held: the sum of the weights of the words that these bits stand for (see words_held). Flat, to be inlined.
+-- weight_of_held: the sum of the weights of the words in these bits (see words_held). It is one expression, so that it
+-- can be inlined.
 CREATE OR REPLACE FUNCTION recall.weight_of_held(p_held int, p_idfs double precision[]) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_idfs[1] * (p_held >> 0 & 1), 0) + coalesce(p_idfs[2] * (p_held >> 1 & 1), 0)
@@ -48,9 +49,9 @@ RETURN coalesce(p_idfs[1] * (p_held >> 0 & 1), 0) + coalesce(p_idfs[2] * (p_held
     + coalesce(p_idfs[7] * (p_held >> 6 & 1), 0) + coalesce(p_idfs[8] * (p_held >> 7 & 1), 0)
     + CASE WHEN p_held < 256 THEN 0 ELSE recall.weight_of_more_held(p_held, p_idfs) END END;
 
--- relevance_logit: the log-odds that a candidate answers, from its features: a logistic model, or one of the two fixed
--- blends of other systems (reciprocal ranks; a weighted sum). p_arms weighs the arms: semantic, lexical, name, author,
--- cue, graph, period. Inlined.
+-- relevance_logit: the log-odds that a candidate answers the query, computed from its features by a logistic model or by
+-- one of two fixed blends of other systems (reciprocal ranks, or a weighted sum). p_arms has the weights of the arms:
+-- semantic, lexical, name, author, cue, graph, period. Inlined.
 CREATE OR REPLACE FUNCTION recall.relevance_logit(
     w recall.relevance_model, p_arms double precision[], p_author double precision, p_similarity double precision,
     p_coverage double precision, p_strength double precision, p_phrase int, p_likeness double precision,
@@ -74,15 +75,18 @@ RETURN CASE w.form
         + p_author * p_authored + w.cue * p_arms[5] * p_cue + w.period * p_arms[7] * p_period
         + w.session_coverage * p_arms[2] * p_session END;
 
--- candidates: what the arms find for one question, which is made of q and has p_embedding (both NULL: there is none;
--- p_window: all of a window of time), each with the log-odds that it answers, to which the best of those it is linked
--- with have lent, and with the evidence for it, where p_explain. `held` are the words it holds (see words_held), `floored` is whether retention has a floor, `named`
--- whether the question names it exactly. `activation` is S as vitality has it; in `use` every access is at least an hour
--- old, and those of p_recent, the cues, a day: what was used in this session is no news. p_author_weight is what an
--- author named adds; p_cued are what cues bring to mind, p_strengths how much, p_cues by which; p_period is the period
--- it names. p_tokens are the token signs of the question: the most relevant candidates (v_compared) are compared with it
--- by their tokens, and each of the others counts as the least alike of these. A cosine counts by how far it exceeds the
--- typical one (see typical_similarity).
+-- candidates: the memories that the arms find for one query.
+-- The query: q has its parts and p_embedding is its vector; both are NULL without a query. With p_window, all memories in
+-- the window of time are candidates. p_period is the period that the query names. p_tokens are its token signs: the most
+-- relevant candidates (v_compared) are compared by their tokens, and every other candidate gets the lowest of these
+-- similarities. p_author_weight is the weight of an author named in the query. p_cued are the memories associated with
+-- cues, with p_strengths and p_cues, the cue of each. p_recent are the cues themselves.
+-- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it. A
+-- cosine counts by the amount that it exceeds the typical one (see typical_similarity). `held` are the words that the
+-- memory contains (see words_held), `floored` is whether the protection floor applies, and `named` whether the query
+-- names the memory exactly. `activation` is S as in vitality. In `use`, every access counts as at least an hour old, and
+-- accesses of p_recent as at least a day, because being used in this session is no news. `evidence` is only computed with
+-- p_explain.
 CREATE OR REPLACE FUNCTION recall.candidates(
     p_tenant text, q recall.question, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
@@ -101,7 +105,7 @@ DECLARE
     v_embedder text := p_settings ->> 'embedding.model';
     v_graph double precision := w.graph * p_arms[6];
     v_queries tsquery[] := CASE WHEN p_arms[2] > 0 THEN q.queries END;
-    -- Variables, because reading a field of q for each candidate copies it.
+    -- Variables, because reading a field of q would copy it for each candidate.
     v_idfs double precision[] := q.idfs;
     v_idf_sum double precision := q.idf_sum;
     v_phrase tsquery := q.phrase;
@@ -119,8 +123,8 @@ DECLARE
     v_far bigint[] := '{}';
     v_far_similarities double precision[];
     v_past recall.activation[];
-    v_compared constant int := 40;  -- are compared by their tokens
-    v_typical double precision := 0;  -- the cosine that says nothing
+    v_compared constant int := 40;  -- number of candidates compared by their tokens
+    v_typical double precision := 0;  -- the cosine of unrelated memories
 BEGIN
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
         IF w.form = 'logistic' THEN
@@ -169,7 +173,7 @@ BEGIN
     END IF;
 
     RETURN QUERY
-    -- Only what is read twice is MATERIALIZED: to keep wide rows costs as much as to compute them.
+    -- Only what is read twice is MATERIALIZED, because storing wide rows costs as much as computing them.
     WITH candidate AS (
         SELECT c.id, max(c.similarity) AS similarity, max(c.semantic_rank) AS semantic_rank,
                max(c.strength) AS strength, max(c.lexical_rank) AS lexical_rank,
@@ -192,7 +196,7 @@ BEGIN
             FROM unnest(v_linked || v_more) l) c
         GROUP BY c.id
     ), featured AS (
-        -- OFFSET 0 keeps both lookups one index probe a candidate, whatever the planner believes.
+        -- OFFSET 0 keeps both lookups one index probe for each candidate, whatever the planner estimates.
         SELECT c.*, m.layer, m.superseded_by, a.activation, a.use, a.protected OR m.pinned AS floored, m.authored,
                m.period,
                m.strength AS weight, CASE WHEN m.comparable THEN c.similarity END AS likeness_of_meaning,
@@ -204,7 +208,7 @@ BEGIN
             SELECT k.layer, k.superseded_by, f.words, k.session_id,
                    CASE WHEN p_period IS NULL THEN 0 ELSE recall.period_match(p_period, k.happened_at) END AS period,
                    k.pinned AND p_filter.as_of IS NULL AS pinned,
-                   -- The vector of another model, not replaced yet, says nothing.
+                   -- A vector of another model, which has not been replaced yet, is not comparable.
                    coalesce(k.embedded_with = v_embedder, true) AS comparable,
                    CASE WHEN v_queries IS NULL THEN 0 ELSE
     coalesce(
@@ -236,12 +240,12 @@ BEGIN
             OFFSET 0) a
         OFFSET 0
     ), sessioned AS (
-        -- A memory without a session is a session of its own.
+        -- A memory without a session counts as its own session.
         SELECT f.*, bit_or(f.held) OVER (
             PARTITION BY f.session_id, CASE WHEN f.session_id IS NULL THEN f.id END) AS held_by_session
         FROM featured f
     ), judged AS (
-        -- A window alone is answered by all that is in it.
+        -- Every memory in a window answers a search for the window alone.
         SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.semantic_rank, f.lexical_rank,
                f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
                f.authored, f.cue, f.cued_by, f.period, f.held, s.session_coverage,
@@ -276,8 +280,8 @@ BEGIN
         ORDER BY l.id, l.share * recall.logistic(s.log_odds) DESC, l.seed
     )
     SELECT j.id, j.layer, j.superseded_by, j.activation, j.use, j.floored, j.likeness = 1,
-           -- Of memories that have little evidence of their own, those linked to an answer are right two to seven
-           -- times as often as the evidence says, never a hundred times, as a large share could make them.
+           -- Memories with little evidence of their own that are linked to an answer are right two to seven times as
+           -- often as the evidence says, but never a hundred times, which a large share could suggest.
            CASE WHEN l.id IS NULL THEN j.log_odds ELSE least(recall.logit(l.probability), j.log_odds + ln(6)) END,
            j.held,
            CASE WHEN p_explain THEN ROW(

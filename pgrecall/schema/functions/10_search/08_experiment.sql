@@ -1,13 +1,14 @@
--- Experiments: sessions are divided by chance into arms that weigh vitality differently, so that use can be compared.
+-- Experiments: sessions are assigned at random to arms that weigh vitality differently, so that use can be compared.
 
--- experiment_arms: the arms of an experiment. `default` weighs as is set; `off` not at all; `other` by
--- `search.experiment_weight`.
+-- experiment_arms: the arms of an experiment. `default` uses the weight in force, `off` ignores vitality, and `other`
+-- uses `search.experiment_weight`.
 CREATE OR REPLACE FUNCTION recall.experiment_arms() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$ SELECT ARRAY['off', 'default', 'other'] $$;
 
--- experiment_arm: the arm of a session in the experiment p_number; NULL without an experiment or a session. The first
--- 32 bits of a SHA-256 decide, so that a session stays in its arm on every server, and another number mixes anew.
+-- experiment_arm: the arm of a session in the experiment p_number. NULL without an experiment or a session. The first 32
+-- bits of a SHA-256 digest decide, so that a session has the same arm on every server. Another number assigns all
+-- sessions anew.
 CREATE OR REPLACE FUNCTION recall.experiment_arm(p_tenant text, p_number bigint, p_session_id text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -17,8 +18,8 @@ SET search_path FROM CURRENT AS $$
     WHERE p_number >= 1
 $$;
 
--- require_experiment: what log_shown was told of the experiment of a search, {number, arm, weight} as in the summary
--- of find; NULL for none. Raises for anything else.
+-- require_experiment: the experiment that log_shown was given, {number, arm, weight} as in the summary of find. NULL for
+-- none. Raises an error for anything else.
 CREATE OR REPLACE FUNCTION recall.require_experiment(p_experiment jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$

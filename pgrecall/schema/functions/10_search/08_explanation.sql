@@ -1,6 +1,6 @@
 -- The explanation of a hit.
 
--- explained_vitality_terms: the terms of the vitality of these memories, now or as of then, as JSON.
+-- explained_vitality_terms: the terms of the vitality of these memories at p_now or a past moment, as JSON.
 CREATE OR REPLACE FUNCTION recall.explained_vitality_terms(
     p_tenant text, p_ids bigint[], p_layers recall.layer_in_force[], w recall.weights, p_now timestamptz,
     p_as_of timestamptz
@@ -21,18 +21,18 @@ BEGIN
     CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, w, p_now) t;
 END $$;
 
--- explained_period: {"period": {"since", "until", "words"}}, the moments in UTC; empty without a period.
+-- explained_period: {"period": {"since", "until", "words"}} with times in UTC; {} without a period.
 CREATE OR REPLACE FUNCTION recall.explained_period(p recall.period) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN (p).words IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('period', jsonb_build_object(
     'since', to_char((p).since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
     'until', to_char((p).until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'words', (p).words)) END;
 
--- hit_explanation: why a hit has its rank, as JSON: the values of each arm, the terms of its relevance and their
--- features, its vitality, and how relevance and vitality give its score. The step of the lexical arm is how far the
--- words were relaxed to find the memory: phrase, all words, some words, prefix (words with the same beginning as a word
--- that no memory holds) or similar (words with a similar spelling). p_words are
--- the question's words that the memory holds, with their weights, and p_step how far they are relaxed.
+-- hit_explanation: why a hit has its rank, as JSON: the values of each arm, the terms of its relevance with their
+-- features, its vitality, and how relevance and vitality result in its score. p_words are the words of the query that the
+-- memory contains, with their weights. p_step is how far the words were relaxed to find the memory: phrase, all words,
+-- some words, prefix (a word that no memory contains was replaced by words with the same beginning) or similar (by words
+-- with a similar spelling).
 CREATE OR REPLACE FUNCTION recall.hit_explanation(
     p_query text, e recall.evidence, p_logit double precision, p_log_odds double precision, p_final_log_odds double precision,
     p_mode text, p_weight double precision, p_window boolean, w recall.relevance_model, p_arms double precision[],
@@ -101,8 +101,9 @@ BEGIN ATOMIC
     ORDER BY k.id LIMIT 100;
 END;
 
--- rerank_blend: how a reranker's logit and the fused one give a relevance: {"intercept", "rerank", "fused"}. The
--- tenant's own coefficients for this reranker come first, then the default ones for it, then those for any.
+-- rerank_blend: the coefficients that combine a reranker's logit with the fused one: {"intercept", "rerank", "fused"}.
+-- The tenant's own coefficients for this reranker take precedence over the default ones for it, and these over those for
+-- any reranker.
 CREATE OR REPLACE FUNCTION recall.rerank_blend(p_tenant text, p_reranker text) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -118,7 +119,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(' The query names a period, "' || (p_period ->> 'words') || '":' || concat(
     ' from ' || left(p_period ->> 'since', 10), ' until before ' || left(p_period ->> 'until', 10)) || '.', '');
 
--- rank_sentence: an explanation in words.
+-- rank_sentence: an explanation as a sentence.
 CREATE OR REPLACE FUNCTION recall.rank_sentence(
     p_rank int, p_candidates_total bigint, p_relevance double precision, p_vitality double precision, p_explanation jsonb
 ) RETURNS text

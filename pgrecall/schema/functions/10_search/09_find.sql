@@ -1,4 +1,4 @@
--- A search: the candidates of every arm with their calibrated relevance, weighted by vitality and explained.
+-- A search: the candidates of all arms with their calibrated relevance, ranked by relevance and use, and explained.
 
 -- find: the memories of this tenant that answer a search request (see read_search_request), best first, with the
 -- columns of recall.search and those for reranking: the `logit` of the relevance, `use_term` (what use adds to it for
@@ -6,10 +6,10 @@
 -- found, and the confidence; a row without id if nothing was found). p_embedding is the vector of the query,
 -- p_embeddings those of the sub-queries. p_pool adds that many of the most relevant memories to the best k, for the
 -- reranker p_reranker, whose blend is in the summary. `passage` is the part of a long memory that is nearest in meaning
--- to the query, as {start, end, text}. p_tokens are the token signs of each question, the query first: an array of
--- arrays (null: none). p_unless_named is for vectors of questions that were not asked for their names before: if one
--- contains a name, nothing is searched, and the only row has {"named": [[question without names, [names]], ...]} as its
--- summary. Embed these questions and search again.
+-- to the query, as {start, end, text}. p_tokens are the token signs of the query and then of each sub-query, an array of
+-- arrays; null means none. p_unless_named is for vectors of queries from which names were not removed: if a query contains
+-- a name, nothing is searched, and the only row has the summary {"named": [[query without names, [names]], ...]}. Embed
+-- these queries and search again.
 CREATE OR REPLACE FUNCTION recall.find(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
     p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL, p_tokens jsonb DEFAULT NULL,
@@ -42,7 +42,7 @@ DECLARE
     v_arms double precision[];
     v_author double precision;
     v_analyzed recall.question[];
-    v_periods recall.period[];  -- that the queries name
+    v_periods recall.period[];  -- the periods that the queries name
     v_weights recall.weights := recall.vitality_weights_from(v_settings);
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l);
     v_pool int;
@@ -51,7 +51,7 @@ DECLARE
     v_strengths double precision[];
     v_cued_by bigint[];
     v_memories bigint;
-    v_arm text;  -- of a running experiment
+    v_arm text;  -- the arm of a running experiment
     v_min_confidence double precision := (v_settings ->> 'search.min_confidence')::double precision;
 BEGIN
     v_read := recall.read_search_request(p_request);
@@ -69,7 +69,7 @@ BEGIN
     v_weight := coalesce(
         v_request.vitality_weight, v_model.vitality_weight,
         (v_settings ->> 'vitality.weight')::double precision);
-    -- Where the caller decides how to weigh, chance does not.
+    -- An experiment does not apply where the caller chooses the weight.
     IF v_queries <> '{}' AND num_nonnulls(v_request.vitality_mode, v_request.vitality_weight, v_filter.as_of) = 0 THEN
         v_arm := recall.experiment_arm(
             v_tenant, floor((v_settings ->> 'search.experiment')::double precision)::bigint,
@@ -102,14 +102,14 @@ BEGIN
         END IF;
     END IF;
     IF v_request.cues IS NOT NULL OR v_request.session_id IS NOT NULL THEN
-        -- Cues alone are the question, whatever they count beside words.
+        -- Without a query, the cues are the query, and must count whatever the profile says.
         IF v_queries = '{}' AND v_model.form = 'logistic' THEN
             v_model.cue := greatest(v_model.cue, 4.6);
         END IF;
         v_cues := recall.cue_ids(
             v_tenant, v_request.cues, recall.require_session_id(v_request.session_id), v_moment);
         IF v_cues <> '{}' AND v_arms[5] * v_model.cue > 0 AND NOT v_window THEN
-            -- Cues that the caller names belong to the question; what its session happened to use is a hint.
+            -- Cues that the caller names belong to the query; memories used in the session are only a hint.
             SELECT array_agg(c.id), array_agg(c.strength * CASE
                        WHEN v_queries <> '{}' AND v_request.cues IS NULL THEN 0.25 ELSE 1 END), array_agg(c.cue)
             INTO v_cued, v_strengths, v_cued_by
@@ -134,7 +134,7 @@ BEGIN
 
     RETURN QUERY
     WITH judged AS MATERIALIZED (
-        -- The question it answers best counts.
+        -- A memory counts by the query that it answers best.
         SELECT DISTINCT ON (c.id) q.place, c.*
         FROM generate_series(1, greatest(cardinality(v_queries), 1)) q(place)
         CROSS JOIN LATERAL recall.candidates(
@@ -143,7 +143,7 @@ BEGIN
             v_request.explain, v_periods[q.place], (recall.tokens_read(p_tokens -> (q.place - 1)))[1:16]) c
         ORDER BY c.id, c.logit DESC, q.place
     ), confidence AS MATERIALIZED (
-        -- Only a question has an answer; a window or a cue has not.
+        -- Only a query has an answer; a window or a cue has none.
         SELECT CASE WHEN v_memories IS NOT NULL THEN recall.search_confidence(
             (SELECT max(j.logit) FROM judged j), v_memories, v_settings) END AS value
     ), scored AS MATERIALIZED (
@@ -166,7 +166,7 @@ BEGIN
           AND (NOT v_request.require_answer
                OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
     ), ranked AS MATERIALIZED (
-        -- What a newer memory replaces ranks behind it, the oldest of a chain last.
+        -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
         SELECT s.id, s.logit, s.use_term, s.vital, s.log_odds, least(s.log_odds, b.log_odds) AS placed,
                (row_number() OVER (ORDER BY least(s.log_odds, b.log_odds) DESC, coalesce(b.steps, 0), s.id))::int AS rank
         FROM scored s
@@ -219,7 +219,7 @@ BEGIN
                 'name', count(*) FILTER (WHERE (j.evidence).likeness > 0),
                 'cue', count(*) FILTER (WHERE (j.evidence).cue > 0), 'graph', count((j.evidence).seed))
             FROM judged j) END,
-        -- A reranker changes the log-odds, and the client computes the confidence again.
+        -- A reranker changes the log-odds, so the client recomputes the confidence.
         'confidence_terms', CASE WHEN p_reranker IS NOT NULL AND v_memories IS NOT NULL THEN jsonb_build_object(
             'intercept', v_settings -> 'confidence.intercept', 'relevance', v_settings -> 'confidence.relevance',
             'size', v_settings -> 'confidence.size', 'memories', v_memories) END,
@@ -260,12 +260,12 @@ BEGIN
                    v_arms, v_author, o.words, o.step, e.terms,
                    v_periods[j.place]) END AS explanation,
                h.logit, h.use_term, j.named,
-               -- Its place is one in the present text.
+               -- A passage is given by its place in the current text.
                CASE WHEN s.body = m.body THEN p.passage END AS passage
         FROM hit h
         JOIN judged j ON j.id = h.id
         CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
-        -- What it said at a past moment: one look by the key for each hit, and none without such a moment.
+        -- The text at a past moment: one index probe for each hit, and none without such a moment.
         LEFT JOIN LATERAL (
             SELECT v.* FROM recall.memory_version v
             WHERE v_filter.as_of IS NOT NULL AND v.tenant = v_tenant AND v.memory_id = h.id

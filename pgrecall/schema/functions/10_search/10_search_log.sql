@@ -1,10 +1,10 @@
--- The log of searches: what was asked and what was shown, kept for `search.log_days` so that it can be judged.
+-- The log of searches: queries and the memories shown for them, kept for `search.log_days` so that they can be judged.
 -- Its rows are locked after memories and activations, in the order of their ids.
 
--- log_search: logs what a search showed: a retrieval of each of these memories for the fold to come, and, where a
--- question is given, the search itself with them in the order shown. Returns the id of the search; NULL when it is not
--- kept, for lack of a question or because `search.log_days` is 0. The ids are distinct, and memories of this tenant.
--- One call for each search: it takes no lock and reads two settings.
+-- log_search: logs the memories that a search showed: a retrieval of each of them, which the job folds later, and, with a
+-- query, the search itself with the memories in the order shown. Returns the id of the search. NULL if it is not kept,
+-- because there is no query or because `search.log_days` is 0. The ids must be distinct and belong to this tenant. Every
+-- search calls this, so it takes no lock and reads only two settings.
 CREATE OR REPLACE FUNCTION recall.log_search(
     p_tenant text, p_shown bigint[], p_session_id text, p_now timestamptz, p_query text DEFAULT NULL,
     p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL, p_experiment jsonb DEFAULT NULL
@@ -36,10 +36,10 @@ BEGIN
     RETURN v_search_id;
 END $$;
 
--- log_shown: logs a retrieval of each of these memories, as search_and_log does, and changes no other row. With a
--- query it also logs the search and the existing memories among them, in the order given, and the experiment by which
--- they were ranked (as in the summary of find). Returns the id of the search, for used() and rejected(); NULL without a
--- query, or if searches are not kept.
+-- log_shown: logs a retrieval of each of these memories, as search_and_log does, and changes no other row. With a query,
+-- it also logs the search with the existing memories among them, in the order given, and the experiment by which they
+-- were ranked (as in the summary of find). Returns the id of the search, for used() and rejected(). NULL without a query,
+-- or if searches are not kept.
 CREATE OR REPLACE FUNCTION recall.log_shown(
     p_ids bigint[], p_session_id text DEFAULT NULL, p_now timestamptz DEFAULT now(), p_query text DEFAULT NULL,
     p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL, p_experiment jsonb DEFAULT NULL
@@ -61,9 +61,9 @@ BEGIN
         recall.require_experiment(p_experiment));
 END $$;
 
--- delete_from_logs: takes memories that are forgotten for good out of the access log, and out of the searches that
--- showed them, where they leave a gap, so that the others keep their ranks; and the verdicts on them. Returns how
--- many searches had shown one of them.
+-- delete_from_logs: deletes the accesses of memories that are being deleted, the verdicts on them, and their entries in
+-- logged searches. An entry leaves a gap, so that the others keep their ranks. Returns how many searches had shown one of
+-- the memories.
 CREATE OR REPLACE FUNCTION recall.delete_from_logs(p_tenant text, p_ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -71,12 +71,12 @@ DECLARE
     v_moments timestamptz[];
     v_searches bigint[];
 BEGIN
-    -- The log first, as searches are found by it: of one that comes in between both stay, for the fold to find.
+    -- The access log comes first, because searches are found by it. A search logged in between is left to the fold.
     WITH unlogged AS (
         DELETE FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id = ANY (p_ids) RETURNING e.kind, e.at
     )
     SELECT array_agg(DISTINCT u.at) INTO v_moments FROM unlogged u WHERE u.kind = 'retrieval';
-    -- Before their verdicts, as dropping an old search does.
+    -- Searches before verdicts, in the order of expire_searches.
     v_searches := ARRAY(
         SELECT s.id FROM recall.search_log s
         WHERE s.tenant = p_tenant AND s.shown && p_ids AND s.at = ANY (v_moments)
@@ -91,9 +91,8 @@ BEGIN
     RETURN cardinality(v_searches);
 END $$;
 
--- expire_searches: deletes up to p_limit logged searches of this tenant older than `search.log_days`, and the
--- verdicts on them; returns how many. Logged accesses stay. Searches that are being judged are left for the next
--- run.
+-- expire_searches: deletes up to p_limit logged searches of this tenant older than `search.log_days`, with the verdicts
+-- on them. Returns how many. Logged accesses stay. Searches that are being judged are left for the next run.
 CREATE OR REPLACE FUNCTION recall.expire_searches(p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE

@@ -1,14 +1,15 @@
--- Search in SQL: with named arguments at a prompt, as one logged request of a program, and explained for one memory.
+-- Search in SQL: with named arguments for a person at psql, as one logged request of a program, and explained for one
+-- memory.
 
 -- search: the memories of this tenant that answer a query, best first, ties by id. `relevance` is the calibrated
--- probability that a memory answers; `score` adds use in log-odds: logit(relevance) + weight * k * ln((1 + r) / 2), r
--- = S over the median S of the layer, at most 63, and k = 1 to 1.6 (recall.use_term); shown as a probability.
+-- probability that a memory answers. `score` is also a probability; it adds use in log-odds: logit(relevance) + weight *
+-- k * ln((1 + r) / 2), where r is S divided by the median S of the layer, at most 63, and k = 1 to 1.6 (recall.use_term).
 -- Memories named exactly are exempt from vitality. A query without p_embedding is answered by words, names, cues and
 -- links alone. Sub-queries (p_queries, with p_embeddings) are searched together, and a memory counts by the sub-query
--- that it answers best. Without a query, a time window (p_since, p_until) returns everything that happened in it,
--- ordered by vitality. p_metadata keeps the memories whose metadata contain this JSON object, and p_sources those
--- from one of these sources. `passage` is the part of a long memory that is nearest to the query in meaning: {start,
--- end, text}, in characters of the body from 0.
+-- that it answers best. Without a query, a time window (p_since, p_until) returns everything that happened in it, ordered
+-- by vitality. p_metadata keeps memories with metadata that contain this JSON object, and p_sources those from one of
+-- these sources. `passage` is the part of a long memory that is nearest to the query in meaning: {start, end, text}, in
+-- characters of the body, counted from 0.
 CREATE OR REPLACE FUNCTION recall.search(
     p_query text DEFAULT NULL, p_embedding halfvec DEFAULT NULL, p_k int DEFAULT 10, p_layers text[] DEFAULT NULL,
     p_roles text[] DEFAULT NULL, p_authors text[] DEFAULT NULL, p_tags text[] DEFAULT NULL,
@@ -45,8 +46,9 @@ BEGIN
     WHERE f.id IS NOT NULL ORDER BY f.rank;
 END $$;
 
--- search_and_log: does what find does, and logs the search and a retrieval of each memory that it returns; the fold job
--- counts them. It changes nothing else; where p_unless_named ends it, it logs nothing. `search_id` names the search for used() and rejected(). Commit with
+-- search_and_log: does what find does, and logs the search and a retrieval of each memory that it returns, which the job
+-- `fold` counts. It changes nothing else, and logs nothing if p_unless_named ends the search. `search_id` identifies the
+-- search for used() and rejected(). Commit with
 -- synchronous_commit = off where losing a retrieval is acceptable.
 CREATE OR REPLACE FUNCTION recall.search_and_log(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,

@@ -1,7 +1,7 @@
--- How alike memories are.
+-- Similarities between memories.
 
--- similarities: the cosine of each pair of these memories that were embedded by the same embedder, a < b; by a and
--- b. Pairs with a zero vector and unknown ids are left out.
+-- similarities: the cosine of each pair (a < b) of these memories that were embedded by the same embedder, by a and b.
+-- Pairs with a zero vector and unknown ids are left out.
 CREATE OR REPLACE FUNCTION recall.similarities(p_ids bigint[])
 RETURNS TABLE (a bigint, b bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 1000

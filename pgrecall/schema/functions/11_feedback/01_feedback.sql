@@ -40,7 +40,7 @@ DECLARE
     v_new int;
 BEGIN
     PERFORM FROM recall.search_log s WHERE s.tenant = p_tenant AND s.id = p_search_id FOR KEY SHARE;
-    PERFORM recall.require_search(p_tenant, p_search_id, p_memory_ids, p_now);  -- it may have gone while this call waited
+    PERFORM recall.require_search(p_tenant, p_search_id, p_memory_ids, p_now);  -- may have been deleted since
     WITH put AS (
         INSERT INTO recall.judgement AS j (tenant, search_id, memory_id, verdict, at)
         SELECT DISTINCT p_tenant, p_search_id, u.id, p_verdict, p_now FROM unnest(p_memory_ids) u(id) ORDER BY u.id

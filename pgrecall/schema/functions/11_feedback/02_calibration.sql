@@ -1,8 +1,8 @@
 -- Calibration: the coefficients that turn the features of a candidate into a probability, and replacing them for a
 -- tenant. `pgrecall calibration fit` fits them.
 
--- relevance_models: the models of relevance available to this tenant's searches, or those of one profile, by profile;
--- the one in force first. `coefficients` has by name the intercept, no_similarity, and one for each feature.
+-- relevance_models: the models of relevance available to this tenant's searches, or those of one profile, by profile, the
+-- one in force first. `coefficients` has, by name, the intercept, no_similarity, and a coefficient for each feature.
 CREATE OR REPLACE FUNCTION recall.relevance_models(p_profile text DEFAULT NULL)
 RETURNS TABLE (
     profile text, embedder text, source text, in_force boolean, form text, coefficients jsonb,
@@ -128,7 +128,7 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- rerank_models: how this tenant's searches convert scores of rerankers, by reranker ('*': any other), the model in
+-- rerank_models: how this tenant's searches convert scores of rerankers, by reranker ('*' means any other), the model in
 -- force first. logit(p) = intercept + rerank * score + fused * logit(p before).
 CREATE OR REPLACE FUNCTION recall.rerank_models()
 RETURNS TABLE (reranker text, source text, in_force boolean, coefficients jsonb, fitted_on text)

@@ -1,14 +1,14 @@
--- Quality: how often what searches showed was used, which questions nothing answered, and why a memory was not found.
--- All of it reads the log of searches, and changes nothing.
+-- Quality: how often hits were used, and which queries nothing answered. These functions read the log of searches and
+-- change nothing.
 
--- share_interval: the interval of Wilson (1927) of a share in p_total trials, p_z2 the square of the normal quantile;
--- NULL for none. Of a mean of values between 0 and 1 it is wide enough too: none varies more than a share does.
+-- share_interval: the interval of Wilson (1927) for a share in p_total trials; p_z2 is the square of the normal quantile.
+-- NULL without trials. It is also wide enough for a mean of values between 0 and 1, which varies at most as much.
 CREATE OR REPLACE FUNCTION recall.share_interval(
     p_share double precision, p_total bigint, p_z2 double precision, OUT low double precision, OUT high double precision
 )
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
-    -- Rounding must not put the share itself outside.
+    -- Rounding must not exclude the share itself.
     SELECT least(greatest(c.middle - c.reach, 0), p_share), greatest(least(c.middle + c.reach, 1), p_share)
     FROM (SELECT p_z2 / nullif(p_total, 0) AS z2 WHERE p_total > 0) s
     CROSS JOIN LATERAL (
@@ -16,8 +16,8 @@ SET search_path FROM CURRENT AS $$
                sqrt(s.z2 * (p_share * (1 - p_share) + s.z2 / 4)) / (1 + s.z2) AS reach) c
 $$;
 
--- wilson_interval: the 95 % interval of a share of p_hits in p_total (Wilson, 1927), which is honest for few and for
--- shares near 0 and 1; NULL for none.
+-- wilson_interval: the 95 % interval for a share of p_hits in p_total (Wilson, 1927), which is also valid for few trials
+-- and for shares near 0 and 1. NULL without trials.
 CREATE OR REPLACE FUNCTION recall.wilson_interval(
     p_hits bigint, p_total bigint, OUT low double precision, OUT high double precision
 )
@@ -27,8 +27,9 @@ SET search_path FROM CURRENT AS $$
     FROM recall.share_interval(p_hits / nullif(p_total, 0)::double precision, p_total, 3.841458820694124) i
 $$;
 
--- used_hits: what the newest p_limit searches since p_since showed, with rank, verdict, and whether it was used: by its
--- verdict, or by an access of kind used or read in the session of the search, within association.window_minutes of it.
+-- used_hits: the hits of the newest p_limit searches since p_since, with rank, verdict, and whether the hit was used:
+-- according to its verdict, or by an access of kind used or read in the session of the search, within
+-- association.window_minutes of it.
 CREATE OR REPLACE FUNCTION recall.used_hits(p_tenant text, p_since timestamptz, p_limit int)
 RETURNS TABLE (search_id bigint, at timestamptz, memory_id bigint, rank int, verdict text, used boolean)
 LANGUAGE sql STABLE ROWS 10000
@@ -89,9 +90,9 @@ BEGIN
         FROM search s);
 END $$;
 
--- unanswered_questions: questions of the newest 10,000 searches since p_since that nothing answered: each time either
--- nothing was shown, or the hits were judged and none was used. Most frequent first, then the newest. Questions that
--- differ only in case and spaces are one.
+-- unanswered_questions: queries of the newest 10,000 searches since p_since that nothing answered: each time either
+-- nothing was shown, or the hits were judged and none was used. Most frequent first, then the newest. Queries that
+-- differ only in case and spaces count as one.
 CREATE OR REPLACE FUNCTION recall.unanswered_questions(p_limit int DEFAULT 20, p_since timestamptz DEFAULT NULL)
 RETURNS TABLE (question text, times bigint, empty bigint, rejected bigint, last_at timestamptz, search_id bigint)
 LANGUAGE plpgsql STABLE ROWS 20

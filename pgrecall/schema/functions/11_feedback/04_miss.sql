@@ -1,7 +1,7 @@
--- Why a memory was not found: its filters, its rank, and what each arm saw of it.
+-- Why a memory was not found: the filters that hide it, its rank, and the findings of each arm.
 
--- failed_filters: the filters that a memory does not pass, by name; empty exactly where it passes_filter and was not
--- archived or superseded at as_of.
+-- failed_filters: the names of the filters that a memory does not pass. Empty if and only if passes_filter is true and
+-- the memory was not archived or superseded at as_of.
 CREATE OR REPLACE FUNCTION recall.failed_filters(m recall.memory, f recall.search_filter) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
@@ -26,7 +26,7 @@ RETURN array_remove(ARRAY[
          THEN CASE WHEN m.happened_at > f.as_of THEN 'as_of' ELSE 'until' END END,
     CASE WHEN f.terms IS NOT NULL AND (m.search_text @@ f.terms) IS NOT TRUE THEN 'hints' END], NULL);
 
--- words_of_questions: the words of these questions and whether a memory holds each; of a word in several questions once.
+-- words_of_questions: the words of these queries, each once, and whether a memory contains them.
 CREATE OR REPLACE FUNCTION recall.words_of_questions(p_tenant text, p_queries text[], p_text tsvector)
 RETURNS TABLE (word text, held boolean)
 LANGUAGE sql STABLE ROWS 10

@@ -1,4 +1,4 @@
--- The report of an experiment: use by arm, counted by session, for sessions are what chance has divided.
+-- The report of an experiment: use by arm, counted by session, because sessions were assigned at random.
 
 -- experiment: the outcomes of the sessions of an experiment (NULL: the running one, else the newest), as JSON. Counts
 -- the newest 100,000 searches. The outcome of a session is the share of its searches that showed a used memory (counted
@@ -72,8 +72,8 @@ BEGIN
             'number', v_number, 'running', coalesce(v_number = v_running, false), 'needed', v_needed,
             'since', p.since, 'until', p.until, 'refused', r.reason,
             'missing', (SELECT sum(greatest(v_needed - a.sessions, 0)) FROM arm a),
-            -- Between its first and its last search, those that chance did not decide: without a session, or weighed by
-            -- the caller.
+            -- Searches between the first and the last of the experiment without an arm: they had no session, or the
+            -- caller chose the weight.
             'without_session', (
                 SELECT count(*) FROM recall.search_log l
                 WHERE l.tenant = v_tenant AND l.at BETWEEN p.since AND p.until AND l.arm IS NULL AND l.session_id IS NULL),

@@ -119,9 +119,9 @@ BEGIN
         FROM unnest(v_turn, v_gone) WITH ORDINALITY u(turn, gone, number) ORDER BY u.number);
 END $$;
 
--- keep_connected: which candidates can be archived without disconnecting a remaining memory. `nodes` are the ids of
--- all live memories. `going` is the position in the order of removal_order, NULL for what stays. `worth` is below 2 for
--- candidates; `piece` and `component` are those of spanning_forest. Correct for every graph, but it may keep more
+-- keep_connected: which candidates can be archived without disconnecting a remaining memory. `nodes` are the ids of all
+-- live memories. `going` is the position in removal_order, NULL for memories that stay. `worth` is below 2 for
+-- candidates; `piece` and `component` are those of spanning_forest. It is correct for every graph, but may keep more
 -- candidates than necessary.
 CREATE OR REPLACE FUNCTION recall.keep_connected(
     p_tenant text, p_candidates bigint[], p_vitalities double precision[],

@@ -27,7 +27,7 @@ BEGIN
     FROM recall.memory m
     JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
     JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
-    -- Computed once a row, and all that follows from it in place.
+    -- OFFSET 0: the activation is computed once for each row, and used several times.
     CROSS JOIN LATERAL (
         SELECT recall.activation_sum(a, v_weights, v_now) AS activation, a.protected OR m.pinned AS floored OFFSET 0) s
     CROSS JOIN LATERAL (SELECT s.activation / (1 + s.activation) AS vitality) v

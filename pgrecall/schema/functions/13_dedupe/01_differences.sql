@@ -1,7 +1,7 @@
--- What two texts state: the marks that distinguish them.
+-- Signs that two texts state different things.
 
--- stated_times: the names of days, months and times of day in a text, in lower case, sorted; of English, German, Spanish
--- and French.
+-- stated_times: the names of days, months and times of day in a text, in lower case, sorted. English, German, Spanish and
+-- French.
 CREATE OR REPLACE FUNCTION recall.stated_times(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT
@@ -14,9 +14,9 @@ RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
     '|noviembre|diciembre|hoy|ayer|mañana|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|mars|avril'
     '|juin|juillet|août|septembre|octobre|novembre|décembre|hier|demain)\M', 'g') t ORDER BY 1);
 
--- telling_words: small words that turn what a sentence states, and numbers in words, in lower case, sorted: a text with
--- others of them states something else, however much the rest is the same.
-CREATE OR REPLACE FUNCTION recall.telling_words(p_text text) RETURNS text[]
+-- decisive_words: small words that change the statement of a sentence, and numbers in words, in lower case, sorted. Texts
+-- with different decisive words state different things, even if all other words are the same.
+CREATE OR REPLACE FUNCTION recall.decisive_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT
 RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
@@ -27,12 +27,12 @@ RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
     '|an|aus|vor|nach|bis|seit|über|unter|mehr|weniger|alle|manche|nur|außer|wenn|aber|fast|immer|oft|selten|wird|würde'
     '|soll|kann|darf|muss|war|letzte[nrs]?|nächste[nrs]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf'
     '|más|menos|todos|algunos|sólo|si|pero|casi|siempre|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez)\M', 'g') t
-    -- The article of English, which is a word of German.
+    -- "an" is a decisive word in German, but the article in English.
     WHERE t[1] <> 'an' OR p_text ~* '\m(der|die|das|ist|und)\M'
     ORDER BY 1);
 
--- content_words: the distinct stems of a text by a language, without numbers and without the words that it passes over,
--- but with who is spoken of and to. Negations are counted by themselves (negation_count).
+-- content_words: the distinct stems of a text in a language, without numbers and stop words, but with pronouns. Negations
+-- are left out, because negation_count compares them.
 CREATE OR REPLACE FUNCTION recall.content_words(p_language text, p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT
@@ -45,8 +45,8 @@ RETURN ARRAY(
         lower(p_text), '\m(i|you|he|she|we|they|my|your|his|her|our|their|me|him|us|them|ich|du|er|wir|mein|dein|unser)\M',
         'g') t);
 
--- named_words: the words of a text that are written with a capital, in their order and in lower case, except where a
--- sentence begins; with p_anywhere there too.
+-- named_words: the words of a text that begin with a capital letter, in their order and in lower case; at the beginning
+-- of a sentence only with p_anywhere.
 CREATE OR REPLACE FUNCTION recall.named_words(p_text text, p_anywhere boolean) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT
@@ -57,7 +57,7 @@ RETURN ARRAY(
     WHERE w.word[1] ~ '[[:upper:]]' AND (p_anywhere OR w.place > 1)
     ORDER BY s.place, w.place);
 
--- is_spelling_of: whether two words are one but for a letter in the middle or at the end: `harbour` and `harbor`.
+-- is_spelling_of: whether two words differ only in one letter in the middle or at the end: `harbour` and `harbor`.
 CREATE OR REPLACE FUNCTION recall.is_spelling_of(p_word text, p_other text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -78,8 +78,8 @@ BEGIN
     RETURN v_begin >= 2 AND v_begin + v_end >= v_longest - 1;
 END $$;
 
--- in_other_order: whether the words that both lists have once each come in another order, beyond one part that has moved
--- as a whole: `yesterday` from the beginning to the end, but not `from A to B` to `from B to A`.
+-- in_other_order: whether the words that occur once in both lists have a different order. A single part that has moved as
+-- a whole does not count (`yesterday` from the beginning to the end), but `from B to A` instead of `from A to B` does.
 CREATE OR REPLACE FUNCTION recall.in_other_order(p_words text[], p_others text[]) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$

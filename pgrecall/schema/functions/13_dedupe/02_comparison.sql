@@ -1,24 +1,25 @@
--- Whether two memories say the same. A duplicate says nothing that the other does not: every word of content of the one
--- is in the other, and numbers, names, dates, negations and the small words that turn a sentence are the same. Whatever
--- is near in meaning and fails this stays apart, however near it is.
+-- Whether two memories say the same. A duplicate says nothing new: all of its content words are in the other memory, and
+-- numbers, names, dates, negations and decisive words are equal. Memories that fail this test are not merged, however
+-- similar in meaning they are.
 
--- told_apart: why two memories are different ones, whatever their texts are; NULL if they may be one.
-CREATE OR REPLACE FUNCTION recall.told_apart(m recall.memory, o recall.memory) RETURNS text
+-- attribute_difference: the attribute by which two memories are different, whatever their texts are. NULL if they may be
+-- duplicates.
+CREATE OR REPLACE FUNCTION recall.attribute_difference(m recall.memory, o recall.memory) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE
-    WHEN m.layer <> o.layer THEN 'other layers'
-    WHEN lower(m.author) <> lower(o.author) THEN 'other authors'
-    WHEN m.role <> o.role THEN 'other roles'
-    WHEN abs(extract(epoch FROM m.occurred_at - o.occurred_at)) >= 86400 THEN 'other days'
-    WHEN (m.valid_from, m.valid_until) IS DISTINCT FROM (o.valid_from, o.valid_until) THEN 'valid at other times'
-    WHEN m.language <> o.language THEN 'other languages' END;
+    WHEN m.layer <> o.layer THEN 'different layers'
+    WHEN lower(m.author) <> lower(o.author) THEN 'different authors'
+    WHEN m.role <> o.role THEN 'different roles'
+    WHEN abs(extract(epoch FROM m.occurred_at - o.occurred_at)) >= 86400 THEN 'different days'
+    WHEN (m.valid_from, m.valid_until) IS DISTINCT FROM (o.valid_from, o.valid_until) THEN 'valid at different times'
+    WHEN m.language <> o.language THEN 'different languages' END;
 
--- whole_text: the title and the body of a memory, as texts are compared.
+-- whole_text: the title and the body of a memory as one text for comparison.
 CREATE OR REPLACE FUNCTION recall.whole_text(p_title text, p_body text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_title = '' THEN p_body WHEN p_body = '' THEN p_title ELSE p_title || E'\n' || p_body END;
 
--- plain_words: the words of a text in their order, in lower case, whatever the punctuation and space.
+-- plain_words: the words of a text in their order, in lower case, without punctuation.
 CREATE OR REPLACE FUNCTION recall.plain_words(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN btrim(lower(regexp_replace(p_text, '\W+', ' ', 'g')));
@@ -32,7 +33,7 @@ RETURN p_title = '' OR p_other = '' OR recall.plain_words(p_title) = recall.plai
        AND recall.content_words(p_language, p_title) = recall.content_words(p_language, p_other);
 
 -- compare_texts: what two texts of one language are to each other. The verdict is `same` (one of them says nothing that
--- the other does not), `contradicts` (but for a negation, a number, a date or a telling word they are the same) or
+-- the other does not), `contradicts` (but for a negation, a number, a date or a decisive word they are the same) or
 -- `apart`, with the reason in words; `one_words` and `other_words` count the words of content that only that one has.
 -- Texts of more than 8,000 characters are the same only if all their words are.
 CREATE OR REPLACE FUNCTION recall.compare_texts(
@@ -48,8 +49,8 @@ DECLARE
     v_other_numbers text[] := recall.stated_numbers(p_other);
     v_times text[];
     v_other_times text[];
-    v_telling text[];
-    v_other_telling text[];
+    v_decisive text[];
+    v_other_decisive text[];
     v_words text[];
     v_other_words text[];
     v_only text[];
@@ -57,7 +58,7 @@ DECLARE
     v_names text[];
     v_other_names text[];
     v_differences text[] := '{}';
-    -- Whether both say something in the place that differs.
+    -- Whether both texts have as many words in the place that differs.
     v_both boolean := true;
     v_shared int;
 BEGIN
@@ -69,13 +70,13 @@ BEGIN
         reason := 'the same words';
         RETURN;
     ELSIF greatest(length(p_one), length(p_other)) > 8000 THEN
-        reason := 'long texts with other words';
+        reason := 'long texts with different words';
         RETURN;
     END IF;
     v_times := recall.stated_times(p_one);
     v_other_times := recall.stated_times(p_other);
-    v_telling := recall.telling_words(p_one);
-    v_other_telling := recall.telling_words(p_other);
+    v_decisive := recall.decisive_words(p_one);
+    v_other_decisive := recall.decisive_words(p_other);
     v_words := recall.content_words(p_language, p_one);
     v_other_words := recall.content_words(p_language, p_other);
     IF v_numbers <> v_other_numbers THEN
@@ -93,17 +94,19 @@ BEGIN
             coalesce(nullif(array_to_string(v_times, ', '), ''), 'none'),
             coalesce(nullif(array_to_string(v_other_times, ', '), ''), 'none'))];
     END IF;
-    IF v_telling <> v_other_telling THEN
-        v_both := cardinality(v_telling) = cardinality(v_other_telling);
+    IF v_decisive <> v_other_decisive THEN
+        v_both := cardinality(v_decisive) = cardinality(v_other_decisive);
         v_differences := v_differences || ARRAY[format('words (%s; %s)',
-            coalesce(nullif(array_to_string(ARRAY(SELECT unnest(v_telling) EXCEPT SELECT unnest(v_other_telling)), ', '), ''), 'none'),
-            coalesce(nullif(array_to_string(ARRAY(SELECT unnest(v_other_telling) EXCEPT SELECT unnest(v_telling)), ', '), ''), 'none'))];
+            coalesce(nullif(array_to_string(
+                ARRAY(SELECT unnest(v_decisive) EXCEPT SELECT unnest(v_other_decisive)), ', '), ''), 'none'),
+            coalesce(nullif(array_to_string(
+                ARRAY(SELECT unnest(v_other_decisive) EXCEPT SELECT unnest(v_decisive)), ', '), ''), 'none'))];
     END IF;
-    -- Times and telling words are compared by themselves, and would count twice.
+    -- Times and decisive words were compared above and must not count twice.
     v_only := ARRAY(SELECT w FROM (SELECT unnest(v_words) EXCEPT SELECT unnest(v_other_words)) d(w)
-        WHERE w <> ALL (recall.content_words(p_language, array_to_string(v_times || v_telling, ' '))));
+        WHERE w <> ALL (recall.content_words(p_language, array_to_string(v_times || v_decisive, ' '))));
     v_only_other := ARRAY(SELECT w FROM (SELECT unnest(v_other_words) EXCEPT SELECT unnest(v_words)) d(w)
-        WHERE w <> ALL (recall.content_words(p_language, array_to_string(v_other_times || v_other_telling, ' '))));
+        WHERE w <> ALL (recall.content_words(p_language, array_to_string(v_other_times || v_other_decisive, ' '))));
     IF v_only <> '{}' AND v_only_other <> '{}' AND cardinality(v_only) <= 10 AND cardinality(v_only_other) <= 10 THEN
         WITH spelled AS MATERIALIZED (
             SELECT a.w AS one, b.w AS other FROM unnest(v_only) a(w) JOIN unnest(v_only_other) b(w)
@@ -121,26 +124,26 @@ BEGIN
     v_other_names := ARRAY(SELECT n FROM unnest(recall.named_words(p_other, false)) n
                            WHERE n <> ALL (string_to_array(v_one, ' ')) AND n <> ALL (v_other_times));
     IF one_words > 0 AND other_words > 0 THEN
-        reason := format('each says something of its own (%s; %s)', left(array_to_string(v_only, ', '), 100),
+        reason := format('each has words of its own (%s; %s)', left(array_to_string(v_only, ', '), 100),
                          left(array_to_string(v_only_other, ', '), 100));
     ELSIF v_names <> '{}' OR v_other_names <> '{}' THEN
-        reason := format('other names (%s)', left(array_to_string(v_names || v_other_names, ', '), 100));
+        reason := format('different names (%s)', left(array_to_string(v_names || v_other_names, ', '), 100));
     ELSIF v_shared < 2 OR v_shared * 2 < greatest(cardinality(v_words), cardinality(v_other_words)) THEN
         reason := 'few words in common';
     ELSIF cardinality(v_differences) = 1 AND v_both AND one_words = 0 AND other_words = 0
           AND NOT recall.in_other_order(string_to_array(v_one, ' '), string_to_array(v_other, ' ')) THEN
         verdict := 'contradicts';
-        reason := 'other ' || v_differences[1];
+        reason := 'different ' || v_differences[1];
     ELSIF v_differences <> '{}' THEN
-        reason := 'other ' || array_to_string(v_differences, ', ');
+        reason := 'different ' || array_to_string(v_differences, ', ');
     ELSIF v_shared < 3 AND one_words + other_words > 0 THEN
-        reason := 'too short to tell';
+        reason := 'too short to decide';
     ELSIF recall.in_other_order(recall.named_words(p_one, true), recall.named_words(p_other, true))
           OR recall.in_other_order(string_to_array(v_one, ' '), string_to_array(v_other, ' ')) THEN
-        reason := 'the words come in another order';
+        reason := 'the words come in a different order';
     ELSE
         verdict := 'same';
-        reason := CASE WHEN one_words + other_words = 0 THEN 'the same words of content'
+        reason := CASE WHEN one_words + other_words = 0 THEN 'the same content words'
             ELSE format('one says more (%s)', left(array_to_string(v_only || v_only_other, ', '), 100)) END;
     END IF;
 END $$;

@@ -1,9 +1,9 @@
--- Finding duplicates: each live memory is compared once with its nearest in meaning and with those of the same words; one
--- without a vector with those that share its rarest words. Only a changed text is compared again. Pairs are stored by
--- both ids, so that it does not matter from which side one is found.
+-- Finding duplicates: each live memory is compared once with the nearest in meaning and with those that have the same
+-- words. A memory without a vector is compared with those that share its rarest words. Only changed texts are compared
+-- again. A pair is stored under both ids, so it does not matter from which side it was found.
 
--- near_by_vectors: pairs of these memories and their p_near nearest live others from this similarity on. A tenant
--- without a vector table of its own is compared exactly.
+-- near_by_vectors: pairs of these memories and the p_near nearest other live memories with at least this similarity. The
+-- search is exact for a tenant without its own vector table.
 CREATE OR REPLACE FUNCTION recall.near_by_vectors(
     p_tenant text, p_ids bigint[], p_near int, p_min_similarity double precision
 ) RETURNS TABLE (id bigint, other bigint, similarity double precision)
@@ -13,7 +13,7 @@ SET enable_seqscan = off
 SET enable_sort = on
 SET jit = off
 SET hnsw.iterative_scan = off
--- Twice the time of 20 (2 ms a memory of 384 dimensions among 100,000), which finds 8 % fewer pairs.
+-- Twice the time of 20 (2 ms for a memory with 384 dimensions among 100,000), which finds 8 % fewer pairs.
 SET hnsw.ef_search = 40 AS $$
 DECLARE
     v_table text := recall.vector_table(p_tenant);
@@ -25,14 +25,14 @@ BEGIN
         'WHERE o.tenant = $1 AND o.memory_id = ANY ($2) AND o.part = 0 AND NOT o.archived '
         'AND n.part = 0 AND n.memory_id <> o.memory_id AND n.distance <= 1 - $3',
         v_table,
-        -- The table of one tenant holds no other, and the planner takes its index for the order alone.
+        -- Without a condition on the tenant for a table of one tenant: the planner uses the index only for the order.
         CASE v_table WHEN 'vector_shared' THEN 'v.tenant = $1 AND' ELSE '' END,
         CASE v_table WHEN 'vector_shared' THEN p_near + 1 ELSE 2 * p_near + 1 END)
     USING p_tenant, p_ids, p_min_similarity;
 END $$;
 
--- near_by_words: pairs of these memories and live others of the same words, whatever the case and punctuation; and of
--- those without a vector and others that have their three rarest words, at most p_near each.
+-- near_by_words: pairs of these memories and other live memories with the same words, whatever the case and punctuation;
+-- for a memory without a vector also up to p_near others that contain its three rarest words.
 CREATE OR REPLACE FUNCTION recall.near_by_words(p_tenant text, p_ids bigint[], p_near int)
 RETURNS TABLE (id bigint, other bigint)
 LANGUAGE plpgsql STABLE
@@ -59,7 +59,7 @@ BEGIN
         SELECT o.id, o.search_text FROM recall.memory o
         WHERE o.tenant = p_tenant AND o.id = u.id AND o.embedded_with IS NULL OFFSET 0) m
     CROSS JOIN LATERAL (
-        -- Words that are counted already; of one that is new, no duplicate is known before the next count.
+        -- Only words in the last count; duplicates by newer words are found after the next count.
         SELECT string_agg(r.quoted, ' & ')::tsquery AS query, count(*) AS words FROM (
             SELECT recall.lexeme_query(l.word)::text AS quoted
             FROM unnest(tsvector_to_array(m.search_text)) w(word)
@@ -73,8 +73,8 @@ BEGIN
         LIMIT p_near) n;
 END $$;
 
--- judged_pairs: which of these pairs are duplicates or may contradict each other. Turns of a conversation, which `next`
--- joins, are what was said then; and what is linked as a contradiction is known.
+-- judged_pairs: which of these pairs are duplicates or may contradict each other. Turns of a conversation (linked by
+-- `next`) are never duplicates, because both were said; a contradiction that is already linked is left out.
 CREATE OR REPLACE FUNCTION recall.judged_pairs(
     p_tenant text, p_ids bigint[], p_others bigint[], p_similarities double precision[]
 ) RETURNS TABLE (
@@ -82,7 +82,7 @@ CREATE OR REPLACE FUNCTION recall.judged_pairs(
 )
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
--- One index probe for each of a pair, whatever the planner thinks of the list.
+-- One index probe for each memory of a pair, whatever the planner estimates.
 SET enable_hashjoin = off
 SET enable_mergejoin = off
 SET enable_seqscan = off AS $$
@@ -96,7 +96,7 @@ BEGIN
     JOIN recall.memory two ON two.tenant = p_tenant AND two.id = p.dst AND two.archived_at IS NULL AND two.superseded_by IS NULL
     CROSS JOIN LATERAL recall.compare_texts(
         one.language, recall.whole_text(one.title, one.body), recall.whole_text(two.title, two.body)) c
-    WHERE recall.told_apart(one, two) IS NULL AND c.verdict <> 'apart'
+    WHERE recall.attribute_difference(one, two) IS NULL AND c.verdict <> 'apart'
       AND (c.verdict = 'contradicts' OR recall.is_same_title(one.language, one.title, two.title))
       AND NOT EXISTS (
           SELECT FROM recall.link l WHERE l.tenant = p_tenant
@@ -107,7 +107,7 @@ BEGIN
           AND (l.src IN (p.src, p.dst) OR l.dst IN (p.src, p.dst))));
 END $$;
 
--- uncompared: live memories of a tenant that wait to be compared, by id, p_limit at most (NULL: all).
+-- uncompared: up to p_limit (NULL means all) live memories of a tenant that wait to be compared, by id.
 CREATE OR REPLACE FUNCTION recall.uncompared(p_tenant text, p_limit int DEFAULT NULL) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
@@ -162,7 +162,7 @@ BEGIN
                      ::recall.duplicate_pair)
     INTO v_pairs
     FROM listed l CROSS JOIN LATERAL recall.judged_pairs(v_tenant, l.ids, l.others, l.similarities) j;
-    -- The memories are locked last and in one order, by those who forget them too; what has gone meanwhile is left out.
+    -- Memories are locked last, in the order that all deletions use. Memories deleted meanwhile are left out.
     PERFORM recall.lock_memories(v_tenant, v_ids || ARRAY(SELECT p.src FROM unnest(v_pairs) p)
                                  || ARRAY(SELECT p.dst FROM unnest(v_pairs) p));
     DELETE FROM recall.duplicate_pair p WHERE p.tenant = v_tenant AND (p.src = ANY (v_ids) OR p.dst = ANY (v_ids));

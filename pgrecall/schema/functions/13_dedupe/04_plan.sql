@@ -1,4 +1,4 @@
--- Dedupe plans: clusters of memories that say the same, each with the one that stays. A new plan changes nothing else.
+-- Dedupe plans: clusters of memories that say the same, each with the keeper that stays. A new plan changes nothing else.
 
 -- current_pairs: the pairs of a tenant whose memories are live and still have the texts that were compared.
 CREATE OR REPLACE FUNCTION recall.current_pairs(p_tenant text) RETURNS SETOF recall.duplicate_pair
@@ -13,9 +13,9 @@ SET jit = off AS $$
     JOIN recall.compared b ON b.tenant = p_tenant AND b.memory_id = p.dst
     JOIN recall.memory o ON o.tenant = p_tenant AND o.id = p.dst AND o.content_hash = b.content_hash
         AND o.archived_at IS NULL AND o.superseded_by IS NULL
-    WHERE p.tenant = p_tenant AND recall.told_apart(m, o) IS NULL
+    WHERE p.tenant = p_tenant AND recall.attribute_difference(m, o) IS NULL
       AND (p.verdict = 'contradicts' OR recall.is_same_title(m.language, m.title, o.title))
-      -- As when they were compared: links may have come since.
+      -- The same conditions as in judged_pairs: links may have been added since.
       AND NOT EXISTS (
           SELECT FROM recall.link l WHERE l.tenant = p_tenant AND l.relation IN ('next', 'contradicts', 'supersedes')
           AND (l.src, l.dst) IN ((p.src, p.dst), (p.dst, p.src)))
@@ -25,9 +25,10 @@ SET jit = off AS $$
           SELECT FROM recall.link l WHERE l.tenant = p_tenant AND l.relation = 'next' AND l.dst IN (p.src, p.dst)))
 $$;
 
--- duplicate_clusters: the clusters of a tenant's duplicates: for each memory that would go, the one that stays (its
--- keeper), their similarity, and the words that only the keeper has. A keeper says all that the others of its cluster
--- say; of those that say the same, the most alive stays, then the longest, then the newest. Pinned memories never go.
+-- duplicate_clusters: the clusters of a tenant's duplicates: for each memory that would be merged, the keeper that stays,
+-- their similarity, and the number of words that only the keeper has. A keeper says everything that the others of its
+-- cluster say. Among memories that say the same, the one with the highest vitality stays, then the longest, then the
+-- newest. Pinned memories are never merged into others.
 CREATE OR REPLACE FUNCTION recall.duplicate_clusters(
     p_tenant text, p_min_similarity double precision, p_layers text[], p_now timestamptz
 ) RETURNS TABLE (memory_id bigint, keeper_id bigint, similarity double precision, more_words int)
@@ -64,7 +65,7 @@ BEGIN
         ), edge AS (
             SELECT p.src AS keeper, p.dst AS goes, p.similarity, p.src_words AS more FROM pair p WHERE p.dst_words = 0
             UNION ALL SELECT p.dst, p.src, p.similarity, p.dst_words FROM pair p WHERE p.src_words = 0
-            -- Of many memories with the same words each was compared with a few; the best of them stands for all.
+            -- If many memories have the same words, each was compared with only a few. The best is the keeper of all.
             UNION ALL
             SELECT b.best, b.id, 1, 0 FROM (
                 SELECT n.id, first_value(n.id) OVER (PARTITION BY md5(t.words) ORDER BY n.number) AS best
@@ -75,7 +76,7 @@ BEGIN
                     FROM (SELECT recall.whole_text(m.title, m.body) AS text OFFSET 0) w) t) b
             JOIN recall.memory m ON m.tenant = p_tenant AND m.id = b.best
             JOIN recall.memory o ON o.tenant = p_tenant AND o.id = b.id
-            WHERE b.best <> b.id AND recall.told_apart(m, o) IS NULL
+            WHERE b.best <> b.id AND recall.attribute_difference(m, o) IS NULL
         )
         SELECT k.number, k.id, (SELECT max(n.number) FROM node n) AS nodes,
                array_agg(g.number ORDER BY g.number) FILTER (WHERE g.id IS NOT NULL) AS goers,
@@ -88,7 +89,7 @@ BEGIN
         GROUP BY k.number, k.id ORDER BY k.number
     LOOP
         v_keepers := coalesce(v_keepers, array_fill(0, ARRAY[v_node.nodes]));
-        -- One that goes takes nobody with it: each must say the same as the keeper itself.
+        -- A merged memory is no keeper of others: each must say the same as the keeper itself.
         CONTINUE WHEN v_keepers[v_node.number] <> 0 OR v_node.goers IS NULL;
         FOR i IN 1 .. cardinality(v_node.goers) LOOP
             v_at := v_node.goers[i];
@@ -121,8 +122,8 @@ BEGIN
         'layers', p_layers);
 END $$;
 
--- proposed_contradictions: pairs that are the same but for a number, a date, a negation or a telling word, the nearest
--- first, p_limit at most. They are proposed as links, which a person makes.
+-- proposed_contradictions: up to p_limit pairs that differ only in a number, a date, a negation or a decisive word, the
+-- most similar first. They are proposed as links for a person to make.
 CREATE OR REPLACE FUNCTION recall.proposed_contradictions(p_tenant text, p_layers text[], p_limit int) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -170,7 +171,7 @@ BEGIN
     )
     SELECT array_agg(c.memory_id), array_agg(c.keeper_id), array_agg(c.similarity), array_agg(c.more_words), max(c.total)
     INTO v_members, v_keepers, v_similarities, v_more, v_found FROM capped c;
-    -- As when a prune is planned: what was deleted meanwhile is not planned.
+    -- As in plan_prune: memories that were deleted meanwhile are not planned.
     PERFORM recall.lock_memories(v_tenant, v_members || v_keepers);
     v_plan := recall.next_dedupe_plan(v_tenant);
     INSERT INTO recall.dedupe_plan (tenant, id, created_at, options, report)
@@ -191,8 +192,8 @@ BEGIN
     RETURN v_plan;
 END $$;
 
--- plan_merge: stores a plan that merges the memories p_ids, 1 to 100 of them, into p_keeper, as a person has chosen, and
--- returns its id; nothing else changes. Their texts may differ. It is reviewed, applied and undone as any dedupe plan.
+-- plan_merge: stores a plan that merges 1 to 100 memories that a person has chosen (p_ids) into p_keeper, and returns its
+-- id. Nothing else changes. The texts may differ. It is reviewed, applied and undone like any dedupe plan.
 CREATE OR REPLACE FUNCTION recall.plan_merge(p_keeper bigint, p_ids bigint[], p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -238,7 +239,7 @@ BEGIN
     RETURN v_plan;
 END $$;
 
--- next_dedupe_plan: an id for a new plan that none of this tenant has.
+-- next_dedupe_plan: an unused id for a new plan of this tenant.
 CREATE OR REPLACE FUNCTION recall.next_dedupe_plan(p_tenant text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -252,8 +253,8 @@ BEGIN
     RETURN v_plan;
 END $$;
 
--- add_dedupe_items: writes the items of a plan, by cluster; the nearest clusters first. p_more is NULL for those that a
--- person has chosen.
+-- add_dedupe_items: stores the items of a plan by cluster, the most similar clusters first. p_more is NULL for memories
+-- that a person has chosen.
 CREATE OR REPLACE FUNCTION recall.add_dedupe_items(
     p_tenant text, p_plan_id bigint, p_members bigint[], p_keepers bigint[], p_similarities double precision[],
     p_more int[], p_now timestamptz
@@ -274,7 +275,7 @@ SET jit = off AS $$
         SELECT v.memory_id AS id, v.vitality
         FROM recall.live_memories(p_tenant, p_now, p_ids => coalesce(p_members || p_keepers, '{}')) v
     ), compared AS MATERIALIZED (
-        -- How the keeper stands among those that go.
+        -- Why the keeper stays: how it compares with the memories to merge.
         SELECT c.keeper, c.number, c.more, k.vitality, max(a.vitality) AS next_vitality,
                max(octet_length(m.title) + octet_length(m.body)) AS next_length, max(m.updated_at) AS next_updated
         FROM cluster c

@@ -17,8 +17,8 @@ BEGIN
     RETURN v_plan;
 END $$;
 
--- moving_links: the links that a keeper gets when these memories are merged into it: those between one of them and a
--- live memory, unless the keeper has it or it is between those that are merged. `src` and `dst` are those of the copy.
+-- moving_links: the links that a keeper gets when these memories are merged into it: the links between one of them and
+-- another live memory that the keeper does not have yet. `src` and `dst` are those of the copy.
 CREATE OR REPLACE FUNCTION recall.moving_links(p_tenant text, p_keeper bigint, p_ids bigint[])
 RETURNS TABLE (
     src bigint, dst bigint, relation text, weight double precision, created_at timestamptz,
@@ -46,7 +46,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY e.src, e.dst, e.relation, e.weight DESC, e.member
 $$;
 
--- missing_values: the values of the second list that the first does not have, whatever the case, sorted.
+-- missing_values: the values of the second list that the first does not contain in any case, sorted.
 CREATE OR REPLACE FUNCTION recall.missing_values(p_held text[], p_others text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT
@@ -55,8 +55,8 @@ RETURN ARRAY(
     WHERE lower(o) NOT IN (SELECT lower(h) FROM unnest(p_held) h)
     GROUP BY lower(o) ORDER BY 1);
 
--- dedupe_moves: what merging moves from these memories to a keeper, as JSON: the logged accesses, the links that it does
--- not have, and the tags and aliases that it does not have.
+-- dedupe_moves: what merging copies from these memories to a keeper, as JSON: the logged accesses, and the links, tags
+-- and aliases that the keeper does not have.
 CREATE OR REPLACE FUNCTION recall.dedupe_moves(p_tenant text, p_keeper bigint, p_ids bigint[]) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -83,8 +83,8 @@ SET search_path FROM CURRENT AS $$
     FROM (SELECT recall.captions(m.tenant, ARRAY[m.id]) -> m.id::text AS title) c
 $$;
 
--- dedupe_cluster: a cluster of a plan as JSON: its keeper, what merging moves, and those that go, each with its
--- difference from the keeper word by word. NULL if its keeper has been deleted.
+-- dedupe_cluster: a cluster of a plan as JSON: its keeper, what merging copies, and the memories to merge, each with its
+-- difference from the keeper word by word. NULL if the keeper was deleted.
 CREATE OR REPLACE FUNCTION recall.dedupe_cluster(p_plan recall.dedupe_plan, p_cluster int) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

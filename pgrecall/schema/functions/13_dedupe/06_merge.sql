@@ -1,9 +1,9 @@
--- Merging a cluster, and undoing it. The keeper gets a copy of each access and of each link of those that go, marked with
--- the memory that it is of. Those that go are archived and superseded by the keeper, and stay as they were, with their
--- own log: so nothing of them is lost if the keeper is deleted, and undo has but to take the copies away.
+-- Merging a cluster, and undoing it. The keeper gets a copy of each access and link of the merged memories, marked with
+-- the memory it comes from. The merged memories are archived and superseded by the keeper, but keep their own logs and
+-- links. So nothing is lost if the keeper is deleted, and undo only has to remove the copies.
 
--- merge_cluster: merges live memories into their keeper. The caller has locked them all, and those at the other ends of
--- their links, with their activations.
+-- merge_cluster: merges live memories into their keeper. The caller has locked all of them, the memories at the other
+-- ends of their links, and the activations of all.
 CREATE OR REPLACE FUNCTION recall.merge_cluster(
     p_tenant text, p_plan_id bigint, p_keeper bigint, p_ids bigint[], p_now timestamptz
 ) RETURNS void
@@ -16,7 +16,7 @@ DECLARE
     v_aliases text[] := ARRAY(SELECT jsonb_array_elements_text(v_moves -> 'aliases'));
     v_linked bigint[];
 BEGIN
-    -- The previous values, which undo cannot recompute from the log.
+    -- Stores the previous values that undo cannot recompute from the log.
     UPDATE recall.dedupe_item i
     SET outcome = 'kept', note = NULL, added_tags = v_tags, added_aliases = v_aliases, updated_before = m.updated_at,
         folded_before = a.folded_until, sessions_before = a.sessions, sessions_at_before = a.sessions_at
@@ -27,7 +27,7 @@ BEGIN
     FROM recall.memory m
     WHERE i.tenant = p_tenant AND i.plan_id = p_plan_id AND i.memory_id = ANY (p_ids)
       AND m.tenant = p_tenant AND m.id = i.memory_id;
-    -- What these spread stays with the rows that they have.
+    -- Copies spread nothing: the boosts belong to the original rows.
     INSERT INTO recall.access (tenant, memory_id, kind, weight, at, session_id, recorded_at, merged_from)
     SELECT p_tenant, p_keeper, e.kind, e.weight, e.at, e.session_id, greatest(p_now, e.recorded_at), e.memory_id
     FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id = ANY (p_ids) ORDER BY e.id;
@@ -57,7 +57,8 @@ BEGIN
     PERFORM recall.recount_links(p_tenant, v_linked || p_keeper);
 END $$;
 
--- merged_sessions: the decaying counts {count, epoch} of sessions of these memories as one, of the latest of their times.
+-- merged_sessions: the sum of the decaying counts {count, epoch} of sessions of these memories, at the latest of their
+-- times.
 CREATE OR REPLACE FUNCTION recall.merged_sessions(p_tenant text, p_ids bigint[], p_half_life double precision)
 RETURNS double precision[]
 LANGUAGE sql STABLE
@@ -68,9 +69,9 @@ SET search_path FROM CURRENT AS $$
     JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = ANY (p_ids) AND a.sessions_at IS NOT NULL
 $$;
 
--- unmerge_cluster: takes from a keeper what the merge of these memories has given it, and restores those that are still
--- archived by that merge. What has happened to the keeper since stays: its uses, its links, its text. Returns how many
--- memories are back. The caller has locked what merge_cluster asks for.
+-- unmerge_cluster: removes from a keeper what the merge of these memories added, and restores the memories that are still
+-- archived by that merge. Later uses, links and texts of the keeper stay. Returns how many memories were restored. The
+-- caller has locked the same as for merge_cluster.
 CREATE OR REPLACE FUNCTION recall.unmerge_cluster(
     p_plan recall.dedupe_plan, p_keeper recall.dedupe_item, p_ids bigint[], p_now timestamptz
 ) RETURNS bigint
@@ -82,12 +83,12 @@ DECLARE
     v_recounted bigint[];
     v_cited bigint[];
     v_back bigint[];
-    v_freed bigint[];  -- live again before, and superseded until now
+    v_freed bigint[];  -- memories that were restored before, but are still superseded
 BEGIN
     IF p_keeper.memory_id IS NOT NULL THEN
         DELETE FROM recall.access e
         WHERE e.tenant = v_tenant AND e.memory_id = p_keeper.memory_id AND e.merged_from = ANY (p_ids);
-        -- As far as it was folded then, and what has come since.
+        -- The time until which it was folded then, or the latest access since.
         SELECT greatest(p_keeper.folded_before, max(e.at)) INTO v_until
         FROM recall.access e
         WHERE e.tenant = v_tenant AND e.memory_id = p_keeper.memory_id AND e.recorded_at >= p_plan.applied_at
@@ -98,7 +99,7 @@ BEGIN
         PERFORM recall.fold_memories(v_tenant, ARRAY[p_keeper.memory_id], ARRAY['-infinity'::timestamptz], v_until);
         UPDATE recall.activation a SET sessions = p_keeper.sessions_before, sessions_at = p_keeper.sessions_at_before
         WHERE a.tenant = v_tenant AND a.memory_id = p_keeper.memory_id
-          -- A session that has come since was counted into what they had together.
+          -- A later session was added to their common count.
           AND NOT EXISTS (
               SELECT FROM recall.access e
               WHERE e.tenant = v_tenant AND e.memory_id = a.memory_id AND e.recorded_at >= p_plan.applied_at
@@ -115,7 +116,7 @@ BEGIN
     )
     SELECT array_agg(DISTINCT d.dst) INTO v_recounted FROM dropped d;
     WITH closed AS (
-        -- Not closed but deleted: as if it had not been.
+        -- Deleted instead of closed, as if the memory had never been archived.
         DELETE FROM recall.archival v
         WHERE v.tenant = v_tenant AND v.memory_id = ANY (p_ids) AND v.reason = 'merged' AND v.plan_id = p_plan.id
         RETURNING v.memory_id, v.restored_at
@@ -146,8 +147,8 @@ BEGIN
     RETURN coalesce(cardinality(v_back), 0);
 END $$;
 
--- take_values: takes from a keeper the tags and aliases that a merge has given it. If it says nothing else since, the version
--- that the merge made goes with them; otherwise this is a change as any other.
+-- take_values: removes from a keeper the tags and aliases that a merge added. If the keeper has not changed since, the
+-- version made by the merge is deleted too; otherwise this is a normal change.
 CREATE OR REPLACE FUNCTION recall.take_values(p_plan recall.dedupe_plan, p_keeper recall.dedupe_item, p_now timestamptz)
 RETURNS void
 LANGUAGE plpgsql VOLATILE

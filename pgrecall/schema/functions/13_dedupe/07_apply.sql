@@ -1,7 +1,7 @@
 -- Applying and undoing dedupe plans. Apply checks every item again.
 
--- claim_dedupe_plan: locks and returns the plan. Only one plan of a tenant is applied or undone at a time, and nobody
--- supersedes a memory meanwhile, since both could close a circle.
+-- claim_dedupe_plan: locks and returns the plan. Only one plan of a tenant is applied or undone at a time, and no memory
+-- is superseded meanwhile, because together they could close a circle.
 CREATE OR REPLACE FUNCTION recall.claim_dedupe_plan(p_plan_id bigint) RETURNS recall.dedupe_plan
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -13,9 +13,9 @@ BEGIN
     RETURN recall.require_dedupe_plan(p_plan_id);
 END $$;
 
--- lock_clusters: locks the memories of a plan, and those at the other ends of their links against deletion, then the
--- activations of all of them. If one came while it waited, it starts again without locks, for the new one may come
--- earlier in the order.
+-- lock_clusters: locks the memories of a plan, then those at the other ends of their links against deletion, then the
+-- activations of all. If a memory was linked while this waited, it starts again without locks, because the new one may
+-- come earlier in the order.
 CREATE OR REPLACE FUNCTION recall.lock_clusters(p_tenant text, p_keepers bigint[], p_ids bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -39,7 +39,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- linked_with: the memories at the other ends of the links of these. One index probe for each (OFFSET 0).
+-- linked_with: the memories at the other ends of the links of these memories. One index probe for each (OFFSET 0).
 CREATE OR REPLACE FUNCTION recall.linked_with(p_tenant text, p_ids bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -51,8 +51,8 @@ SET search_path FROM CURRENT AS $$
             (SELECT l.src FROM recall.link l WHERE l.tenant = p_tenant AND l.dst = u.id OFFSET 0)) e)
 $$;
 
--- dedupe_objections: the items of a plan that must not be merged now, each with its reason. A keeper that has changed
--- keeps its whole cluster as it is.
+-- dedupe_objections: the items of a plan that must not be merged now, each with its reason. If a keeper has changed, its
+-- whole cluster is skipped.
 CREATE OR REPLACE FUNCTION recall.dedupe_objections(p_plan recall.dedupe_plan, p_clusters int[])
 RETURNS TABLE (memory_id bigint, note text)
 LANGUAGE sql STABLE
@@ -73,21 +73,22 @@ SET search_path FROM CURRENT AS $$
             WHEN o.keeper THEN NULL
             WHEN k.memory_id IS NULL THEN 'its keeper was deleted since'
             WHEN k.note IS NOT NULL THEN 'its keeper was ' || k.note
-            WHEN NOT p_plan.options @> '{"chosen": true}' AND recall.told_apart(k.m, o.m) IS NOT NULL THEN recall.told_apart(k.m, o.m) || ' since'
+            WHEN NOT p_plan.options @> '{"chosen": true}' AND recall.attribute_difference(k.m, o.m) IS NOT NULL
+                THEN recall.attribute_difference(k.m, o.m) || ' since'
             WHEN EXISTS (
                 SELECT FROM recall.link l
                 WHERE l.tenant = p_plan.tenant AND l.relation IN ('contradicts', 'supersedes')
                   AND (l.src, l.dst) IN ((k.memory_id, o.memory_id), (o.memory_id, k.memory_id)))
-                THEN 'linked as another since' END) AS note
+                THEN 'linked to its keeper since' END) AS note
         FROM own o LEFT JOIN own k ON k.cluster = o.cluster AND k.keeper
     )
     SELECT t.memory_id, t.note FROM noted t WHERE t.note IS NOT NULL
 $$;
 
--- apply_dedupe: merges the clusters of a plan (p_clusters: these of them) into their keepers, in one transaction, and
--- returns the outcome of each item, in the order of the plan: kept, merged, or skipped with a note. An item that was
--- rewritten, pinned, archived or superseded since is skipped; so is a cluster whose keeper was. Raises an error if the
--- plan is expired or was applied before.
+-- apply_dedupe: merges the clusters of a plan (with p_clusters only these) into their keepers in one transaction. Returns
+-- the outcome of each item in the order of the plan: kept, merged, or skipped with a note. An item that was rewritten,
+-- pinned, archived or superseded since is skipped, and so is a cluster if its keeper was. Raises an error if the plan is
+-- expired or was applied before.
 CREATE OR REPLACE FUNCTION recall.apply_dedupe(
     p_plan_id bigint, p_clusters int[] DEFAULT NULL, p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (memory_id bigint, cluster int, keeper boolean, outcome text, note text)
@@ -111,7 +112,7 @@ BEGIN
             'Name clusters of the plan, or give NULL for all of them.');
     END IF;
     PERFORM recall.analyze_grown_tables(1);
-    -- Locked before any check: a change from now on waits.
+    -- Locked before all checks, so that changes wait from now on.
     PERFORM recall.lock_clusters(v_plan.tenant, array_agg(i.memory_id) FILTER (WHERE i.keeper),
                                  array_agg(i.memory_id) FILTER (WHERE NOT i.keeper))
     FROM recall.dedupe_item i WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id HAVING count(*) > 0;
@@ -140,8 +141,8 @@ BEGIN
     ORDER BY i.cluster, NOT i.keeper, i.similarity DESC NULLS LAST, i.memory_id;
 END $$;
 
--- later_merge: the newest other plan that has since merged a memory of this one, as keeper or into another; NULL if
--- there is none. Merges of one memory are undone in the reverse order of theirs.
+-- later_merge: the newest other plan that has since merged a memory of this plan, as keeper or into another. NULL if
+-- there is none. Merges of one memory must be undone in reverse order.
 CREATE OR REPLACE FUNCTION recall.later_merge(p_plan recall.dedupe_plan) RETURNS bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

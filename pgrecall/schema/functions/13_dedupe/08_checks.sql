@@ -1,7 +1,7 @@
 -- Checks of merges, for verify and for imports.
 
--- wrong_merges: memories whose copies of accesses or links are of no merge in force, and plans whose items do not agree
--- with their state, by check and subject.
+-- wrong_merges: memories with copies of accesses or links that belong to no applied merge, and plans with items that
+-- contradict their state.
 CREATE OR REPLACE FUNCTION recall.wrong_merges(p_tenant text) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -32,7 +32,8 @@ SET search_path FROM CURRENT AS $$
         WHERE i.tenant = p_tenant AND i.plan_id = v.plan_id AND i.memory_id = v.memory_id AND i.outcome = 'merged')
 $$;
 
--- is_dedupe_report: whether these can be the options and the report of a dedupe plan, as far as others read them.
+-- is_dedupe_report: whether these can be the options and the report of a dedupe plan. Only fields that are read elsewhere
+-- are checked.
 CREATE OR REPLACE FUNCTION recall.is_dedupe_report(p_options jsonb, p_report jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -59,9 +60,9 @@ SET search_path FROM CURRENT AS $$
           AND NOT pg_input_is_valid(f.value::text, 'bigint'))
 $$;
 
--- delete_merged_copies: takes the copies that keepers have of the accesses of these memories away, as when these are
--- forgotten for good, and recomputes the activations of the keepers. Copies of links stay as links of their own. The
--- caller has locked the keepers' activations.
+-- delete_merged_copies: deletes the copies of accesses of these memories that their keepers have, because the memories
+-- are being deleted, and recomputes the activations of the keepers. Copies of links stay as links of the keepers. The caller
+-- has locked the keepers' activations.
 CREATE OR REPLACE FUNCTION recall.delete_merged_copies(p_tenant text, p_ids bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -79,7 +80,7 @@ BEGIN
     UPDATE recall.link l SET merged_from = NULL WHERE l.tenant = p_tenant AND l.merged_from = ANY (p_ids);
 END $$;
 
--- keepers_of: the memories that have copies of the accesses of these.
+-- keepers_of: the memories that have copies of accesses of these memories.
 CREATE OR REPLACE FUNCTION recall.keepers_of(p_tenant text, p_ids bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

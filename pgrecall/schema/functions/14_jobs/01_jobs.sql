@@ -90,7 +90,7 @@ CREATE OR REPLACE FUNCTION recall.report_job(
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    -- Not in the WHERE clause, where it would refuse nobody while the table is empty.
+    -- Not in the WHERE clause, where it would not be evaluated while the table is empty.
     v_tenant text := recall.job_tenant_for_writing(p_whole_database);
 BEGIN
     UPDATE recall.job_run r SET done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts)

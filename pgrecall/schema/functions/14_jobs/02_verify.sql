@@ -48,8 +48,8 @@ BEGIN
         recall.vector_table(p_tenant)) USING p_tenant;
 END $$;
 
--- wrong_passages: memories whose passages are not as many as were stored, do not lie within their body, or have a vector
--- without a direction or the wrong archived flag; and passages without a memory.
+-- wrong_passages: memories with fewer or more passages than were stored, with passages outside their body, or with
+-- vectors of passages that have no direction or the wrong archived flag; and passages without a memory.
 CREATE OR REPLACE FUNCTION recall.wrong_passages(p_tenant text) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -235,8 +235,8 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = p_tenant AND (m.pinned OR a.protected) <> coalesce(n.floored, false)
 $$;
 
--- wrong_versions: memories whose versions are not counted without a gap, or of which one does not begin as the one before
--- it was replaced.
+-- wrong_versions: memories with gaps in the numbers of their versions, or with a version that does not begin when the one
+-- before it was replaced.
 CREATE OR REPLACE FUNCTION recall.wrong_versions(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

@@ -1,7 +1,7 @@
--- The jobs that need nothing but SQL, for a scheduler within Postgres such as pg_cron. What a worker does in several
--- transactions is done here in one for each call, and a call does one step: see run_due_job.
+-- The jobs that need only SQL, for a scheduler inside Postgres such as pg_cron. A worker runs the steps of a job in
+-- several transactions; here each call runs one step in one transaction (see run_due_job).
 
--- sql_jobs: the jobs that need no worker, in the order in which they are tried; `whole`: it serves the whole database.
+-- sql_jobs: the jobs that need no worker, in the order in which they are tried. `whole` marks jobs of the whole database.
 CREATE OR REPLACE FUNCTION recall.sql_jobs() RETURNS TABLE (job text, whole boolean)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -9,7 +9,7 @@ SET search_path FROM CURRENT AS $$
            ('prune', false), ('verify', false), ('partitions', true)
 $$;
 
--- job_step: one step of a job for this tenant: how much it did, by name, and whether that was all.
+-- job_step: runs one step of a job for this tenant. Returns how much it did, by name, and whether the job is complete.
 CREATE OR REPLACE FUNCTION recall.job_step(p_job text, p_now timestamptz, OUT counts jsonb, OUT complete boolean)
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -52,12 +52,12 @@ BEGIN
     END CASE;
 END $$;
 
--- run_due_job: runs one step of one job that is due, for one tenant, and records it as a worker does; false if none is
--- due. Of p_jobs (all of sql_jobs, if null) the first that is due, for the tenant that waits longest. One step a call,
--- because each belongs in a transaction of its own: commit, and call it again. A job that is not done after a step is
--- due at once; one that fails is recorded as failed, and is due again at its interval or in ten minutes, whichever is
--- sooner. One that waits 20 seconds for a lock fails, so that no tenant's open transaction keeps the others waiting.
--- Workers and other sessions that call it share the work.
+-- run_due_job: runs one step of one due job for one tenant, and records it as a worker does. Returns false if no job is
+-- due. It takes the first due job of p_jobs (NULL means all of sql_jobs), for the tenant that waits longest. Each step
+-- needs its own transaction: commit, then call it again. A job that is not complete after a step is due at once. A job
+-- that fails is recorded as failed, and is due again after its interval or ten minutes, whichever is sooner. A job that
+-- waits 20 seconds for a lock fails, so that an open transaction of one tenant does not delay the others. Workers and
+-- other sessions that call it share the work.
 CREATE OR REPLACE FUNCTION recall.run_due_job(p_jobs text[] DEFAULT NULL, p_now timestamptz DEFAULT now())
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE

@@ -33,8 +33,8 @@ SET search_path FROM CURRENT AS $$
            recall.setting_value('*', 'schema.functions') #>> '{}', recall.setting_value('*', 'embedding.dimensions')::int
 $$;
 
--- Which clients of other versions these functions serve, if they call them alike (schema/compatibility.py). Name the newest
--- revision here when a function is called as before and means something else.
+-- The comment on recall.installation names the oldest clients that these functions serve (schema/compatibility.py). Name
+-- the newest revision here when a function is called as before but means something else.
 COMMENT ON FUNCTION recall.installation() IS 'Serves clients of schema 0020 and newer.';
 
 -- schema_state: the revision of the tables and the fingerprint of the functions after the last upgrade.
@@ -56,7 +56,7 @@ SET search_path FROM CURRENT AS $$
                count(*) FILTER (WHERE recall.current_run_state(r) = 'running') AS running,
                count(*) FILTER (WHERE r.state = 'failed') AS failed,
                recall.epoch(max(r.finished_at) FILTER (WHERE r.state = 'done')) AS done_at
-        -- Two parts, so that a role bound to a tenant reads no run of another.
+        -- Two parts, so that a role bound to a tenant does not read the runs of another.
         FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
         CROSS JOIN LATERAL (
             SELECT o.tenant, o.job FROM recall.job_run o WHERE b.tenant = '*'
@@ -77,7 +77,7 @@ SET search_path FROM CURRENT AS $$
         FROM (SELECT s.tenant, recall.vitality_weights(s.tenant) AS weights FROM seen s OFFSET 0) t
         CROSS JOIN LATERAL recall.effective_layers(t.tenant) l
     ), counted AS MATERIALIZED (
-        -- By tenant, so that a role bound to one reads no row of another.
+        -- By tenant, so that a role bound to a tenant does not read the rows of another.
         SELECT c.* FROM seen s CROSS JOIN LATERAL (
             SELECT m.layer, CASE WHEN num_nulls(a.vitality, r.name) = 0 THEN recall.zone_of(
                        recall.retention_of(a.vitality, a.protected OR m.pinned, r.weights), r.layer) END AS zone,

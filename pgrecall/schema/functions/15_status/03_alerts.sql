@@ -1,7 +1,7 @@
--- Alerts: which alarms of the health report have begun or ended since the last report to the alert hook. What was
--- reported is in the counts of the newest run of the job alerts that was done: a name for each alarm that stood.
+-- Alerts: which alarms of the health report have begun or ended since the last report to the alert hook. The counts of
+-- the newest successful run of the job `alerts` contain the names of the alarms that were reported.
 
--- alarm_kind: the name of an alarm, which stays the same while its sentence changes: times, numbers and errors do.
+-- alarm_kind: the name of an alarm. It stays the same when the times, numbers and errors in the sentence change.
 CREATE OR REPLACE FUNCTION recall.alarm_kind(p_alarm text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT

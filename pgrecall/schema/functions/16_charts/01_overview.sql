@@ -40,7 +40,7 @@ RETURN CASE p_list
     WHEN 'unused' THEN CASE WHEN p_unused THEN p_born END
 END;
 
--- check_overview: raises for a list or a layer that does not exist.
+-- check_overview: raises an error for a list or a layer that does not exist.
 CREATE OR REPLACE FUNCTION recall.check_overview(p_tenant text, p_lists text[], p_layer text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$

@@ -313,10 +313,9 @@ BEGIN
     RETURN v_state -> 'came';
 END $$;
 
--- advance_id_sequence: advances the sequence of a table past the ids of this tenant, by at most 1,000 for each row: all
--- tenants share the sequence, and none may use it up. Rows further ahead keep their ids, which are the tenant's own;
--- unused_id passes over them if the sequence ever gets there. Raises an error for ids so great that other programs
--- could not read them.
+-- advance_id_sequence: advances the sequence of a table past the ids of this tenant, by at most 1,000 for each row,
+-- because all tenants share the sequence, and none may use it up. Rows with larger ids keep them; unused_id skips these
+-- ids if the sequence reaches them. Raises an error for ids that other programs could not represent.
 CREATE OR REPLACE FUNCTION recall.advance_id_sequence(p_tenant text, p_table text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,7 +1,7 @@
--- Checks of imported rows: a row that comes in by import passes what the functions check that would have stored it.
+-- Checks of imported rows: an imported row must pass the checks of the functions that would otherwise have stored it.
 
--- imported_conditions: what rows of a kind must fulfil, as conditions on the row `t`, and why a row that does not is
--- refused. Table constraints, which hold for every row, are not repeated.
+-- imported_conditions: conditions on the rows `t` of a kind, each with the reason why a row that violates it is refused.
+-- Table constraints are not repeated.
 CREATE OR REPLACE FUNCTION recall.imported_conditions(p_kind text) RETURNS TABLE (condition text, problem text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -80,7 +80,8 @@ SET search_path FROM CURRENT AS $$
     ) c(kind, condition, problem) WHERE c.kind = p_kind
 $$;
 
--- is_prune_report: whether these can be the options and the report of a prune plan, as far as others read them.
+-- is_prune_report: whether these can be the options and the report of a prune plan. Only fields that are read elsewhere
+-- are checked.
 CREATE OR REPLACE FUNCTION recall.is_prune_report(p_options jsonb, p_report jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -94,8 +95,8 @@ SET search_path FROM CURRENT AS $$
             OR f.key = 'layers' AND jsonb_typeof(f.value) NOT IN ('array', 'null'))
 $$;
 
--- column_condition: what every value of a column of this type must fulfil, as a condition on the row `t`: moments that
--- clients can read, numbers that are finite, lists of one dimension that begin at 1. NULL for other types.
+-- column_condition: the condition on the row `t` for every column of this type: times that clients can read, finite
+-- numbers, and arrays of one dimension that begin at 1. NULL for other types.
 CREATE OR REPLACE FUNCTION recall.column_condition(p_column text, p_type regtype) RETURNS text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
@@ -106,7 +107,7 @@ RETURN CASE
     WHEN p_type::text LIKE '%[]' THEN format('array_ndims(t.%1$I) = 1 AND array_lower(t.%1$I, 1) = 1', p_column)
 END;
 
--- check_imported_rows: raises for the first of these rows that its front door would refuse.
+-- check_imported_rows: raises an error for the first of these rows that could not have been stored otherwise.
 CREATE OR REPLACE FUNCTION recall.check_imported_rows(p_tenant text, p_kind text, p_rows jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -118,13 +119,13 @@ BEGIN
     IF p_kind = 'setting' THEN
         PERFORM recall.check_imported_setting(r ->> 'name', r -> 'value') FROM jsonb_array_elements(p_rows) r;
     ELSIF p_kind = 'layer' THEN
-        -- As stored: a default counts too.
+        -- Checks rows with their defaults, as they will be stored.
         PERFORM recall.check_layer(l) FROM recall.layer l
         WHERE l.tenant = p_tenant AND l.name IN (SELECT r ->> 'name' FROM jsonb_array_elements(p_rows) r);
     ELSIF p_kind = 'memory' THEN
         v_problem := recall.imported_memory_problem(p_tenant, p_rows);
     END IF;
-    -- The bounds of the types first: other conditions count on them.
+    -- Conditions of types come first, because other conditions rely on them.
     SELECT string_agg(format('WHEN NOT (%s) THEN %L', c.condition, c.problem), ' ' ORDER BY c.place) INTO v_cases
     FROM (
         SELECT 0 AS place, recall.column_condition(a.attname, a.atttypid) AS condition,
@@ -145,8 +146,8 @@ BEGIN
     END IF;
 END $$;
 
--- check_imported_setting: raises unless this is a setting of a tenant with a value that set_setting or set_language
--- could have stored: a number, not a text of one.
+-- check_imported_setting: raises an error unless this is a setting of a tenant with a value that set_setting or
+-- set_language could have stored. A number must not be given as text.
 CREATE OR REPLACE FUNCTION recall.check_imported_setting(p_name text, p_value jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -169,8 +170,8 @@ BEGIN
     END IF;
 END $$;
 
--- imported_memory_problem: why remember would refuse one of these rows, else NULL. Its times are compared with that of
--- its last change, since a memory keeps its created_at when it is rewritten.
+-- imported_memory_problem: why remember would refuse one of these rows, else NULL. Times are compared with the last
+-- change of the memory, because a memory keeps its created_at when it is rewritten.
 CREATE OR REPLACE FUNCTION recall.imported_memory_problem(p_tenant text, p_rows jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$

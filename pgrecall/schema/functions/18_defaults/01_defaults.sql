@@ -1,5 +1,5 @@
--- What ships: layers and relevance coefficients of tenant '*'. Re-applied at every upgrade; a tenant's own
--- rows are never touched.
+-- The shipped layers and relevance coefficients, of tenant '*'. Every upgrade applies them again. Rows of tenants are
+-- never changed.
 
 INSERT INTO recall.layer (tenant, name, metabolic_rate, birth_weight, profile) VALUES
     ('*', 'entity', 0.1, 2, 'identity'),
@@ -8,10 +8,11 @@ INSERT INTO recall.layer (tenant, name, metabolic_rate, birth_weight, profile) V
     ('*', 'activity', 3, 1, 'activity')
 ON CONFLICT (tenant, name) DO NOTHING;
 
--- balanced is fitted, with the weights of author and graph chosen; the others are balanced with some weights times a
--- factor and constants fitted again: benchmarks/relevance.py prints these rows, docs/howto/calibrate.md tells how well
--- they do. identity asks for somebody and knowledge for what holds, so that vitality counts less in both; episodic and
--- activity ask for what is going on. seed and rrf are the blends of other systems, for comparison.
+-- `balanced` is fitted, except the weights of author and graph, which are chosen. The others are `balanced` with some
+-- weights multiplied by a factor and the constants fitted again. benchmarks/relevance.py prints these rows;
+-- docs/howto/calibrate.md says how good they are. In `identity` (questions about somebody) and `knowledge` (about facts),
+-- vitality counts less than in `episodic` and `activity` (about events). `seed` and `rrf` are the blends of other
+-- systems, for comparison.
 INSERT INTO recall.relevance_model (
     tenant, embedder, profile, form, intercept, similarity, no_similarity, token_similarity, no_token_similarity,
     coverage, information, name, author, phrase, cue, period, session_coverage, graph, vitality_weight,

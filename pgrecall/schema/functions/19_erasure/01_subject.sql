@@ -1,7 +1,7 @@
--- Subjects of erasures: whose memories are deleted for good. A subject is a JSON object of texts: author, session, tag,
--- source, key (`*` stands for any characters). A memory belongs to it if all that are given apply.
+-- Subjects of erasures: a subject determines which memories are deleted for good. It is a JSON object of texts: author,
+-- session, tag, source, key (`*` stands for any characters). A memory belongs to the subject if all given texts apply.
 
--- require_subject: returns the subject; raises if it is none.
+-- require_subject: returns the subject. Raises an error if it is not valid.
 CREATE OR REPLACE FUNCTION recall.require_subject(p_subject jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE
 SET search_path FROM CURRENT AS $$
@@ -27,13 +27,13 @@ BEGIN
     RETURN p_subject;
 END $$;
 
--- key_pattern: a pattern with `*` as one for LIKE.
+-- key_pattern: a pattern with `*`, converted to a pattern for LIKE.
 CREATE OR REPLACE FUNCTION recall.key_pattern(p_pattern text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN replace(regexp_replace(p_pattern, '([\\%_])', '\\\1', 'g'), '*', '%');
 
--- memories_of_subject: the ids of this tenant's memories that belong to a subject, archived ones too, of p_ids (NULL: of
--- all). Authors and tags are compared without regard to case.
+-- memories_of_subject: the ids of this tenant's memories that belong to a subject, including archived ones. With p_ids,
+-- only those among them. Authors and tags are compared without regard to case.
 CREATE OR REPLACE FUNCTION recall.memories_of_subject(p_tenant text, p_subject jsonb, p_ids bigint[] DEFAULT NULL)
 RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE
@@ -57,8 +57,8 @@ BEGIN
     ORDER BY m.id;
 END $$;
 
--- hashed_subject: a subject with the digest of each text in its place: who knows the text can check it, and nobody can
--- read it.
+-- hashed_subject: a subject with a digest in place of each text. The digest can be checked by a person who knows the
+-- text, but does not reveal it.
 CREATE OR REPLACE FUNCTION recall.hashed_subject(p_subject jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
 SET search_path FROM CURRENT

@@ -7,7 +7,7 @@ RETURNS TABLE (relation regclass, place text, condition text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT c.oid::regclass, c.relname::text, k.condition
-           -- That it was deleted is told by its id alone.
+           -- The log of changes keeps the ids of deleted memories.
            || CASE c.relname WHEN 'memory_change' THEN ' AND t.kind <> ''deleted''' ELSE '' END
     FROM pg_class c
     CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
--- Plans of erasures: what would be deleted, to be reviewed before anything is.
+-- Plans of erasures: what would be deleted, for review.
 
 -- plan_erasure: stores which memories of this tenant belong to a subject, and returns the id of the erasure. Deletes
 -- nothing. p_asked_by names the person who asked for it.
@@ -23,7 +23,7 @@ BEGIN
     RETURN v_erasure;
 END $$;
 
--- require_person: returns the name of a person; raises if it is empty or longer than 200 characters.
+-- require_person: returns the name of a person. Raises an error if it is empty or longer than 200 characters.
 CREATE OR REPLACE FUNCTION recall.require_person(p_name text, p_deed text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 SET search_path FROM CURRENT AS $$
@@ -35,7 +35,7 @@ BEGIN
     RETURN btrim(p_name);
 END $$;
 
--- require_erasure: the erasure of this tenant with this id; raises if there is none.
+-- require_erasure: the erasure of this tenant with this id. Raises an error if there is none.
 CREATE OR REPLACE FUNCTION recall.require_erasure(p_tenant text, p_id bigint) RETURNS recall.erasure
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -51,8 +51,8 @@ BEGIN
 END $$;
 
 -- get_erasure: an erasure as a document: its subject, state and counts of rows by table (for a plan the rows found now,
--- otherwise the deleted ones), `remaining` memories, up to p_sample of them, and the report when it is done. `intact`
--- says whether the report still has its digest.
+-- otherwise the deleted ones), the number of `remaining` memories, up to p_sample of them, and the report of a finished
+-- erasure. `intact` says whether the report still has its digest.
 CREATE OR REPLACE FUNCTION recall.get_erasure(p_id bigint, p_sample int DEFAULT 10) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -95,7 +95,7 @@ BEGIN
     ORDER BY e.id DESC LIMIT recall.require_between(p_limit, 1, 10000, 'p_limit');
 END $$;
 
--- drop_erasure: removes the plan of an erasure of which nothing was deleted yet.
+-- drop_erasure: deletes the plan of an erasure that has not deleted anything yet.
 CREATE OR REPLACE FUNCTION recall.drop_erasure(p_id bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

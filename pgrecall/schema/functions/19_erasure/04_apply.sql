@@ -1,9 +1,9 @@
--- Erasure: deletes the memories of a plan in batches, each in its own transaction, and reports what was done.
+-- Erasure: deletes the memories of a plan in batches, each in its own transaction, and reports the result.
 
 -- apply_erasure: deletes up to p_limit memories of an erasure with everything about them, and the logged searches that
--- showed one; after the last one also finishes it. Returns the document of get_erasure. Call it until `state` is done.
--- After an interruption it continues where it stopped; for a finished erasure it returns the report. Memories that no
--- longer belong to the subject are left out. p_signed_by names the person who is responsible for it.
+-- showed one of them. After the last memory it finishes the erasure. Returns the document of get_erasure. Call it until
+-- `state` is done. After an interruption it continues where it stopped; for a finished erasure it returns the report.
+-- Memories that no longer belong to the subject are left out. p_signed_by names the person who is responsible for it.
 CREATE OR REPLACE FUNCTION recall.apply_erasure(
     p_id bigint, p_signed_by text, p_limit int DEFAULT 500, p_now timestamptz DEFAULT now()
 ) RETURNS jsonb
@@ -32,8 +32,8 @@ BEGIN
     RETURN recall.get_erasure(p_id, 0);
 END $$;
 
--- erase_batch: deletes these memories of an erasure and returns the number of deleted rows by table. Raises if a row
--- about one of them is left, but for what searches under way have just logged.
+-- erase_batch: deletes these memories of an erasure and returns the number of deleted rows by table. Raises an error if a
+-- row about one of them remains, except for rows that running searches have just logged.
 CREATE OR REPLACE FUNCTION recall.erase_batch(p_erasure recall.erasure, p_batch bigint[], p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -44,15 +44,14 @@ DECLARE
     v_left jsonb;
     v_searches bigint[];
 BEGIN
-    PERFORM recall.lock_for_deletion(v_tenant, p_batch);  -- now none of them changes
+    PERFORM recall.lock_for_deletion(v_tenant, p_batch);  -- none of them changes from here on
     v_ids := ARRAY(SELECT recall.memories_of_subject(v_tenant, p_erasure.subject, p_batch));
     DELETE FROM recall.erasure_item i
     WHERE i.tenant = v_tenant AND i.erasure_id = p_erasure.id AND i.memory_id = ANY (p_batch) AND i.memory_id <> ALL (v_ids);
     v_counts := recall.count_rows_about(v_tenant, v_ids);
     v_searches := recall.searches_that_showed(v_tenant, v_ids);
     PERFORM recall.delete_memories(v_tenant, v_ids, p_now);
-    -- Searches log what they show without a lock, and this deletion cannot be seen by them yet: the fold that they call
-    -- for takes such rows out again.
+    -- Searches log hits without a lock, and cannot see this deletion yet. The next fold deletes such rows.
     v_left := (SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each(recall.count_rows_about(v_tenant, v_ids)) e
                WHERE pg_partition_root(to_regclass('recall.' || quote_ident(e.key))) IS DISTINCT FROM 'recall.access'::regclass);
     IF v_left <> '{}' THEN
@@ -71,8 +70,8 @@ SET search_path FROM CURRENT AS $$
         WHERE e.tenant = p_tenant AND e.memory_id = ANY (p_ids) AND e.kind = 'retrieval')
 $$;
 
--- delete_searches: deletes these logged searches and the verdicts on them, in the order of their ids, and returns how
--- many rows by table.
+-- delete_searches: deletes these logged searches and the verdicts on them, in the order of their ids. Returns the number
+-- of rows by table.
 CREATE OR REPLACE FUNCTION recall.delete_searches(p_tenant text, p_ids bigint[]) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -89,8 +88,8 @@ BEGIN
         'judgement', nullif(v_verdicts, 0), 'search_log', nullif(v_searches, 0)));
 END $$;
 
--- finish_erasure: removes what names the subject apart from its memories, counts the words of the tenant again, stores
--- the report, and replaces the subject by its digests.
+-- finish_erasure: deletes what names the subject besides its memories, recounts the words of the tenant, stores the
+-- report, and replaces the subject by its digests.
 CREATE OR REPLACE FUNCTION recall.finish_erasure(p_tenant text, p_id bigint, p_signed_by text, p_now timestamptz)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -114,9 +113,8 @@ BEGIN
     WHERE e.tenant = p_tenant AND e.id = p_id;
 END $$;
 
--- erase_sessions: gives the accesses of a subject's session another, random session id, unless memories of others have
--- that session: what was used together stays so, and nothing tells in which session. Returns the number of rows by
--- table.
+-- erase_sessions: replaces the session id of a subject's accesses by a random one, unless memories of others have that
+-- session. So accesses of one session stay together, but the session is not named. Returns the number of rows by table.
 CREATE OR REPLACE FUNCTION recall.erase_sessions(p_tenant text, p_subject jsonb) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -152,8 +150,8 @@ SET search_path FROM CURRENT AS $$
           AND position(w.word IN lower(concat_ws(' ', s.query, array_to_string(s.queries, ' ')))) > 0))
 $$;
 
--- analyze_places: analyzes the tables with rows about memories and the logs, whose statistics hold texts of rows that are
--- gone. A table that is being analyzed is skipped.
+-- analyze_places: analyzes the tables with rows about memories and the logs, because their statistics contain texts of
+-- deleted rows. A table that is being analyzed is skipped.
 CREATE OR REPLACE FUNCTION recall.analyze_places(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

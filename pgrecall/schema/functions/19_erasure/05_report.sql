@@ -1,4 +1,4 @@
--- Reports of erasures: every table and index visited, and where the server may still hold the texts, in plain words.
+-- Reports of erasures: every table and index visited, and the places where the server may still have the texts.
 
 -- report_digest: the SHA-256 digest of a report as Postgres writes it.
 CREATE OR REPLACE FUNCTION recall.report_digest(p_report jsonb) RETURNS text
@@ -6,7 +6,7 @@ LANGUAGE sql IMMUTABLE
 SET search_path FROM CURRENT
 RETURN 'sha256:' || encode(sha256(convert_to(p_report::text, 'UTF8')), 'hex');
 
--- visited_tables: each table and partition in which rows were looked for, how many were deleted, and its indexes.
+-- visited_tables: each table and partition that was searched, how many rows were deleted, and its indexes.
 CREATE OR REPLACE FUNCTION recall.visited_tables(p_tenant text, p_counts jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -19,7 +19,7 @@ SET search_path FROM CURRENT AS $$
         UNION ALL VALUES ('recall.search_log'::regclass, 'search_log'), ('recall.lexeme'::regclass, 'lexeme')) p
 $$;
 
--- remaining_copies: where texts may be after their rows were deleted, and until when, as far as this server knows.
+-- remaining_copies: where texts may remain after their rows were deleted, and until when, as far as this server knows.
 CREATE OR REPLACE FUNCTION recall.remaining_copies() RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -59,7 +59,7 @@ SET search_path FROM CURRENT AS $$
     ) c(number, place, what, until)
 $$;
 
--- erasure_report: the report of an erasure that is about to be done. It names the subject by digests alone.
+-- erasure_report: the report of an erasure that is about to finish. It names the subject only by digests.
 CREATE OR REPLACE FUNCTION recall.erasure_report(p_erasure recall.erasure, p_signed_by text, p_now timestamptz)
 RETURNS jsonb
 LANGUAGE sql STABLE
