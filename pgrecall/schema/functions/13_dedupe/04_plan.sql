@@ -306,7 +306,7 @@ SET jit = off AS $$
                    CASE g.more WHEN 1 THEN '1 word' ELSE g.more || ' words' END)
                WHEN recall.whole_text(m.title, m.body) = recall.whole_text(k.title, k.body) THEN 'The same text.'
                WHEN g.more IS NULL THEN 'It was chosen to go into it.'
-               ELSE 'The same words of content.' END, m.content_hash
+               ELSE 'The same content words.' END, m.content_hash
     FROM goes g
     JOIN cluster c ON c.keeper = g.keeper
     JOIN alive a ON a.id = g.id
