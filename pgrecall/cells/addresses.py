@@ -47,5 +47,5 @@ def _parts(url: str) -> dict[str, Any]:
     except psycopg.ProgrammingError:
         raise InvalidInput(
             "The URL of a cell or of the directory cannot be read.",
-            hint="Write it as postgresql://user:password@host:5432/database, special signs %-escaped.",
+            hint="Write it as postgresql://user:password@host:5432/database, special characters %-encoded.",
         ) from None

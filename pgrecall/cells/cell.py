@@ -163,8 +163,8 @@ class Cell:
                 waiting = [row["id"] for row in rows]
                 if waiting and time.monotonic() > deadline:
                     raise DatabaseError(
-                        f"{len(waiting)} transactions in this cell went on for more than {limit:g} s.",
-                        hint="Try again when long ones have ended; pg_stat_activity shows them.",
+                        f"{len(waiting)} transactions in this cell have run for more than {limit:g} s.",
+                        hint="Try again when they have ended; pg_stat_activity shows them.",
                         sqlstate="55P03",
                     )
                 if waiting:

@@ -49,19 +49,19 @@ def _check(fleet: Fleet, entry: CellEntry, moving: set[str], *, alone: bool) -> 
     facts = cell.facts()
     problems = []
     if facts.number != number or facts.installation != fleet.directory.installation():
-        problem = "The database says that it is not this cell."
+        problem = "The database says that it is another cell, or none."
         problems.append((problem, "restore it, or: pgrecall cell remove"))
     if facts.outside:
         problem = f"{facts.outside} sequences are not in the range of cell {number}."
         problems.append((problem, "pgrecall upgrade, in this cell"))
     if not alone and not facts.checked:
-        problem = "It does not check who lives there."
-        problems.append((problem, "pgrecall cell add, again with its URL"))
+        problem = "It does not refuse tenants of other cells."
+        problems.append((problem, "run `pgrecall cell add` again with its URL"))
     if not alone:
         placed = {place.tenant for place in fleet.directory.places() if place.cell == number}
         lives = {tenant for tenant, (_, elsewhere) in cell.residents().items() if elsewhere is None}
         for tenant in sorted(lives - placed - moving):
-            problem = f"Tenant {tenant} lives here, and the directory does not say so."
+            problem = f"Tenant {tenant} lives here, but the directory does not list it."
             problems.append((problem, f"pgrecall tenant place {tenant} --cell {number}"))
     for message, fix in problems:
         yield CellFinding(number, "fail", message, fix)

@@ -56,14 +56,14 @@ class Copying:
         if ours and theirs and ours != theirs:
             raise InvalidInput(
                 f"The source keeps embeddings of {ours}, the target of {theirs}.",
-                hint="All cells of an installation have one embedder: docs/howto/change-embedder.md.",
+                hint="All cells of an installation need the same embedder: docs/howto/change-embedder.md.",
             )
         roles = self._bound_roles()
         query = "SELECT rolname FROM pg_roles WHERE rolname = ANY (%(roles)s)"
         there = {row["rolname"] for row in self.target.run(query, {"roles": roles})}
         if missing := [role for role in roles if role not in there]:
             raise InvalidInput(
-                f"The server of the target has no role {', '.join(missing)}, which acts for {self.tenant}.",
+                f"The target's server has no role {', '.join(missing)}, which acts for {self.tenant}.",
                 hint=f"With PGRECALL_CELLS set: pgrecall roles create {missing[0]} --for {self.tenant}.",
             )
 
@@ -129,7 +129,7 @@ class Copying:
             if time.monotonic() - since > patience:
                 raise DatabaseError(
                     f"Nothing of tenant {self.tenant} was copied for {patience:g} s.",
-                    hint="The log of the target's server says why; then run the same command again.",
+                    hint="See the log of the target's server, then run the same command again.",
                 )
             time.sleep(0.1)
 
@@ -164,7 +164,7 @@ class Copying:
                 if time.monotonic() > deadline:
                     raise DatabaseError(
                         f"The target did not catch up within {limit:g} s.",
-                        hint="Its server's log says why. Run the same command again.",
+                        hint="See the log of its server, then run the same command again.",
                         sqlstate="55P03",
                     )
                 time.sleep(BETWEEN_LOOKS)

@@ -110,7 +110,7 @@ class Directory:
         except DatabaseUnavailable as error:
             raise DatabaseUnavailable(
                 f"The directory of cells cannot be reached: {error.message}",
-                hint="Check PGRECALL_CELLS. Tenants whose cell this client knows are served meanwhile.",
+                hint="Check PGRECALL_CELLS. Tenants in cells that this client knows are still served.",
                 sqlstate=error.sqlstate,
             ) from error
         except DatabaseError as error:
@@ -124,12 +124,12 @@ class Directory:
             row = connection.execute(_THERE).fetchone()
         if row and row["there"]:
             return SchemaMismatch(
-                "This directory of cells was made by an older pgrecall.",
+                "This directory of cells has the schema of an older version of pgrecall.",
                 hint="Run `pgrecall upgrade` with PGRECALL_CELLS as its administrator.",
             )
         return SchemaMismatch(
             "This database has no directory of cells.",
-            hint="Check PGRECALL_CELLS; the first `pgrecall cell add URL` makes the directory.",
+            hint="Check PGRECALL_CELLS; the first `pgrecall cell add URL` creates the directory.",
         )
 
     def install(self) -> None:
@@ -232,7 +232,7 @@ class Directory:
             while not ((row := connection.execute(query, (tenant,)).fetchone()) and row["ours"]):
                 if time.monotonic() > deadline:
                     raise InvalidInput(
-                        f"Another call is moving tenant {tenant}.", hint="Let that one end, or stop it."
+                        f"Another process is moving tenant {tenant}.", hint="Wait until it ends, or stop it."
                     )
                 time.sleep(0.1)
             opened.callback(_unlock, connection, tenant)

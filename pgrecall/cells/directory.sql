@@ -146,7 +146,7 @@ BEGIN
     PERFORM recall_cells.require_allowed(p_tenant);
     IF v_cell IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-            MESSAGE = format('No cell has room for the new tenant %s.', p_tenant),
+            MESSAGE = format('No cell has room for tenant %s, which is new.', p_tenant),
             HINT = 'An administrator runs: pgrecall cell add URL, or pgrecall cell list to see what is full.';
     ELSIF p_cell IS NOT NULL AND NOT EXISTS (SELECT FROM recall_cells.cell c WHERE c.number = p_cell) THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = format('There is no cell %s.', p_cell),

@@ -67,7 +67,7 @@ def _require_embedder(fleet: Fleet, facts: CellFacts, others: tuple[CellEntry, .
         if facts.embedder and theirs and facts.embedder != theirs:
             raise InvalidInput(
                 f"This database keeps embeddings of {facts.embedder}, cell {entry.number} of {theirs}.",
-                hint="All cells of an installation have one embedder: docs/howto/change-embedder.md.",
+                hint="All cells of an installation need the same embedder: docs/howto/change-embedder.md.",
             )
 
 
@@ -97,14 +97,14 @@ def remove(fleet: Fleet, number: int) -> None:
     if moves := [move for move in fleet.directory.moves() if number in (move.source, move.target)]:
         raise InvalidInput(
             f"The move of tenant {moves[0].tenant} uses cell {number}.",
-            hint=f"Let it end: pgrecall tenant move {moves[0].tenant} --to {moves[0].target}.",
+            hint=f"Finish it: pgrecall tenant move {moves[0].tenant} --to {moves[0].target}.",
         )
     try:
         fleet.cell(entry).run("SELECT recall.leave_cells()")
     except DatabaseUnavailable as error:
         raise InvalidInput(
-            f"Cell {number} does not answer, so it cannot be informed that it is no longer a cell.",
-            hint="Start it, then remove it.",
+            f"Cell {number} does not answer, so it would still believe that it is a cell.",
+            hint="Start its server, then remove it.",
         ) from error
     fleet.directory.run("DELETE FROM recall_cells.cell WHERE number = %(number)s", {"number": number})
     if len(left := fleet.directory.cells()) == 1:
@@ -126,5 +126,5 @@ def _require_addable(
             raise InvalidInput(
                 f"This database keeps embeddings of {dimensions} dimensions, cell {entry.number} "
                 f"of {entry.dimensions}.",
-                hint=f"Make another database: pgrecall init --dimensions {entry.dimensions}.",
+                hint=f"Create another database: pgrecall init --dimensions {entry.dimensions}.",
             )

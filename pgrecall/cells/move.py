@@ -86,14 +86,14 @@ class Mover:
         if all(elsewhere is None for _, elsewhere in homes):
             raise InvalidInput(
                 f"Tenant {tenant} lives in cell {source} and in cell {target}.",
-                hint="Look at both, then have one of them forget it: docs/howto/scale.md.",
+                hint="Compare both, then delete it from one of them: docs/howto/scale.md.",
             )
         memories, held = copying.source.sizes([tenant])[tenant]
         room = self._fleet.directory.cell(target)
         if room.room is not None and room.bytes + held > room.room:
             raise InvalidInput(
                 f"Cell {target} has no room for the {held:,} bytes of tenant {tenant}.",
-                hint="Choose another cell, or give it more: pgrecall cell add URL --number N --room SIZE.",
+                hint="Choose another cell, or raise its limit: pgrecall cell add URL --number N --room SIZE.",
             )
         return MovePlan(tenant, source, target, memories, held, 3 + memories / MEMORIES_PER_SECOND)
 
@@ -137,14 +137,14 @@ class Mover:
         if entry is None:
             raise InvalidInput(
                 f"No move of tenant {tenant} can be undone.",
-                hint="Once its rows at the source are deleted, move it back: pgrecall tenant move.",
+                hint="Its rows at the source are deleted; move it back with `pgrecall tenant move`.",
             )
         copying = self._copying(entry)
         if entry.step == "begun" and copying.target.residents().get(tenant) == ("here", None):
             self._take(copying, entry.target)  # killed in the middle of the flip; it may have been used there
             entry = replace(entry, step="flipped")
         if entry.step == "flipped":
-            self._report("It has been used in its new cell, so it is moved back with these changes.")
+            self._report("It was used in its new cell, so it is moved back with its changes.")
             self._finish(tenant)
             self._move(tenant, entry.source)
             self._finish(tenant)
@@ -212,7 +212,9 @@ class Mover:
     def _begin(self, tenant: str, source: int, target: int) -> None:
         values = {"tenant": tenant, "source": source, "target": target}
         if not self._fleet.directory.run(_BEGIN, values):
-            raise InvalidInput(f"Tenant {tenant} is being moved by another call.", hint="Let that one end.")
+            raise InvalidInput(
+                f"Tenant {tenant} is being moved by another process.", hint="Wait until it ends."
+            )
 
     def _copy_and_flip(self, copying: Copying, source: int, target: int) -> float:
         """Copies and flips; returns the seconds for which writers were refused."""
@@ -270,7 +272,7 @@ class Mover:
             tenant, tables = copying.tenant, ", ".join(differing)
             raise DatabaseError(
                 f"The copy of tenant {tenant} differs in {tables}; it stays where it is.",
-                hint=f"Begin again: pgrecall tenant move {tenant} --undo.",
+                hint=f"Start again: pgrecall tenant move {tenant} --undo.",
             )
         copying.hand_over()
 

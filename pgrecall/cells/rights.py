@@ -42,7 +42,7 @@ def lacks(cell: Cell, end: End) -> tuple[Lack, ...]:
     if not row["as_owner"]:
         found.append(
             Lack(
-                f"Role {role} does not have the rights of {owner}, which owns the tables.",
+                f"Role {role} does not have the rights of {owner}, the owner of the tables.",
                 f"GRANT {owner} TO {role} WITH INHERIT TRUE, SET TRUE",
             )
         )
@@ -59,8 +59,8 @@ def lacks(cell: Cell, end: End) -> tuple[Lack, ...]:
     if end == "source" and not row["superuser"] and not by_password:
         found.append(
             Lack(
-                f"Role {role} logs in without a password, which a subscription of it needs.",
-                "a password in PGRECALL_CELLS, and scram-sha-256 in pg_hba.conf for its connections",
+                f"Role {role} logs in without a password, but its subscription needs one.",
+                "set a password in PGRECALL_CELLS, and scram-sha-256 for its connections in pg_hba.conf",
             )
         )
     if end == "target" and not row["may_subscribe"]:

@@ -53,5 +53,5 @@ def _require_no_copies(fleet: Fleet, numbers: set[int]) -> None:
         if move.step != "flipped" and numbers & {move.source, move.target}:
             raise InvalidInput(
                 f"Tenant {move.tenant} is being copied from cell {move.source} to {move.target}.",
-                hint=f"Let it end: pgrecall tenant move {move.tenant} --to {move.target}; or --undo it.",
+                hint=f"Finish it: pgrecall tenant move {move.tenant} --to {move.target}; or --undo it.",
             )

@@ -106,8 +106,8 @@ def _first_line(file: BinaryIO) -> str:
     line = file.readline(1_000_000)
     if SIGN.search(line) is None:
         raise InvalidInput(
-            "This is no export of pgrecall: its first line is another.",
-            hint="Give what `pgrecall export` or export_to has written, from its beginning.",
+            "This is not an export of pgrecall: its first line is not a header.",
+            hint="Give the whole output of `pgrecall export` or export_to.",
         )
     return _text(line, 1)
 
@@ -135,7 +135,7 @@ def _text(line: bytes, number: int) -> str:
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"Line {number} of the export is not UTF-8 (byte {error.start}).",
-            hint="The file is damaged; nothing of it was stored.",
+            hint="The file is damaged; nothing was stored.",
         ) from error
     if "\0" in text:
         raise InvalidInput(f"Line {number} of the export holds a NUL character.", hint="The file is damaged.")
@@ -155,7 +155,8 @@ def _written(target: Path | BinaryIO) -> Iterator[BinaryIO]:
         part.replace(target)
     except OSError as error:
         raise InvalidInput(
-            f"{show(target)} cannot be written: {reason(error)}.", hint="Name a file in a folder of yours."
+            f"{show(target)} cannot be written: {reason(error)}.",
+            hint="Name a file in a folder that you can write to.",
         ) from error
     finally:
         part.unlink(missing_ok=True)

@@ -153,8 +153,8 @@ class Resources:
         """Raises EmbedderMismatch if the vectors of the embedder do not fit the database."""
         if self.embedder is not None and length != self._dimensions:
             raise EmbedderMismatch(
-                f"The embedder {self.embedder.name} gives {length} dimensions, "
-                f"this database keeps {self._dimensions}.",
+                f"The embedder {self.embedder.name} has {length} dimensions, "
+                f"this database {self._dimensions}.",
                 hint="Configure the embedder it was made for, or use another database.",
             )
 
@@ -206,13 +206,13 @@ def _replica(url: str | None, replica: str | None, settings: Settings, *, has_ce
         replica = settings.replica_url.get_secret_value()
     if replica is not None and has_cells:
         raise InvalidInput(
-            "A replica belongs to one database, and the client has cells.",
+            "A replica belongs to one database, but the client has cells.",
             hint="Leave out the replica (PGRECALL_REPLICA_URL), and name that of each cell in the directory: "
             "pgrecall cell replica CELL URL.",
         )
     if replica is not None and url is None and settings.database_url is None:
         raise InvalidInput(
-            "There is a replica, and no database of which it is one.", hint="Set PGRECALL_DATABASE_URL too."
+            "There is a replica, but no database that it replicates.", hint="Set PGRECALL_DATABASE_URL too."
         )
     return replica
 
@@ -255,6 +255,7 @@ def require_tenant(tenant: str) -> str:
     """
     if not 0 < len(tenant) <= 200 or "\0" in tenant or "*" in tenant:
         raise InvalidInput(
-            f"There can be no tenant {tenant!r}.", hint="Its name has 1 to 200 characters, no * and no NUL."
+            f"A tenant cannot be named {tenant!r}.",
+            hint="Give a name of 1 to 200 characters without * and NUL.",
         )
     return tenant

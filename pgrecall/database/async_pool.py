@@ -155,7 +155,7 @@ class AsyncDatabase:
             place = self._place = _Place(process, loop, self._made())
         if place.loop is not loop:
             raise InvalidInput(
-                "This AsyncMemory is used in another event loop than the one it was opened in.",
+                "This AsyncMemory is used in a different event loop from the one it was opened in.",
                 hint="Open one in each loop, or use Memory, which any thread may share.",
             )
         if place.pool.closed:

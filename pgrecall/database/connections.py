@@ -230,7 +230,7 @@ def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[R
 def _unreadable() -> DatabaseUnavailable:
     return DatabaseUnavailable(
         "The database URL cannot be read.",
-        hint="Write it as postgresql://user:password@host:5432/database, special signs %-escaped.",
+        hint="Write it as postgresql://user:password@host:5432/database, special characters %-encoded.",
     )
 
 

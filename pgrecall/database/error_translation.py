@@ -24,12 +24,15 @@ _LOST = ("08", "57P")
 
 
 _BROKEN_OFF = {
-    "40001": ("Another call changed the same at the same moment", "Try again."),
+    "40001": ("Another call changed the same rows at the same time", "Try again."),
     "40P01": ("Two calls waited for each other, and Postgres ended this one", "Try again."),
-    "53100": ("The disk of Postgres is full", "Make room on it; reading goes on meanwhile."),
-    "53400": ("The call needs more than the server allows", "Raise that limit, or do less at a time."),
-    "55P03": ("Another call holds what this one needs", "Try again, or raise lock_timeout for this role."),
-    "57014": ("Postgres broke the call off", "Try again, or raise statement_timeout for this role."),
+    "53100": ("The disk of Postgres is full", "Free some space; reading still works."),
+    "53400": ("The call needs more than the server allows", "Raise that limit, or make smaller calls."),
+    "55P03": (
+        "Another call holds a lock that this one needs",
+        "Try again, or raise lock_timeout for this role.",
+    ),
+    "57014": ("Postgres cancelled the call", "Try again, or raise statement_timeout for this role."),
 }
 """Message and hint by the SQLSTATE of a statement that was rolled back."""
 
@@ -53,7 +56,7 @@ def translated(error: psycopg.Error) -> RecallError:
     other = error.sqlstate == _PROTOCOL and "prepared statement" in message  # where messages are English
     if other or error.sqlstate in _MIXED_UP:
         return DatabaseError(
-            f"A connection pooler mixed up prepared statements; nothing of it was done: {sentence(message)}",
+            f"A connection pooler mixed up prepared statements; nothing was changed: {sentence(message)}",
             hint="Set PGRECALL_PREPARED_STATEMENTS=off, or let the pooler track them.",
             sqlstate=error.sqlstate,
         )
@@ -61,9 +64,9 @@ def translated(error: psycopg.Error) -> RecallError:
         return TenantElsewhere(sentence(message), hint=error.diag.message_hint or "", sqlstate=error.sqlstate)
     if error.sqlstate == READ_ONLY:
         return DatabaseError(
-            f"This can only be read now; nothing of it was done: {sentence(message)}",
-            hint="Try again in a moment: a tenant is read-only while it leaves for another cell. A standby "
-            "always is; then ask the primary.",
+            f"This is read-only now; nothing was changed: {sentence(message)}",
+            hint="Try again in a moment: a tenant is read-only while it moves to another cell. On a "
+            "standby, use the primary instead.",
             sqlstate=error.sqlstate,
         )
     return _by_class(error)
@@ -116,7 +119,7 @@ def _broken_off(sqlstate: str, message: str, hint: str) -> DatabaseError:
     if sqlstate not in _BROKEN_OFF:
         return DatabaseError(message, hint=hint or "Try again.", sqlstate=sqlstate)
     what, way_out = _BROKEN_OFF[sqlstate]
-    return DatabaseError(f"{what}; nothing of it was done: {message}", hint=way_out, sqlstate=sqlstate)
+    return DatabaseError(f"{what}; nothing was changed: {message}", hint=way_out, sqlstate=sqlstate)
 
 
 def _not_there(error: psycopg.Error, message: str) -> DatabaseError:
@@ -126,7 +129,7 @@ def _not_there(error: psycopg.Error, message: str) -> DatabaseError:
         return DatabaseError(sentence(message), sqlstate=error.sqlstate)
     if gone or error.diag.context:
         return SchemaMismatch(
-            "An upgrade replaced the functions of this database during the call; nothing of it was done.",
+            "An upgrade replaced the functions of this database during the call; nothing was changed.",
             hint="Call again, with the new version of pgrecall where that does not help.",
             sqlstate=error.sqlstate,
             replaced=True,

@@ -56,7 +56,7 @@ def pool_mode(
 def shared_process() -> DatabaseUnsuitable:
     """The error for a session that is not one."""
     return DatabaseUnsuitable(
-        "The database URL leads to a connection pooler in transaction mode; jobs need Postgres itself, or a "
-        "pool in session mode.",
+        "The database URL points to a connection pooler in transaction mode; jobs need a direct "
+        "connection or a pool in session mode.",
         hint="Set another PGRECALL_DATABASE_URL where jobs run; see docs/howto/pooler.md.",
     )

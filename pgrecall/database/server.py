@@ -90,14 +90,14 @@ def require_suitable(facts: ServerFacts) -> None:
     if not facts.may_create:
         missing.append(f"role {facts.role} may not create in database {facts.database}")
     missing.extend(
-        f"an administrator still has to run CREATE EXTENSION {name} in it"
+        f"an administrator must run CREATE EXTENSION {name} in it"
         for name, extension in facts.extensions.items()
         if extension.installed is None and not (extension.creatable and facts.may_create)
     )
     if missing:
         raise DatabaseUnsuitable(
-            "This Postgres cannot hold pgrecall: " + "; ".join(missing) + ".",
-            hint="Have an administrator mend that, then run `pgrecall init` again.",
+            "This Postgres cannot be used: " + "; ".join(missing) + ".",
+            hint="Ask an administrator to fix this, then run `pgrecall init` again.",
         )
 
 

@@ -175,12 +175,12 @@ class Limits:
             )
         return DatabaseBusy(
             f"No connection to Postgres became free within {self.connect_timeout:g} s.",
-            hint="Raise PGRECALL_POOL_SIZE, or ask again when there is less to do.",
+            hint="Raise PGRECALL_POOL_SIZE, or try again when the server is less busy.",
         )
 
     def _too_slow(self, sqlstate: str | None) -> DatabaseTimeout:
         return DatabaseTimeout(
-            f"Postgres did not finish within {self.timeout:g} s, and the call was broken off.",
-            hint="Ask again when there is less to do, or give the client a longer timeout.",
+            f"Postgres did not finish within {self.timeout:g} s, so the call was cancelled.",
+            hint="Try again when the server is less busy, or give the client a longer timeout.",
             sqlstate=sqlstate,
         )

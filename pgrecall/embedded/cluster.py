@@ -95,7 +95,7 @@ def _initialise(paths: ServerPaths, programs: Path, *, fast: bool) -> None:
         return
     if paths.cluster.exists() and any(paths.cluster.iterdir()):
         raise DatabaseUnavailable(
-            f"{paths.cluster} is not a Postgres cluster, and not empty.", hint=DIRECTORY_HINT
+            f"{paths.cluster} is not a Postgres cluster, but it is not empty.", hint=DIRECTORY_HINT
         )
     fresh = paths.data_dir / "postgres.new"
     shutil.rmtree(fresh, ignore_errors=True)

@@ -145,7 +145,7 @@ def run_as(
         if not switch or error.errno not in (errno.EPERM, errno.EINVAL):
             raise
         raise DatabaseUnavailable(
-            f"Postgres does not run as root, and this process may not become {account.name}.",
+            f"Postgres does not run as root, and this process may not switch to {account.name}.",
             hint="Run pgrecall as an ordinary user, or set PGRECALL_DATABASE_URL.",
         ) from error
 

@@ -69,7 +69,7 @@ def stop(paths: ServerPaths) -> None:
     pid = _listening_pid(paths)
     if not pid:
         if _any_process_alive(paths):
-            logger.warning("The embedded Postgres in %s cannot be stopped from here.", paths.data_dir)
+            logger.warning("The embedded Postgres in %s cannot be stopped by this process.", paths.data_dir)
         return
     for order in (signal.SIGINT, signal.SIGQUIT):
         with contextlib.suppress(ProcessLookupError):

@@ -74,14 +74,14 @@ def check_pooler(found: Examination, settings: Settings) -> Iterator[Finding]:
     else:
         prepared = "Statements are not prepared."
     jobs = " Jobs and the worker need another URL." if found.pool == "transaction" else ""
-    yield Finding("server", "ok", f"A connection pooler in {found.pool} mode is in between. {prepared}{jobs}")
+    yield Finding("server", "ok", f"Connections go through a pooler in {found.pool} mode. {prepared}{jobs}")
 
 
 def _check_use(found: Examination) -> Iterator[Finding]:
     role = found.facts.role
     if found.usable is False and found.owned:
         yield Finding(
-            "server", "fail", f"Role {role} may upgrade the schema, and may not use memories.",
+            "server", "fail", f"Role {role} may upgrade the schema, but may not use memories.",
             f"as an administrator: GRANT recall_worker TO {quoted(role)} WITH INHERIT TRUE",
         )  # fmt: skip
     elif found.usable is False:
@@ -139,7 +139,7 @@ def check_caller(caller: Caller, *, allowed: bool) -> Finding:
     fix = "" if allowed else _OWN_ROLE
     if caller.superuser or caller.bypasses:
         power = "is a superuser" if caller.superuser else "bypasses row security"
-        message = f"Role {caller.role} {power}: nothing keeps tenants apart for it."
+        message = f"Role {caller.role} {power}, so tenants are not isolated from it."
         return Finding("roles", level, message, fix)
     if caller.administers:
         message = f"Role {caller.role} may act as {caller.owner}, the owner of all memories."
@@ -176,7 +176,7 @@ def check_embedder(settings: Settings, dimensions: int | None, known: str | None
             )  # fmt: skip
             return
         with _closed_after(embedder):
-            [vector] = embedder.embed(("Does the embedder answer?",))
+            [vector] = embedder.embed(("Check that the embedder answers.",))
     except RecallError as error:
         yield failed("embedder", error)
         return

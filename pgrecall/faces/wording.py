@@ -162,8 +162,8 @@ def kept_count(report: PlanReport) -> int:
 def held_words(kept: PlanKeptBack) -> str:
     """What would go with a memory that was kept back."""
     if not kept.cut_size:
-        return "memories would be cut off without it and others of the plan"
-    return f"without it {counted(kept.cut_size, 'memory', 'memories')} would be cut off"
+        return "memories would be disconnected without it and others of the plan"
+    return f"without it {counted(kept.cut_size, 'memory', 'memories')} would be disconnected"
 
 
 def bounds_words() -> str:

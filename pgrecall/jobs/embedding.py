@@ -23,7 +23,7 @@ BATCH = 64
 CHARACTERS = 2_000_000
 """Of the texts of a batch, as in an import: each thousand may become a vector."""
 
-_PROBE = "Does the embedder answer?"
+_PROBE = "Check that the embedder answers."
 
 
 @dataclass(slots=True)

@@ -52,7 +52,7 @@ class RankUse:
 
 @dataclass(frozen=True, slots=True)
 class UnansweredQuestion:
-    """A question that nothing answered.
+    """A unanswered query.
 
     It was asked ``times`` times: ``empty`` of them showed nothing, of ``rejected`` what was shown was judged
     and none of it used. The newest was ``search_id`` at ``last_at``.

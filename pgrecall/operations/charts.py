@@ -143,7 +143,7 @@ def _known(reference: int | str) -> str:
 def _terms(rows: Sequence[Row], reference: int | str, at: datetime) -> VitalityTerms:
     if not rows:
         raise InvalidInput(
-            f"Memory {reference!r} did not exist at {at.isoformat()}.", hint="Ask for a later moment."
+            f"Memory {reference!r} did not exist at {at.isoformat()}.", hint="Give a later time."
         )
     return read_as(VitalityTerms, rows[0])
 

@@ -68,7 +68,7 @@ class Filters(Arguments):
     authors: Names | None = Field(None, description="Only memories by one of these authors.")
     sources: Names | None = Field(None, description="Only memories from one of these sources.")
     metadata: Annotated[dict[str, Any], BeforeValidator(parse_json)] | None = Field(
-        None, description='Only memories whose metadata hold all of this: {"project": "atlas"}.'
+        None, description='Only memories with all of this metadata: {"project": "atlas"}.'
     )
     since: str | None = Field(
         None,

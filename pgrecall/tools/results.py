@@ -186,7 +186,7 @@ class PrunePlanResult(Result):
     plan: int = Field(description="Id of the plan.")
     live: int = Field(description="Number of live memories.")
     planned: int = Field(description="How many of them the plan would archive.")
-    kept_back: int = Field(description="Faded memories kept because others would be cut off without them.")
+    kept_back: int = Field(description="Faded memories kept because they connect others.")
     capped: int = Field(description="Faded memories left out by a cap.")
     links_ending: int
     memories: tuple[PlannedMemory, ...] = Field(description="Lowest vitality first.")

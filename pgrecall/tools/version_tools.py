@@ -29,7 +29,9 @@ class DiffArguments(Arguments):
 
     memory: Reference = Field(description="Id or key.")
     earlier: VersionNumber = Field(description="Number of a version, from `history`.")
-    later: VersionNumber | None = Field(None, description="Number of another; without it the present.")
+    later: VersionNumber | None = Field(
+        None, description="Number of another version; by default the current."
+    )
 
 
 class RestoreArguments(Arguments):

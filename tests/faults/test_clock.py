@@ -167,7 +167,7 @@ def test_nothing_expires_twice(memory: Memory, query: Query, database_url: str, 
 
 def test_a_plan_of_another_time_is_not_applied(memory: Memory, query: Query, inject: Inject) -> None:
     memory.remember_many([Draft("Old", key="old", layer="activity")], now=NOW - 3 * YEAR)
-    for planned, applied, why in ((NOW + YEAR, NOW, "not yet"), (NOW, NOW + YEAR, "is stale")):
+    for planned, applied, why in ((NOW + YEAR, NOW, "in the future"), (NOW, NOW + YEAR, "has expired")):
         plan = memory.prune.plan(now=planned, max_share=1.0)
         inject("a clock a year ahead")
         with pytest.raises(InvalidInput, match=why):

@@ -71,8 +71,8 @@ WRITES: dict[str, Callable[[Memory], object]] = {
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ("statement_timeout", "Postgres broke the call off; nothing of it was done: canceling statement"),
-        ("lock_timeout", "Another call holds what this one needs; nothing of it was done: canceling"),
+        ("statement_timeout", "Postgres cancelled the call; nothing was changed: canceling statement"),
+        ("lock_timeout", "Another call holds a lock that this one needs; nothing was changed: canceling"),
     ],
 )
 def test_a_timeout_of_the_server(
@@ -180,7 +180,7 @@ def test_a_pool_that_is_used_up_by_many(
         assert [call.result(PATIENCE) for call in calls].count(True) == 2
         assert set(told) == {
             "No connection to Postgres became free within 6 s. "
-            "Raise PGRECALL_POOL_SIZE, or ask again when there is less to do."
+            "Raise PGRECALL_POOL_SIZE, or try again when the server is less busy."
         }
         assert query(USED) == [{"n": 2}]
         assert sum(use(number) for number in range(12)) == 10

@@ -134,7 +134,7 @@ def test_without_roles_it_installs_for_the_installer_and_says_so(site: Site) -> 
     done = migrate.upgrade(site.installer, dimensions=64)
     assert {left.problem for left in done.left} == {
         *(f"There is no role {role}" for role in OURS),
-        f"The schema recall belongs to {site.name}, which can log in, and not to recall_owner",
+        f"The schema recall belongs to {site.name}, which can log in, instead of recall_owner",
     }
     assert not any(left.grave for left in done.left)
     assert fetch(site.admin, OWNERS) == [(site.name,)]
@@ -217,7 +217,7 @@ def test_an_installer_locked_out_by_an_earlier_version_gets_instructions(site: S
     with pytest.raises(DatabaseUnsuitable, match="denied"):
         usable(site)
     [left] = migrate.upgrade(site.installer).left
-    assert left.problem == f"Role {site.name} may upgrade the schema, and may not use memories"
+    assert left.problem == f"Role {site.name} may upgrade the schema, but may not use memories"
     [fix] = printed(site)
     assert fix == left.fix
     fetch(site.admin, fix)

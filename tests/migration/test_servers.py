@@ -39,7 +39,7 @@ def test_a_role_that_may_not_create_is_refused(plain_role: str) -> None:
         migrate.upgrade(plain_role, dimensions=64)
     message = str(caught.value)
     assert f"role {role} may not create in database test_" in message
-    assert "an administrator still has to run CREATE EXTENSION vector" in message
+    assert "an administrator must run CREATE EXTENSION vector" in message
     assert "run `pgrecall init` again" in message
 
 

@@ -128,7 +128,7 @@ def test_no_call_is_lost_or_half_done_during_an_upgrade(database_url: str) -> No
         assert memory.maintenance.rebuild() == 0
 
 
-REPLACED = "An upgrade replaced the functions of this database during the call; nothing of it was done."
+REPLACED = "An upgrade replaced the functions of this database during the call; nothing was changed."
 
 THERE = {
     "store": "SELECT key FROM recall.memory WHERE key <> 'harbour'",

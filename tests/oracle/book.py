@@ -50,7 +50,7 @@ class Book:
     medians: dict[str, float] = field(default_factory=dict)
     changes: Changes = field(default_factory=Changes)
     kept_apart: set[int] = field(default_factory=set)
-    """Memories that were merged once or had a link that keeps them apart, which need not be compared again."""
+    """Memories that were merged, or linked as different: dedupe need not compare them again."""
 
     # Reading
 

@@ -93,10 +93,10 @@ def test_a_session_whose_process_changed_does_nothing(database_url: str) -> None
         (
             "transaction",
             "auto",
-            "in transaction mode is in between. Statements are not prepared. Jobs",
+            "in transaction mode. Statements are not prepared. Jobs",
         ),
         ("transaction", "on", "Statements are prepared, so the pooler has to track them."),
-        ("session", "off", "in session mode is in between. Statements are not prepared."),
+        ("session", "off", "in session mode. Statements are not prepared."),
     ],
 )
 def test_the_doctor_reports_the_pooler(

@@ -6,7 +6,7 @@ export interface ErrorParts {
   readonly code: string;
   /** The HTTP status; 0 without an answer. */
   readonly status?: number;
-  /** The way out, where there is one. */
+  /** How to solve it, if known. */
   readonly hint?: string;
   /** Each field of the request that is wrong. */
   readonly fields?: readonly FieldProblem[];

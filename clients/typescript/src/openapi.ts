@@ -2673,7 +2673,7 @@ export interface components {
             readonly now?: string | null;
         };
         /**
-         * @description A question that nothing answered.
+         * @description A unanswered query.
          *
          *     It was asked `times` times: `empty` of them showed nothing, of `rejected` what was shown was judged
          *     and none of it used. The newest was `search_id` at `last_at`.
@@ -2792,7 +2792,7 @@ export interface components {
             readonly stale: number;
             readonly fading: number;
         };
-        /** @description An error (RFC 9457): `type` for programs, `detail` and `hint` for people. */
+        /** @description An error (RFC 9457) with `type` for programs, and `detail` and `hint` for people. */
         readonly ProblemDetails: {
             /**
              * Format: uri
@@ -2806,16 +2806,16 @@ export interface components {
             readonly status: number;
             /** @description What is wrong, in a sentence. */
             readonly detail: string;
-            /** @description The way out, where there is one. */
+            /** @description How to solve it, if known. */
             readonly hint?: string;
-            /** @description Each field that is wrong. */
+            /** @description The invalid fields. */
             readonly errors?: readonly components["schemas"]["FieldProblem"][];
         };
-        /** @description A field of a request that is wrong. */
+        /** @description An invalid field of a request. */
         readonly FieldProblem: {
-            /** @description The place of the field, as in `body.k`. */
+            /** @description Place of the field, as in `body.k`. */
             readonly where: string;
-            /** @description What is wrong with it. */
+            /** @description Why it is invalid. */
             readonly problem: string;
         };
     };
@@ -3285,7 +3285,7 @@ export interface operations {
                 readonly source: string;
                 /** @description Id or key of the memory that they lead to. */
                 readonly target: string;
-                /** @description Remove this relation alone. */
+                /** @description Remove only links with this relation. */
                 readonly relation?: string | null;
                 readonly now?: string | null;
             };
@@ -3413,9 +3413,9 @@ export interface operations {
                 readonly prefix?: string;
                 /** @description With chats: keep tool calls and their results. */
                 readonly tools?: boolean;
-                /** @description Refuse the whole file if anything in it is wrong. */
+                /** @description Refuse the whole file if any part of it is invalid. */
                 readonly strict?: boolean;
-                /** @description Answer when it is done; false answers at once. */
+                /** @description Wait until the import is done; false responds at once. */
                 readonly wait?: boolean;
             };
             readonly header?: never;
@@ -3637,9 +3637,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly since?: string | null;
-                /** @description Searches at most, the newest ones. */
+                /** @description Maximum number of searches; the newest are read. */
                 readonly limit?: number;
-                /** @description Unanswered questions at most. */
+                /** @description Maximum number of unanswered queries. */
                 readonly questions?: number;
             };
             readonly header?: never;
@@ -3671,9 +3671,9 @@ export interface operations {
     readonly experiment: {
         readonly parameters: {
             readonly query?: {
-                /** @description Number of the experiment; else the newest. */
+                /** @description Number of the experiment; by default the newest. */
                 readonly number?: number | null;
-                /** @description Smallest difference of shares worth knowing. */
+                /** @description Smallest difference of shares that matters. */
                 readonly difference?: number;
             };
             readonly header?: never;
@@ -4223,7 +4223,7 @@ export interface operations {
     readonly apply_prune: {
         readonly parameters: {
             readonly query?: {
-                /** @description Archive these ids alone; may be repeated. */
+                /** @description Archive only these ids; may be repeated. */
                 readonly only?: readonly number[] | null;
                 readonly now?: string | null;
             };
@@ -4881,7 +4881,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Readiness"];
                 };
             };
-            /** @description Not ready, and why. */
+            /** @description Not ready, with the reason. */
             readonly 503: {
                 headers: {
                     readonly [name: string]: unknown;

@@ -28,12 +28,12 @@ def allow(fleet: Fleet, role: str) -> str:
         if may not in _GROUPS:
             raise InvalidInput(
                 f"Role {role} may do nothing in cell {number}.",
-                hint=f"Make it there: pgrecall roles create {role} --for TENANT, with PGRECALL_CELLS set.",
+                hint=f"Create it there: pgrecall roles create {role} --for TENANT, with PGRECALL_CELLS set.",
             )
     if len(set(found.values())) > 1:
         raise InvalidInput(
             f"Role {role} may do more in one cell than in another: {found}.",
-            hint=f"Make it the same everywhere: pgrecall roles create {role} --for TENANT.",
+            hint=f"Give it the same rights in all cells: pgrecall roles create {role} --for TENANT.",
         )
     may = next(iter(found.values()))
     deny(fleet, role)

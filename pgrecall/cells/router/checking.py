@@ -36,16 +36,16 @@ def check(fleet: Fleet) -> Iterator[CellFinding]:
         delegated = {row["name"] for row in connection.execute(STATEMENTS["delegated"].encode()).fetchall()}
         strategy = connection.execute(STATEMENTS["strategy"].encode()).fetchall()
     if [row["name"] for row in strategy] != ["recall_router"]:
-        found.append(CellFinding(None, "fail", "Citus could rebalance what leads to the cells.", _UPGRADE))
+        found.append(CellFinding(None, "fail", "Citus could rebalance the routes to the cells.", _UPGRADE))
     for name in sorted(there.keys() - delegated):
-        found.append(CellFinding(None, "fail", f"Citus does not send recall_router.{name}.", _UPGRADE))
+        found.append(CellFinding(None, "fail", f"Citus does not distribute recall_router.{name}.", _UPGRADE))
     for entry in cells:
         node = known.get(nodes.host_and_port(entry.address))
         if node is None or entry.number in misled:
             problem = "Calls of its tenants do not find it."
             found.append(CellFinding(entry.number, "fail", problem, _UPGRADE))
         elif not (node.active and node.synced):
-            problem = "Citus has not sent it the list of nodes, so no call is sent there."
+            problem = "Citus has not sent it the list of nodes, so it gets no calls."
             fix = f"SELECT citus_activate_node('{node.host}', {node.port}), on the coordinator"
             found.append(CellFinding(entry.number, "fail", problem, fix))
         try:

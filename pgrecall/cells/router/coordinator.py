@@ -73,7 +73,7 @@ class Coordinator:
         if facts.is_cell:
             raise InvalidInput(
                 f"The directory is in a cell, the database {facts.database}; a coordinator cannot be one.",
-                hint="Make a database with Citus for the directory, and add the cells: docs/howto/scale.md.",
+                hint="Create one with Citus for the directory, then add the cells: docs/howto/scale.md.",
             )
         if not facts.has_directory:
             raise InvalidInput(
@@ -86,7 +86,7 @@ class Coordinator:
             )
         if not facts.superuser:
             raise DatabaseUnsuitable(
-                f"Role {facts.role} is no superuser, which Citus asks for.",
+                f"Role {facts.role} is not a superuser, which Citus requires.",
                 hint="Name a superuser of the coordinator and the cells in PGRECALL_CELLS.",
             )
         return facts

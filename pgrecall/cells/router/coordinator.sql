@@ -40,8 +40,8 @@ DECLARE
 BEGIN
     -- Citus crashes on NULL.
     IF p_tenant IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'No tenant is named.',
-            HINT = 'The first argument is the tenant.';
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'The statement names no tenant.',
+            HINT = 'Give the tenant as the first argument.';
     END IF;
     PERFORM recall_router.require_plain(current_query());
     PERFORM recall_cells.require_allowed(p_tenant);
@@ -69,7 +69,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-        MESSAGE = 'Cells are not rebalanced by Citus: it would move the way to tenants, and not the tenants.',
+        MESSAGE = 'Citus cannot rebalance cells: it would move the routes to tenants, but not the tenants.',
         HINT = 'Run: pgrecall cell balance --plan';
 END $$;
 

@@ -78,13 +78,13 @@ def upgrade(fleet: Fleet) -> Installed:
 
 def _require_cells(fleet: Fleet, cells: tuple[CellEntry, ...], database: str) -> None:
     if not cells:
-        raise InvalidInput("There is no cell yet to route to.", hint="pgrecall cell add URL")
+        raise InvalidInput("There is no cell to route to.", hint="pgrecall cell add URL")
     for entry in cells:
         nodes.host_and_port(entry.address)
         if conninfo_to_dict(entry.address)["dbname"] != database:
             raise InvalidInput(
                 f"Cell {entry.number} is {shown(entry.address)}; the directory is in a database {database}.",
-                hint="Citus wants the same name for the database of the coordinator and of every cell.",
+                hint="Citus requires the same database name in the coordinator and in every cell.",
             )
         fleet.cell(entry).require_current()
         with fleet.cell(entry).plain() as connection:
@@ -112,7 +112,7 @@ def _prepare(connection: Connection, fleet: Fleet, entry: CellEntry, database: s
     if others:
         raise InvalidInput(
             f"The database {quoted(database)} has distributed tables of others: {others[0]['name']}.",
-            hint="A coordinator of cells is for nothing else: its rebalancer is switched off.",
+            hint="Use a coordinator only for cells, because its rebalancer is switched off.",
         )
 
 

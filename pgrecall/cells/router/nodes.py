@@ -109,7 +109,7 @@ def set_routes(connection: Connection, cells: tuple[CellEntry, ...]) -> None:
         InvalidInput: there are more cells than shards.
     """
     if len(cells) > MOST_CELLS:
-        raise InvalidInput(f"A router leads to at most {MOST_CELLS} cells.", hint="Use several directories.")
+        raise InvalidInput(f"A router can serve at most {MOST_CELLS} cells.", hint="Use several directories.")
     numbers = [entry.number for entry in cells]
     connection.execute("DELETE FROM recall_router.route WHERE cell <> ALL (%s)", (numbers,))
     known = nodes(connection)

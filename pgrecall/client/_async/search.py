@@ -22,12 +22,12 @@ from pgrecall.search.rerank.blending import best, confidence, most_relevant, rer
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
 UNLOGGED = {
-    "25006": "log: the database is read-only, so it is not counted what was shown",
-    "53100": "log: the disk of Postgres is full, so it is not counted what was shown",
+    "25006": "log: the database is read-only, so hits were not logged",
+    "53100": "log: the disk of Postgres is full, so hits were not logged",
 }
 """Reasons for answering without a log entry, by the SQLSTATE of the failed write."""
 
-NO_PRIMARY = "log: the primary does not answer, so it is not counted what was shown"
+NO_PRIMARY = "log: the primary does not answer, so hits were not logged"
 """The reason where a replica answers for it."""
 
 
@@ -188,7 +188,7 @@ async def _reranked(connection: AsyncConnection, request: SearchRequest, progres
         outcome = await _reread_candidates(connection, request, found, pairs)
     if outcome.reason:
         progress.skipped.append(f"reranking: {outcome.reason}")
-    assert found.weighing is not None, "find always tells how it weighs"
+    assert found.weighing is not None, "find always returns its weights"
     rescored = reread(found.candidates, outcome, found.weighing, reranker)
     if found.confidence_terms is not None:
         found = replace(found, confidence=confidence(rescored, found.confidence_terms))

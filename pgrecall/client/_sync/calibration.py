@@ -34,7 +34,7 @@ from pgrecall.search.calibration.examples import JudgedCandidates
 def fit(connection: Connection, request: FitRequest) -> Calibration:
     """Fits what the request asks for, and stores it as the request says."""
     if request.dry_run and request.force:
-        raise InvalidInput("A dry run stores nothing, and force stores.", hint="Give one of them.")
+        raise InvalidInput("A dry run stores nothing, so force has no effect.", hint="Leave out one of them.")
     qrels = request.qrels
     judged = connection.run(partial(read_qrels, qrels)) if isinstance(qrels, Path) else qrels
     space = _vector_space(connection)
@@ -56,7 +56,7 @@ def _vector_space(connection: Connection) -> str | None:
     if known is not None and known != connection.embedder_name:
         raise InvalidInput(
             f"The memories are embedded with {known}, "
-            f"and questions with {connection.embedder_name or 'nothing'}.",
+            f"and queries with {connection.embedder_name or 'nothing'}.",
             hint="Calibrate with the embedder that searches use.",
         )
     return known

@@ -159,7 +159,7 @@ class Client:
             InvalidInput: the name is empty.
         """
         if not session_id:
-            raise InvalidInput("The session has no name.", hint="Name it, as in session('chat-42').")
+            raise InvalidInput("The session has no name.", hint="Give a name, as in session('chat-42').")
         return self._with(self._connection.view(session_id=session_id))
 
     def _with(self, connection: Connection) -> Self:

@@ -73,8 +73,8 @@ class Connection:
         """
         if self.resources.routes is not None:
             raise InvalidInput(
-                "This works on one database, and the client has cells.",
-                hint="Use the URL of a cell instead of cells (PGRECALL_CELLS), for each cell.",
+                "This works on one database, but the client has cells.",
+                hint="Use the URL of each cell instead of cells (PGRECALL_CELLS).",
             )
         if self._opened.single is None:
             raise DatabaseUnavailable("This client is not open.", hint="Call its open().")

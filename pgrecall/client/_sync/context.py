@@ -47,7 +47,7 @@ def _chosen(
     reading = Reading(connection, by_replica=result.staleness is not None)
     pairs = reading.execute(similarities(ids)) if len(ids) > 1 else {}
     chains = reading.execute(successors(ids)) if ids and question.include_superseded else {}
-    # Of some memories the likeness has to be judged by their letters.
+    # Memories without a vector are compared by spelling.
     known, lettered = connection.run(partial(fill_missing_similarities, pairs, result.hits))
     block = connection.run(
         partial(select_memories, result.hits, request, similarities=known, successors=chains)
@@ -55,7 +55,7 @@ def _chosen(
     skipped = [*result.skipped, *block.skipped]
     if lettered:
         skipped.append(
-            f"likeness in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
-            "near-duplicates are found by their letters"
+            f"similarity in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
+            "near-duplicates were found by spelling"
         )
     return replace(block, skipped=tuple(skipped), confidence=result.confidence)

@@ -147,8 +147,8 @@ class Replica:
         return NoReplica(self._failure)
 
 
-_NOBODY_KNOWS = "replica: the primary does not say how far it is, so nobody knows whether it lags"
-_NO_STANDBY = "replica: its server is no standby"
+_NOBODY_KNOWS = "replica: the position of the primary is unknown, so the lag is unknown"
+_NO_STANDBY = "replica: its server is not a standby"
 
 
 class Reading:

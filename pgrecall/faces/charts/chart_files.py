@@ -35,10 +35,10 @@ def require_drawable(file: Path) -> str:
     form = file.suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise InvalidInput(
-            f"{str(file)!r} names no kind of chart file.", hint="Let its name end in .png or in .svg."
+            f"{str(file)!r} does not end in .png or .svg.", hint="Choose a name that ends in .png or .svg."
         )
     if not file.parent.is_dir():
-        raise InvalidInput(f"There is no folder {str(file.parent)!r}.", hint="Make it, or write elsewhere.")
+        raise InvalidInput(f"There is no folder {str(file.parent)!r}.", hint="Create it, or choose another.")
     if form == "png" and find_spec("resvg_py") is None:
         raise MissingExtra("resvg-py", "charts")
     return form
@@ -66,7 +66,7 @@ def write_chart(chart: Chart, file: Path, form: str, *, dark: bool = False) -> N
         file.write_bytes(_png(document) if form == "png" else document.encode())
     except OSError as error:
         raise InvalidInput(
-            f"{str(file)!r} cannot be written: {error.strerror}.", hint="Write it elsewhere."
+            f"{str(file)!r} cannot be written: {error.strerror}.", hint="Choose another file."
         ) from error
 
 
@@ -128,7 +128,7 @@ def _png(document: str) -> bytes:
     words = "<text y='9' font-family='DejaVu Sans, Liberation Sans, Arial, sans-serif'>M</text>"
     if svg_to_bytes(svg_string=sample.format(words)) == svg_to_bytes(svg_string=sample.format("")):
         raise InvalidInput(
-            "This machine has no font to draw a PNG with.",
+            "This machine has no font for a PNG.",
             hint="Install one, such as the package fonts-dejavu-core, or write an .svg.",
         )
     return bytes(svg_to_bytes(svg_string=document, zoom=_PIXELS_A_UNIT))

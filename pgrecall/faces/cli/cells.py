@@ -61,7 +61,7 @@ def require_fleet(given: GlobalOptions) -> Fleet:
     fleet = fleet_of(given)
     if fleet is None:
         raise InvalidInput(
-            "It is not clear which directory of cells is meant.",
+            "No directory of cells is set.",
             hint="Set PGRECALL_CELLS, or --cells before the command, to the URL of its database.",
         )
     return fleet
@@ -141,10 +141,10 @@ def replica(given: GlobalOptions, number: int, url: str | None, remove: bool) ->
     of the change within 30 seconds.
     """
     if (url is None) != remove:
-        raise InvalidInput("It is not clear what to do.", hint="Name the URL of a standby, or say --remove.")
+        raise InvalidInput("No action was given.", hint="Give the URL of a standby, or --remove.")
     entry = require_fleet(given).set_replica(number, url)
     if entry.replica is None:
-        output().print(f"Cell {number} has no replica any more.")
+        output().print(f"Cell {number} no longer has a replica.")
     else:
         output().print(f"Cell {number}: searches go to its replica {_where(entry.replica)}.")
 
@@ -182,7 +182,7 @@ def drain(given: GlobalOptions, number: int, stop: bool) -> None:
 def remove(given: GlobalOptions, number: int) -> None:
     """Remove a cell in which no tenant lives. Its database stays as it is."""
     require_fleet(given).remove(number)
-    notes().print(f"Cell {number} is removed; its database is still there.")
+    notes().print(f"Cell {number} was removed; its database still exists.")
 
 
 @cell.command("balance")
@@ -196,7 +196,7 @@ def balance(given: GlobalOptions, only_plan: bool, applies: bool, as_json: bool)
     from pgrecall.cells.move import Mover
 
     if only_plan == applies:
-        raise InvalidInput("It is not clear what to do.", hint="Say one of --plan and --apply.")
+        raise InvalidInput("No action was given.", hint="Give --plan or --apply.")
     fleet = require_fleet(given)
     cells = fleet.directory.cells()
     tenants = [one for one in fleet.tenants() if one.moving_to is None]
@@ -214,7 +214,7 @@ def balance(given: GlobalOptions, only_plan: bool, applies: bool, as_json: bool)
 
 def _show_balance(plan: BalancePlan) -> None:
     if not plan.moves:
-        output().print("No move would balance the cells better.")
+        output().print("The cells are balanced; no moves are needed.")
         return
     rows = table("tenant", "from", "to", "size", right=("from", "to", "size"))
     for move in plan.moves:

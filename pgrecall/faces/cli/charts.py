@@ -72,7 +72,7 @@ def zones(
         raise InvalidInput(f"--instants is {instants}; it must lie between 2 and {MOST_INSTANTS}.")
     begin = parse_since(since, moment)
     if begin is not None and begin >= moment:
-        raise InvalidInput("--since does not lie before now.", hint="Give an earlier moment, such as 30d.")
+        raise InvalidInput("--since is not in the past.", hint="Give an earlier moment, such as 30d.")
     from pgrecall.faces.charts.zones_over_time import zones_by_layer
     from pgrecall.models.charts import ZoneShare
 
@@ -116,8 +116,8 @@ def memory_(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now:
         past = client.charts.vitality_curve(stored.id, past_instants(born, accesses, moment), now=moment)
         if len(past) < 2:
             raise InvalidInput(
-                f"Memory {memory!r} had hardly begun at {moment.isoformat()}.",
-                hint="Ask for a later moment.",
+                f"Memory {memory!r} was too young at {moment.isoformat()}.",
+                hint="Give a later time.",
             )
         future = client.charts.vitality_curve(stored.id, future_instants(moment), now=moment)
         bounds = {layer.name: layer.rates.zones for layer in client.layers.list()}[stored.layer]

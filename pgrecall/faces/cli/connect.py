@@ -28,18 +28,18 @@ _LOG = "capture.log"
 @click.argument(
     "editor", type=click.Choice(get_args(EditorName)), metavar="EDITOR", help="Editor to connect."
 )
-@click.option("--project", is_flag=True, help="Change the settings of the project in this folder, not yours.")
+@click.option("--project", is_flag=True, help="Change the settings of this project instead of yours.")
 @click.option(
     "--env",
     "variables",
     multiple=True,
     metavar="NAME",
-    help="Write this environment variable for the server.",
+    help="Write this environment variable into the entry.",
 )
 @click.option("--capture", is_flag=True, help="Also import sessions and offer memories.")
-@click.option("--undo", is_flag=True, help="Remove what connect has written.")
+@click.option("--undo", is_flag=True, help="Remove the entry that connect wrote.")
 @click.option("--print", "only_print", is_flag=True, help="Print the entry; change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask before a file is changed.")
+@click.option("--yes", is_flag=True, help="Change files without asking.")
 @pass_globals
 def connect(
     given: GlobalOptions,
@@ -58,10 +58,10 @@ def connect(
     ends, and offer a new session the memories with the highest vitality.
     """
     if only_print and undo:
-        raise InvalidInput("--print and --undo exclude each other.", hint="Leave out one of them.")
+        raise InvalidInput("--print and --undo cannot be combined.", hint="Leave out one of them.")
     if capture and editor == "claude-desktop":
         raise InvalidInput(
-            "--capture does not go with claude-desktop, which runs no hooks.",
+            "--capture cannot be used with claude-desktop, which has no hooks.",
             hint="Export its chats and import them: `pgrecall import`.",
         )
     chosen, folder = EDITORS[editor], _current_folder() if project else None
@@ -80,7 +80,7 @@ def connect(
         changes = added(parts, known)
     changes = [change for change in changes if change.is_original or change.text != (change.before or "")]
     if not changes:
-        output().print(f"{chosen.title} is {'not connected' if undo else 'connected already'}.")
+        output().print(f"{chosen.title} is {'not connected' if undo else 'already connected'}.")
         return
     _write(changes, Path.home() if folder is None else folder, ask=not yes)
     output().print(chosen.restart)
@@ -93,7 +93,7 @@ def _write(changes: Sequence[SettingsFile], top: Path, *, ask: bool) -> None:
         change.require_writable()
     _show(changes)
     if ask and not (sys.stderr.isatty() and click.confirm("Write this?", err=True)):
-        raise InvalidInput("Nothing was changed.", hint="--yes writes without a question.")
+        raise InvalidInput("Nothing was changed.", hint="Confirm, or give --yes.")
     for change in changes:
         output().print(change.write(top))
 
@@ -104,7 +104,10 @@ def capture() -> None:
 
 
 _editor_option = click.option(
-    "--editor", type=click.Choice(get_args(hooks.CapturedEditor)), default="claude", help="Editor that calls."
+    "--editor",
+    type=click.Choice(get_args(hooks.CapturedEditor)),
+    default="claude",
+    help="Editor that runs this.",
 )
 
 
@@ -146,7 +149,7 @@ def _current_folder() -> Path:
         return Path.cwd()
     except FileNotFoundError:
         raise InvalidInput(
-            "The current folder no longer exists.", hint="Change to that of the project."
+            "The current folder no longer exists.", hint="Change to the folder of the project."
         ) from None
 
 

@@ -36,7 +36,7 @@ _REASONS = {
 
 
 @click.command("context")
-@click.argument("query", help="Question; - reads it from standard input.")
+@click.argument("query", help="Query; - reads it from standard input.")
 @click.option("--budget", type=int, default=2000, help="Maximum number of tokens, 1 to 10,000,000.")
 @click.option(
     "--layer-quota",
@@ -55,7 +55,7 @@ _REASONS = {
     "mmr_lambda",
     type=float,
     default=0.8,
-    help="1 chooses by score alone; less prefers memories that differ from each other.",
+    help="Weight of the score, 0 to 1; lower values prefer memories that differ from each other.",
 )
 @filter_options
 @click.option(
@@ -109,7 +109,7 @@ def _show(block: ContextBlock, budget: int) -> None:
 def _summary(block: ContextBlock, budget: int) -> str:
     if not (block.hits or block.left_out):
         return (
-            "Nothing answers this well; --nearest shows the nearest."
+            "No memory answers this well; --nearest shows the nearest."
             if block.confidence
             else "Nothing was found."
         )

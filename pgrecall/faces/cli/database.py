@@ -113,7 +113,7 @@ def postgres(given: GlobalOptions) -> None:
     """Keep the embedded Postgres running until Ctrl-C and print its URL, for psql and other clients."""
     with given.opened() as memory:
         if memory.server is None:
-            notes().print("The database is a server of your own; there is nothing to keep running.")
+            notes().print("The database runs on your own server; there is nothing to keep running.")
             return
         click.echo(memory.server.url)
         notes().print("Ready. Ctrl-C stops the server, unless another process still uses it.")

@@ -58,7 +58,12 @@ def plan(
 @dedupe.command("plan-merge")
 @click.argument("keeper", type=REFERENCE, metavar="KEEPER", help="Id or key of the memory that stays.")
 @click.argument(
-    "memories", type=REFERENCE, nargs=-1, required=True, metavar="MEMORY...", help="Those that go into it."
+    "memories",
+    type=REFERENCE,
+    nargs=-1,
+    required=True,
+    metavar="MEMORY...",
+    help="Memories to merge into it.",
 )
 @json_option
 @now_option
@@ -141,7 +146,7 @@ def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
     elif plans:
         show_plans(output(), plans)
     else:
-        notes().print("There are no plans yet. Make one: pgrecall dedupe plan")
+        notes().print("There are no plans yet. Create one: pgrecall dedupe plan")
     raise Exit(DONE if plans else NOTHING_FOUND)
 
 

@@ -53,7 +53,7 @@ def show_outcome(console: SafeConsole, outcome: DedupeOutcome, plan: DedupePlan)
             _say(console, f"  {member.outcome} {_name(member)}{note}", style=style)
     _more(console, len(plan.clusters) - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
     if outcome.merged:
-        _say(console, f"Search finds them with --include-archived. Undo: pgrecall dedupe undo {plan.id}")
+        _say(console, f"Search finds them with --include-archived. To undo: pgrecall dedupe undo {plan.id}")
 
 
 def show_undone(console: SafeConsole, undone: DedupeUndone) -> None:
@@ -62,7 +62,7 @@ def show_undone(console: SafeConsole, undone: DedupeUndone) -> None:
     _say(console, f"Dedupe plan {undone.plan} is undone: {restored} back.")
     if undone.back_before:
         gone = words.counted(undone.back_before, "memory", "memories")
-        _say(console, f"{gone} had come back or been deleted before.")
+        _say(console, f"{gone} had been restored or deleted before.")
 
 
 def show_plans(console: SafeConsole, plans: Sequence[DedupeSummary]) -> None:
@@ -179,7 +179,7 @@ def _next_step(plan: DedupePlan) -> str:
         case "planned":
             return "Next: nothing to apply."
         case "applied":
-            return f"Next: pgrecall dedupe undo {plan.id}, should anything be missed."
+            return f"Next: pgrecall dedupe undo {plan.id}, to undo it."
         case "undone":
             return "Next: pgrecall dedupe plan, for a new one."
 

@@ -69,7 +69,7 @@ def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]
             yield checks.failed("cells", error)
     elif is_fresh(settings):
         where = settings.data_dir.expanduser()
-        absent = f"There is no embedded Postgres in {where} yet."
+        absent = f"There is no embedded Postgres in {where}."
         yield checks.Finding("server", "warn", absent, "pgrecall init")
     else:
         try:
@@ -202,7 +202,7 @@ def show_verified(console: SafeConsole, verified: Mapping[str, Sequence[Check]])
     """A table of failed checks for each tenant; a line where none fails."""
     for tenant, checks in verified.items():
         if broken := [check for check in checks if check.problems]:
-            rows = table("check", "problems", "examples", "what should hold")
+            rows = table("check", "problems", "examples", "rule")
             for check in broken:
                 some = ", ".join(check.examples)
                 rows.add_row(check.name, f"{check.problems:,}", some, check.about)

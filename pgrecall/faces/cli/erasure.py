@@ -72,7 +72,7 @@ def show(given: GlobalOptions, number: int, as_json: bool) -> None:
 
 @erasure.command("apply")
 @erasure_argument
-@click.option("--signed-by", type=TEXT, required=True, help="Person who answers for the erasure.")
+@click.option("--signed-by", type=TEXT, required=True, help="Person who is responsible for the erasure.")
 @click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
 @json_option
 @now_option
@@ -174,12 +174,12 @@ def _show_report(console: SafeConsole, report: ErasureReport) -> None:
     )
     if report.arrived_since:
         came = words.counted(report.arrived_since, "memory", "memories")
-        console.print(f"{came} of the subject came since; plan another erasure.")
+        console.print(f"{came} of the subject were added since; plan another erasure.")
     rows = table("table", "rows deleted", "left", "indexes")
     for one in report.tables:
         rows.add_row(one.table, f"{one.rows:,}", f"{one.left:,}", str(len(one.indexes)))
     console.print(rows)
-    console.print("What may still hold the texts:")
+    console.print("Places that may still have the texts:")
     for place in report.remains:
         console.print(f"  {place.place}: {place.what} Until: {place.until}")
 

@@ -87,7 +87,7 @@ def report(given: GlobalOptions, limit: int, unused: bool, since: str | None, as
     elif found.ranks:
         show_feedback(output(), found, unused=unused)
     else:
-        notes().print("No logged search has shown anything.")
+        notes().print("No logged search showed any memory.")
     raise Exit(DONE if found.ranks else NOTHING_FOUND)
 
 
@@ -95,7 +95,7 @@ def report(given: GlobalOptions, limit: int, unused: bool, since: str | None, as
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="File to write.")
 @since_option
 @click.option("--judged-only", is_flag=True, help="Leave out memories that were skipped above a used one.")
-@limit_option(10_000, 100_000, "searches, the newest ones")
+@limit_option(10_000, 100_000, "newest searches")
 @pass_globals
 def qrels(given: GlobalOptions, out: Path | None, since: str | None, judged_only: bool, limit: int) -> None:
     """Write judged searches as JSON Lines, one for each search, as `pgrecall calibration fit` reads them.

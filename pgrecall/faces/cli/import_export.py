@@ -146,7 +146,7 @@ def _refuse_options(kind: Kind, given: dict[str, object]) -> None:
     for option, value in given.items():
         if value:
             raise InvalidInput(
-                f"{option} does not go with an export, which is imported as it is.",
+                f"{option} cannot be used with an export, which is imported as it is.",
                 hint="Leave it out; --tenant chooses the tenant.",
             )
 
@@ -192,7 +192,7 @@ def show_import(console: SafeConsole, report: ImportReport) -> None:
         if more > 0:
             console.print(f"  and {more:,} more")
     if report.skipped:
-        console.print("Left out or assumed:")
+        console.print("Left out, or completed by assumption:")
         for left_out in report.skipped:
             console.print(f"  {left_out.what}: {left_out.count:,}")
     show_problems(console, report.problems)
@@ -235,7 +235,7 @@ def export(given: GlobalOptions, path: Path, embeddings: bool, now: datetime | N
     instant. Excludes keys of the HTTP service and runs of jobs.
     """
     if path != STREAM and path.is_dir():
-        raise InvalidInput(f"{path} is a folder, not a file.", hint="Name a file in it.")
+        raise InvalidInput(f"{path} is a folder, not a file.", hint="Name a file in this folder.")
     target: Path | BinaryIO = sys.stdout.buffer if path == STREAM else path
     with given.opened() as memory, Progress("exporting", "lines", None) as bar:
         made = memory.export.write(target, embeddings=embeddings, progress=bar.reached, now=now)
@@ -251,7 +251,7 @@ def import_export(given: GlobalOptions, path: Path, *, embeddings: bool) -> None
         as_tenant = "" if made.tenant == memory.tenant else f" as {memory.tenant}"
     _report(output(), f"Imported tenant {made.tenant}{as_tenant}", made.counts)
     if made.counts.get("memory") and not made.embeddings:
-        notes().print("Without embeddings; a worker makes them, or `pgrecall jobs run embed`.")
+        notes().print("It has no embeddings; a worker computes them, or `pgrecall jobs run embed`.")
 
 
 def _report(console: SafeConsole, what: str, counts: Mapping[str, int]) -> None:

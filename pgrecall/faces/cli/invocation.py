@@ -54,7 +54,7 @@ class GlobalOptions:
         )
         if self.cells is not None and (self.database_url is not None or self.data_dir is not None):
             raise InvalidInput(
-                "--cells does not go with --database-url or --data-dir.", hint="Leave out one of them."
+                "--cells cannot be combined with --database-url or --data-dir.", hint="Leave out one of them."
             )
         if self.cells is not None:
             return replace(settings, database_url=None)
@@ -91,8 +91,8 @@ class GlobalOptions:
         settings = self.settings()
         if settings.cells is not None:
             raise InvalidInput(
-                "This command works on one database, and PGRECALL_CELLS names several.",
-                hint="Name the one: --database-url URL.",
+                "This command works on one database, but PGRECALL_CELLS names several.",
+                hint="Choose one with --database-url URL.",
             )
         if settings.database_url:
             yield settings.database_url.get_secret_value(), None, settings

@@ -146,7 +146,7 @@ def show_jobs(console: SafeConsole, jobs: Sequence[JobStatus]) -> None:
 def show_runs(console: SafeConsole, runs: Sequence[JobRun]) -> None:
     """A table of runs, with the error of each that failed beneath it."""
     if not runs:
-        console.print("Nothing has run yet.")
+        console.print("No job has run yet.")
         return
     rows = table("id", "job", "tenant", "state", "started", "took", "result")
     for run in runs:
@@ -163,7 +163,7 @@ def show_runs(console: SafeConsole, runs: Sequence[JobRun]) -> None:
 def show_outcomes(console: SafeConsole, outcomes: Sequence[JobOutcome]) -> None:
     """The outcome of a job, a line for each tenant."""
     if not outcomes:
-        console.print("There is no tenant to run it for.")
+        console.print("There is no tenant with memories.")
     for outcome in outcomes:
         target = "the database" if outcome.tenant == "*" else outcome.tenant
         console.print(f"{outcome.job} for {target}: {_result(outcome)}")
@@ -186,7 +186,7 @@ def _result(outcome: JobOutcome) -> str:
         case "stopped":
             return f"stopped, {counts_words(outcome.done, outcome.counts)} so far."
         case "skipped":
-            return "skipped, another worker is running it."
+            return "skipped, because another worker is running it."
         case "failed":
             return f"failed at attempt {outcome.attempt}: {outcome.error}"
 

@@ -21,7 +21,7 @@ def keys() -> None:
 
 @keys.command("create")
 @click.argument("name", type=TEXT, metavar="NAME", help="Name of the key's holder.")
-@click.option("--read-only", is_flag=True, help="Let its holder search and read, and change nothing.")
+@click.option("--read-only", is_flag=True, help="Allow only searching and reading.")
 @json_option
 @pass_globals
 def create(given: GlobalOptions, name: str, read_only: bool, as_json: bool) -> None:
@@ -47,7 +47,7 @@ def list_(given: GlobalOptions, as_json: bool) -> None:
     elif found:
         output().print(_table(found))
     else:
-        output().print("There is no key yet; `pgrecall keys create NAME` makes one.")
+        output().print("There is no key yet; create one: pgrecall keys create NAME")
 
 
 @keys.command("revoke")
@@ -57,7 +57,7 @@ def revoke(given: GlobalOptions, key: int) -> None:
     """Revoke a key, now and for good."""
     with given.opened() as memory:
         changed = memory.keys.revoke(key)
-    output().print("Revoked." if changed else "It was revoked before.")
+    output().print("Revoked." if changed else "It was already revoked.")
 
 
 def _table(found: Sequence[ApiKey]) -> Table:

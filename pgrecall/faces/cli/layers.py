@@ -50,7 +50,7 @@ def list_(given: GlobalOptions, as_json: bool) -> None:
     help="Whether the rate scales the clock or the exponent.",
 )
 @click.option("--decay", type=float, help="Base decay.")
-@click.option("--birth-weight", type=float, help="How many accesses the creation of a memory counts as.")
+@click.option("--birth-weight", type=float, help="Number of accesses that a creation counts as.")
 @click.option("--active", type=float, help="Lowest retention of the zone active.")
 @click.option("--stale", type=float, help="Lowest retention of the zone stale.")
 @click.option("--fading", type=float, help="Lowest retention of the zone fading.")
@@ -101,7 +101,7 @@ def drop(given: GlobalOptions, name: str) -> None:
     with given.opened() as memory:
         dropped = memory.layers.drop(name)
     if not dropped:
-        notes().print(f"Layer {name} is the database's; this tenant has none of its own.")
+        notes().print(f"Layer {name} belongs to the database; this tenant has no row of its own.")
         raise Exit(NOTHING_FOUND)
     output().print("Dropped.")
 

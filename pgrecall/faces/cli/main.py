@@ -190,7 +190,7 @@ def app(
     data_dir: Path | None,
     cells: str | None,
 ) -> None:
-    """Agent memory in your own Postgres, ranked by what matters now."""
+    """Agent memory in your own Postgres, ranked by relevance and use."""
     context.obj = GlobalOptions(database_url, tenant, data_dir, cells)
 
 

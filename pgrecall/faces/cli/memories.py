@@ -151,13 +151,13 @@ def link(given: GlobalOptions, source: int | str, target: int | str, relation: s
     """Link two memories."""
     with given.opened() as client:
         new = client.link(source, target, relation)
-    output().print("Linked." if new else "They are linked already.")
+    output().print("Linked." if new else "They are already linked.")
 
 
 @click.command("unlink")
 @click.argument("source", type=REFERENCE, metavar="SOURCE", help="Where the links start: an id or key.")
 @click.argument("target", type=REFERENCE, metavar="TARGET", help="Where the links lead: an id or key.")
-@click.option("--relation", type=TEXT, help="Remove this relation alone.")
+@click.option("--relation", type=TEXT, help="Remove only links with this relation.")
 @pass_globals
 def unlink(given: GlobalOptions, source: int | str, target: int | str, relation: str | None) -> None:
     """Remove links between two memories. Without `supersedes` the target is valid again.
@@ -177,18 +177,18 @@ def unarchive(given: GlobalOptions, memory: int | str) -> None:
     """Bring an archived memory back, with its links and accesses."""
     with given.opened() as client:
         changed = client.unarchive(memory)
-    output().print("It is back." if changed else "It is not archived.")
+    output().print("It was restored." if changed else "It is not archived.")
 
 
 @click.command("supersede")
-@click.argument("old", type=REFERENCE, metavar="OLD", help="Memory that no longer holds: an id or key.")
+@click.argument("old", type=REFERENCE, metavar="OLD", help="Memory that is no longer valid: an id or key.")
 @click.argument("new", type=REFERENCE, metavar="NEW", help="Memory that replaces it: an id or key.")
 @pass_globals
 def supersede(given: GlobalOptions, old: int | str, new: int | str) -> None:
     """Supersede a memory by a newer one; default search then leaves the old one out."""
     with given.opened() as client:
         changed = client.supersede(old, new)
-    output().print("Superseded." if changed else "It is superseded already.")
+    output().print("Superseded." if changed else "It is already superseded.")
 
 
 @click.command("pin")
@@ -202,7 +202,7 @@ def pin(given: GlobalOptions, memory: int | str, undo: bool) -> None:
     if changed:
         output().print("Unpinned." if undo else "Pinned.")
     else:
-        output().print("It is not pinned." if undo else "It is pinned already.")
+        output().print("It is not pinned." if undo else "It is already pinned.")
 
 
 @click.command("forget")
@@ -218,7 +218,7 @@ def forget(given: GlobalOptions, memory: int | str, hard: bool, yes: bool) -> No
             _confirm(found.key or found.title or str(found.id))
         changed = client.forget(memory, hard=hard)
     if not changed:
-        notes().print("It is archived already.")
+        notes().print("It is already archived.")
         raise Exit(NOTHING_FOUND)
     output().print("Deleted." if hard else "Archived.")
 

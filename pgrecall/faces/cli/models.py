@@ -25,7 +25,7 @@ def models() -> None:
     help="Cross-encoder of sentence-transformers.",
 )
 @click.argument("out", type=click.Path(path_type=Path), metavar="OUT", help="Folder to write: new, or empty.")
-@click.option("--exact", is_flag=True, help="Keep full precision: the same scores, four times the size.")
+@click.option("--exact", is_flag=True, help="Keep full precision: identical scores, four times the size.")
 def export_onnx(folder: Path, out: Path, exact: bool) -> None:
     """Convert a cross-encoder to ONNX with 8-bit integers, which is faster on a CPU.
 

@@ -186,7 +186,7 @@ _FILTERS = (
     ),
     click.option(
         "--metadata", metavar="KEY=VALUE", type=TEXT, multiple=True,
-        help="Only memories whose metadata hold this: KEY=VALUE or a JSON object; may be repeated.",
+        help="Only memories with this metadata: KEY=VALUE or a JSON object; may be repeated.",
     ),
     click.option(
         "--hint", "hints", type=TEXT, multiple=True,

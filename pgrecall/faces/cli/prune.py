@@ -133,7 +133,7 @@ def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
     elif plans:
         show_plans(output(), plans)
     else:
-        notes().print("There are no plans yet. Make one: pgrecall prune plan")
+        notes().print("There are no plans yet. Create one: pgrecall prune plan")
     raise Exit(DONE if plans else NOTHING_FOUND)
 
 
@@ -172,5 +172,5 @@ def _write_page(plan: PrunePlan, file: Path) -> None:
     except OSError as error:
         raise InvalidInput(
             f"{file} cannot be written: {error.strerror}.",
-            hint=f"The plan is stored; write it elsewhere: pgrecall prune show {plan.id} --html FILE",
+            hint=f"The plan is stored; choose another file: pgrecall prune show {plan.id} --html FILE",
         ) from error

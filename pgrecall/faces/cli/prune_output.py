@@ -58,7 +58,7 @@ def show_outcome(console: SafeConsole, outcome: PruneOutcome, plan: PrunePlan) -
             _say(console, f"  {what} {_name(item)}{why}", style=_OUTCOME_STYLES[what])
         _more(console, len(items) - SHOWN_ITEMS, f"pgrecall prune show {plan.id} --json")
     if outcome.archived:
-        _say(console, f"Search finds them with --include-archived. Undo: pgrecall prune undo {plan.id}")
+        _say(console, f"Search finds them with --include-archived. To undo: pgrecall prune undo {plan.id}")
 
 
 def show_undone(console: SafeConsole, undone: PruneUndone) -> None:
@@ -66,7 +66,7 @@ def show_undone(console: SafeConsole, undone: PruneUndone) -> None:
     restored = words.counted(undone.restored, "memory is", "memories are")
     _say(console, f"Prune plan {undone.plan} is undone: {restored} back.")
     if undone.back_before:
-        _say(console, f"{words.counted(undone.back_before, 'memory', 'memories')} had come back before.")
+        _say(console, f"{words.counted(undone.back_before, 'memory', 'memories')} had been restored before.")
 
 
 def show_plans(console: SafeConsole, plans: Sequence[PlanSummary]) -> None:
@@ -113,10 +113,10 @@ def _show_kept_back(console: SafeConsole, report: PlanReport) -> None:
 
 def _reason_to_keep(memory: PlanKeptBack) -> str:
     if not memory.cut_size:
-        return "It stays so that nothing is cut off, though another one would do."
+        return "It stays so that nothing is disconnected; another candidate could stay instead."
     cut = words.counted(memory.cut_size, "memory", "memories")
     names = ", ".join(words.named(other.title, None, other.id, 40) for other in memory.examples[:3])
-    return f"Without it {cut} would be cut off, such as {names}."
+    return f"Without it {cut} would be disconnected, such as {names}."
 
 
 def _show_communities(console: SafeConsole, report: PlanReport) -> None:
@@ -139,7 +139,7 @@ def _next_step(plan: PrunePlan) -> str:
         case "planned":
             return "Next: nothing to apply."
         case "applied":
-            return f"Next: pgrecall prune undo {plan.id}, should anything be missed."
+            return f"Next: pgrecall prune undo {plan.id}, to undo it."
         case "undone":
             return "Next: pgrecall prune plan, for a new one."
 

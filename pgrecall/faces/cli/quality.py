@@ -50,7 +50,7 @@ def quality() -> None:
 
 @quality.command("report")
 @since_option
-@limit_option(10_000, 100_000, "searches, the newest ones")
+@limit_option(10_000, 100_000, "newest searches")
 @click.option(
     "--questions",
     type=click.IntRange(1, 1000),
@@ -82,14 +82,14 @@ def report(given: GlobalOptions, since: str | None, limit: int, questions: int, 
     "--number",
     type=click.IntRange(1, 1_000_000),
     metavar="N",
-    help="Number of the experiment; else the newest.",
+    help="Number of the experiment; by default the newest.",
 )
 @click.option(
     "--difference",
     type=click.FloatRange(0.01, 0.5),
     default=0.1,
     metavar="SHARE",
-    help="Smallest difference of shares worth knowing.",
+    help="Smallest difference of shares that matters.",
 )
 @json_option
 @pass_globals
@@ -108,9 +108,11 @@ def experiment(given: GlobalOptions, number: int | None, difference: float, as_j
 
 
 @quality.command("miss")
-@click.argument("question", metavar="QUESTION", help="The question; - reads it from standard input.")
+@click.argument("question", metavar="QUESTION", help="Query; - reads it from standard input.")
 @reference_argument
-@click.option("-k", type=click.IntRange(1, 1000), default=10, metavar="N", help="Hits that the search shows.")
+@click.option(
+    "-k", type=click.IntRange(1, 1000), default=10, metavar="N", help="Number of hits that the search shows."
+)
 @filter_options
 @min_relevance_option
 @click.option("--require-answer", is_flag=True, help="Show nothing if probably no memory answers.")
@@ -150,10 +152,12 @@ def miss(
 @mode_option
 @profile_option
 @arms_option
-@click.option("-k", type=click.IntRange(1, 100), default=10, metavar="N", help="Hits of each search.")
+@click.option(
+    "-k", type=click.IntRange(1, 100), default=10, metavar="N", help="Number of hits of each search."
+)
 @click.option("--since", metavar="TIME", help="Only searches since this date, or since 7d, 2w, 6m, 1y ago.")
 @click.option("--until", metavar="TIME", help="Only searches up to this date, which is included.")
-@limit_option(100, 1000, "searches, the newest ones")
+@limit_option(100, 1000, "newest searches")
 @click.option(
     "--moved",
     type=click.IntRange(0, 1000),

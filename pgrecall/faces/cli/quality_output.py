@@ -88,7 +88,7 @@ def show_miss(console: SafeConsole, found: Miss) -> None:
     for step in found.skipped:
         notes().print(f"Skipped: {step}")
     console.print(found.sentence)
-    rows = table("arm", "what it saw")
+    rows = table("arm", "findings")
     for arm, seen in sorted(found.arms.items()):
         rows.add_row(arm, seen_words(arm, seen))
     console.print(rows)

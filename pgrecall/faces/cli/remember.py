@@ -101,7 +101,7 @@ _OUTCOMES = {
     "created": "Stored as",
     "updated": "Updated",
     "revived": "Restored and updated",
-    "unchanged": "Unchanged: it is there already as",
+    "unchanged": "Unchanged: it is already stored as",
 }
 
 
@@ -149,9 +149,7 @@ def edit(
 def _edited(body: str) -> str:
     """The text as the person leaves it in the editor; unchanged if it is not saved."""
     if not sys.stdin.isatty():
-        raise InvalidInput(
-            "There is nothing to change.", hint="Give --body, --title, --tag or another field."
-        )
+        raise InvalidInput("No change was given.", hint="Give --body, --title, --tag or another field.")
     try:
         found = click.edit(body, extension=".md")
     except click.ClickException as error:

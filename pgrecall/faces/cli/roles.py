@@ -38,8 +38,8 @@ def roles() -> None:
 @role_argument
 @click.option("--for", "tenant", type=TEXT, metavar="TENANT", help="Tenant the role acts for.")
 @any_tenant_option
-@click.option("--reader", is_flag=True, help="Let the role read, but change nothing.")
-@click.option("--worker", is_flag=True, help="Let the role run jobs too.")
+@click.option("--reader", is_flag=True, help="Allow only reading.")
+@click.option("--worker", is_flag=True, help="Also allow running jobs.")
 @pass_globals
 def create(
     given: GlobalOptions, name: str, tenant: str | None, any_tenant: bool, reader: bool, worker: bool
@@ -51,7 +51,7 @@ def create(
     from pgrecall.schema.roles import create
 
     if reader and worker:
-        raise InvalidInput("--reader and --worker exclude each other.")
+        raise InvalidInput("--reader and --worker cannot be combined.")
     wanted = _require_tenant(tenant, any_tenant=any_tenant)
     may: Rights = "reader" if reader else "worker" if worker else "app"
     if (fleet := fleet_of(given)) is not None:
@@ -112,14 +112,14 @@ def list_(given: GlobalOptions, as_json: bool) -> None:
     elif found:
         output().print(_table(found))
     else:
-        output().print("No role is bound; `pgrecall roles create` makes one.")
+        output().print("No role is bound; create one: pgrecall roles create")
 
 
 def _require_tenant(tenant: str | None, *, any_tenant: bool) -> str:
     if (tenant is None) != any_tenant:
-        raise InvalidInput("It is not clear which tenant is meant.", hint="Name one, or say --any-tenant.")
+        raise InvalidInput("No tenant was given.", hint="Give --for TENANT, or --any-tenant.")
     if tenant == ANY:
-        raise InvalidInput("* is not a tenant.", hint="Say --any-tenant for a role that acts for any.")
+        raise InvalidInput("* is not a tenant.", hint="Give --any-tenant for a role of any tenant.")
     return ANY if tenant is None else tenant
 
 

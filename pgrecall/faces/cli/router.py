@@ -92,6 +92,6 @@ def _say(done: Installed, as_json: bool) -> None:
         print_json(done)
         return
     output().print(
-        f"The router leads to {done.cells:,} cells: {len(done.made):,} functions new, "
+        f"The router serves {done.cells:,} cells: {len(done.made):,} functions new, "
         f"{len(done.dropped):,} dropped, {done.left:,} as they were."
     )

@@ -48,7 +48,7 @@ _NUMBERS = ("#", "score", "relevance")
 
 
 @click.command("search")
-@click.argument("query", default="", help="Question; - reads it from standard input. Optional with --since.")
+@click.argument("query", default="", help="Query; - reads it from standard input. Optional with --since.")
 @click.option(
     "--query",
     "-q",
@@ -86,11 +86,11 @@ _NUMBERS = ("#", "score", "relevance")
     help="Weight of an arm, 0 to 10; may be repeated.",
 )
 @click.option("--rerank", is_flag=True, help="Let the configured reranker reorder the best candidates.")
-@click.option("--deadline", type=float, help="Seconds for the reranker; scores that are ready by then count.")
+@click.option("--deadline", type=float, help="Seconds for the reranker; only scores ready by then count.")
 @click.option("--explain", is_flag=True, help="Explain the rank of each hit.")
 @json_option
 @now_option
-@click.option("--as-of", type=MOMENT, help="Search what was known at this past time, ranked as it was then.")
+@click.option("--as-of", type=MOMENT, help="Search the memories of this past time, ranked as they were then.")
 @session_option
 @no_log_option
 @pass_globals
@@ -138,7 +138,7 @@ def _show(result: SearchResult, explain: bool) -> None:
         notes().print(f"Skipped: {step}")
     if result.hits:
         if not result.answered:
-            notes().print("Nothing answers this well; nearest:")
+            notes().print("No memory answers this well; nearest:")
         if explain and result.staleness is not None:
             notes().print(f"A replica answered; it lacks at most {result.staleness:.1f} s of changes.")
         show_hits(output(), result, explain=explain)
@@ -155,7 +155,7 @@ def _show(result: SearchResult, explain: bool) -> None:
 def show_hits(console: SafeConsole, result: SearchResult, *, explain: bool) -> None:
     """Hits, best first, as wide as the terminal is."""
     if explain and result.names:
-        names = f"Names taken out of the question's meaning: {', '.join(result.names)}."
+        names = f"Names left out of the search by meaning: {', '.join(result.names)}."
         console.print(names, soft_wrap=False)
     wide = console.width >= NARROW
     # The columns of all hits have the same widths; explanations stand between them, as wide as the terminal.

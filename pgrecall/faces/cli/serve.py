@@ -45,7 +45,7 @@ _PACKAGES = {
     metavar="PORT",
     help="Port to listen at [PGRECALL_HTTP_PORT]; by default 8766; 0 takes a free one.",
 )
-@click.option("--without-keys", is_flag=True, help="Let every caller in without a key, as one tenant.")
+@click.option("--without-keys", is_flag=True, help="Serve every caller without a key, as one tenant.")
 @click.option("--no-page", is_flag=True, help="Serve the API only, without the page for browsers.")
 @click.option("--json-log", is_flag=True, help="Log JSON lines even if standard error is a terminal.")
 @allow_superuser_option

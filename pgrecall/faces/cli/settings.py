@@ -43,7 +43,7 @@ def set_(given: GlobalOptions, name: str, value: float) -> None:
     """Set a setting for this tenant."""
     with given.opened() as memory:
         memory.settings.set(name, value)
-    output().print(f"{name} is {value:g} now.")
+    output().print(f"{name} is now {value:g}.")
 
 
 @settings.command("reset")
@@ -54,7 +54,7 @@ def reset(given: GlobalOptions, name: str) -> None:
     with given.opened() as memory:
         memory.settings.reset(name)
         value = next(setting.value for setting in memory.settings.list() if setting.name == name)
-    output().print(f"{name} is {value:g} now.")
+    output().print(f"{name} is now {value:g}.")
 
 
 @click.command("language")
@@ -75,7 +75,7 @@ def language(given: GlobalOptions, name: str | None, as_json: bool) -> None:
     if as_json:
         print_json(known)
         return
-    accents = "accents are ignored" if known.accents_off else "accents count, as unaccent is missing"
+    accents = "accents are ignored" if known.accents_off else "accents matter, because unaccent is missing"
     output().print(f"{known.language}; {accents}.")
     if changed is None:
         output().print(f"Available: {', '.join(known.available)}.")

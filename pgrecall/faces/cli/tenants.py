@@ -36,7 +36,7 @@ def list_(given: GlobalOptions, as_json: bool) -> None:
     elif found:
         output().print(_table(found))
     else:
-        output().print("No tenant has a place yet.")
+        output().print("No tenant has been placed in a cell.")
 
 
 @tenant.command("place")
@@ -74,9 +74,9 @@ def move(
     from pgrecall.cells.move import Mover
 
     if (target is not None) + undo + finish != 1:
-        raise InvalidInput("It is not clear what to do.", hint="Say one of --to CELL, --undo and --finish.")
+        raise InvalidInput("No action was given.", hint="Give --to CELL, --undo or --finish.")
     if dry_run and target is None:
-        raise InvalidInput("--dry-run goes with --to alone.")
+        raise InvalidInput("--dry-run can only be used with --to.")
     mover = Mover(require_fleet(given), lambda sentence: notes().print(sentence))
     if target is not None and dry_run:
         plan = mover.plan(name, target)

@@ -46,7 +46,7 @@ def history(given: GlobalOptions, memory: int | str, limit: int, as_json: bool) 
     type=_number,
     metavar="[LATER]",
     required=False,
-    help="Number of another; without it the present.",
+    help="Number of another version; by default the current one.",
 )
 @json_option
 @pass_globals

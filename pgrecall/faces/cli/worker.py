@@ -74,7 +74,7 @@ def worker(
 
     if port is not None:
         if once:
-            raise InvalidInput("--once ends before anybody can ask --port.", hint="Leave one of them out.")
+            raise InvalidInput("--once ends too soon to serve --port.", hint="Leave one of them out.")
         require_http_packages()
     settings = given.settings()
     allowed = allow_superuser or settings.allow_superuser

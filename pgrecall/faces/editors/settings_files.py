@@ -80,7 +80,7 @@ class SettingsFile:
                 hint="Correct it, or add the entry by hand; --print shows it.",
             ) from error
         if not isinstance(found, dict):
-            raise InvalidInput(f"{self.path} holds no JSON object.", hint="Correct it.")
+            raise InvalidInput(f"{self.path} is not a JSON object.", hint="Correct it.")
         return found
 
     def with_entry(self, table: str, name: str, entry: Mapping[str, Any] | None) -> SettingsFile:
@@ -113,8 +113,8 @@ class SettingsFile:
             changed = replace(self, text=jsonc.changed(self.text, document))
         except jsonc.CommentsInside as error:
             raise InvalidInput(
-                f"{self.path} has comments inside {error}, which a change would lose.",
-                hint="Move them, or change it by hand.",
+                f"{self.path} has comments inside {error}, which would be lost.",
+                hint="Move the comments, or change the file by hand.",
             ) from error
         if not changed._holds(document):
             raise InvalidInput(f"{self.path} cannot be changed safely.", hint="Change it by hand.")
@@ -139,7 +139,7 @@ class SettingsFile:
         changed = replace(self, text=text.rstrip() + newline)
         if not changed._holds(after):
             raise InvalidInput(
-                f"{table}.{name} in {self.path} is written in a form that cannot be changed safely.",
+                f"{table}.{name} in {self.path} has a form that cannot be changed safely.",
                 hint="Change it by hand; --print shows the entry.",
             )
         return changed
@@ -155,7 +155,7 @@ class SettingsFile:
         if self.before is not None and not self.path.stat().st_mode & stat.S_IWUSR:
             raise InvalidInput(
                 f"{self.path} is read-only.",
-                hint="Change it where it comes from, or by hand; --print shows the entry.",
+                hint="Make it writable, or change it by hand; --print shows the entry.",
             )
 
     @property

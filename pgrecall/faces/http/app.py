@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pgrecall import AsyncMemory
     from pgrecall.faces.mcp.http import McpApp
 
-SUMMARY = "Agent memory in your own Postgres, ranked by what matters now."
+SUMMARY = "Agent memory in your own Postgres, ranked by relevance and use."
 MCP_PATH = "/mcp"
 DOCS_PATH = "/docs"
 
@@ -125,7 +125,7 @@ def _mcp_app(service: Service) -> McpApp | None:
     async def memory_for(request: Request) -> AsyncMemory:
         memory = await authenticate(service, request.headers)
         if not may_write(request.headers):
-            raise HTTPException(403, f"{READ_ONLY} MCP needs one that may write.")
+            raise HTTPException(403, f"{READ_ONLY} MCP needs a key that may write.")
         request.state.memory = memory
         return memory
 

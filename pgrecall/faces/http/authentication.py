@@ -25,8 +25,8 @@ KNOWN_OF_EACH = 200
 """Keys and cookies of each tenant that are known."""
 
 _NO_KEY = (
-    "This needs a key: send it as `Authorization: Bearer pgr_...`. "
-    "The operator of this service makes keys with `pgrecall keys create NAME`."
+    "A key is required: send it as `Authorization: Bearer pgr_...`. "
+    "The operator of this service creates keys with `pgrecall keys create NAME`."
 )
 READ_ONLY = "This key may only read."
 _READS = ("/v1/search", "/v1/context")
@@ -145,7 +145,7 @@ def require_right(request: Request) -> None:
     """
     reads = request.method in ("GET", "HEAD") or request.url.path in _READS
     if not (reads or may_write(request.headers)):
-        raise HTTPException(403, f"{READ_ONLY} A key that may write is made without `--read-only`.")
+        raise HTTPException(403, f"{READ_ONLY} Create a key that may write without `--read-only`.")
 
 
 def _digest(secret: str) -> bytes:

@@ -162,10 +162,10 @@ class Imports:
             if made.state == "running":
                 made.state, made.problem = (
                     "failed",
-                    "The import broke; the log of the service has the reason.",
+                    "The import failed; see the log of the service.",
                 )
             if not began.done():
-                began.set_exception(RuntimeError("the import broke"))
+                began.set_exception(RuntimeError("the import failed"))
 
     async def _read_export(self, memory: AsyncMemory, made: Import, path: Path) -> None:
         def reached(done: int, of: int) -> None:

@@ -42,10 +42,8 @@ class _Queue(Collector):
 
     def collect(self) -> Iterable[Metric]:
         queue = self.queue
-        yield GaugeMetricFamily("pgrecall_http_running", "Requests that run now.", value=queue.running)
-        yield GaugeMetricFamily(
-            "pgrecall_http_waiting", "Requests that wait for a slot.", value=queue.waiting
-        )
+        yield GaugeMetricFamily("pgrecall_http_running", "Requests being handled.", value=queue.running)
+        yield GaugeMetricFamily("pgrecall_http_waiting", "Requests waiting for a slot.", value=queue.waiting)
         yield CounterMetricFamily(
             "pgrecall_http_refused", "Requests refused because too many waited.", value=queue.refused
         )

@@ -86,7 +86,7 @@ class AllowedHostsMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and host_name(Headers(scope=scope).get("host", "")) not in self._hosts:
-            detail = "Without keys this service answers only to names of this machine, such as localhost."
+            detail = "Without keys, this service answers only to names of this machine, such as localhost."
             await http_problem(HTTPException(421, detail))(scope, receive, send)
             return
         await self._app(scope, receive, send)

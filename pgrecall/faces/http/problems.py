@@ -52,23 +52,23 @@ class ProblemType:
 
 PROBLEM_TYPES: Mapping[type[RecallError], ProblemType] = {
     RecallError: ProblemType(500, "error", "The request failed"),
-    InvalidInput: ProblemType(422, "invalid-input", "A value cannot be used"),
+    InvalidInput: ProblemType(422, "invalid-input", "A value is invalid"),
     MemoryNotFound: ProblemType(404, "memory-not-found", "There is no such memory"),
-    EmbedderMismatch: ProblemType(409, "embedder-mismatch", "The embedder is not the database's"),
+    EmbedderMismatch: ProblemType(409, "embedder-mismatch", "The embedder does not match the database"),
     DatabaseError: ProblemType(500, "database-error", "Postgres refused the request"),
     DatabaseUnavailable: ProblemType(503, "database-unavailable", "Postgres does not answer"),
     CellUnavailable: ProblemType(503, "cell-unavailable", "The tenant's cell does not answer"),
     DatabaseBusy: ProblemType(503, "database-busy", "No connection to Postgres is free"),
     DatabaseTimeout: ProblemType(504, "database-timeout", "Postgres took too long"),
     TenantElsewhere: ProblemType(503, "tenant-elsewhere", "The tenant lives in another cell"),
-    DatabaseUnsuitable: ProblemType(500, "database-unsuitable", "Postgres lacks something"),
+    DatabaseUnsuitable: ProblemType(500, "database-unsuitable", "Postgres has missing parts"),
     SchemaMismatch: ProblemType(503, "schema-mismatch", "The schema does not match this version"),
     EmbedderError: ProblemType(502, "embedder-failed", "The embedder failed"),
     AlertError: ProblemType(502, "alert-failed", "The alert hook failed"),
     RerankerError: ProblemType(502, "reranker-failed", "The reranker failed"),
     MissingExtra: ProblemType(500, "missing-extra", "A package is not installed"),
 }
-TRY_AGAIN = ProblemType(503, "try-again", "Postgres could not do it now")
+TRY_AGAIN = ProblemType(503, "try-again", "Postgres could not complete the request")
 MALFORMED_JSON = ProblemType(400, "malformed-json", "The body is not JSON")
 INVALID_REQUEST = ProblemType(422, "invalid-request", "The request does not have the required form")
 INTERNAL_ERROR = ProblemType(500, "internal-error", "Internal error")
@@ -81,7 +81,7 @@ _DETAILS = {
 
 PROBLEM_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "description": "An error (RFC 9457): `type` for programs, `detail` and `hint` for people.",
+    "description": "An error (RFC 9457) with `type` for programs, and `detail` and `hint` for people.",
     "required": ["type", "title", "status", "detail"],
     "properties": {
         "type": {
@@ -93,21 +93,21 @@ PROBLEM_SCHEMA: dict[str, Any] = {
         "title": {"type": "string", "description": "What the type means."},
         "status": {"type": "integer", "minimum": 400, "maximum": 599, "description": "The HTTP status."},
         "detail": {"type": "string", "description": "What is wrong, in a sentence."},
-        "hint": {"type": "string", "description": "The way out, where there is one."},
+        "hint": {"type": "string", "description": "How to solve it, if known."},
         "errors": {
             "type": "array",
             "items": {"$ref": "#/components/schemas/FieldProblem"},
-            "description": "Each field that is wrong.",
+            "description": "The invalid fields.",
         },
     },
 }
 FIELD_PROBLEM_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "description": "A field of a request that is wrong.",
+    "description": "An invalid field of a request.",
     "required": ["where", "problem"],
     "properties": {
-        "where": {"type": "string", "description": "The place of the field, as in `body.k`."},
-        "problem": {"type": "string", "description": "What is wrong with it."},
+        "where": {"type": "string", "description": "Place of the field, as in `body.k`."},
+        "problem": {"type": "string", "description": "Why it is invalid."},
     },
 }
 

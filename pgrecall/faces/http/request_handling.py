@@ -112,7 +112,7 @@ def _require_known_parameters(request: Request, known: Sequence[str]) -> None:
     """Raises RequestValidationError for unknown query parameters: a misspelt filter must not widen a list."""
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        problem = f"There is no such parameter; known are: {', '.join(known) or 'none'}"
+        problem = f"There is no such parameter; available: {', '.join(known) or 'none'}"
         raise RequestValidationError(
             [{"loc": ("query", name), "msg": problem, "type": "extra"} for name in unknown]
         )

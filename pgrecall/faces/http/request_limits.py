@@ -97,7 +97,7 @@ class ClientConnection:
 
 
 def body_too_large(limit: int) -> HTTPException:
-    return HTTPException(413, f"The body is larger than {limit:,} bytes; send less at a time.")
+    return HTTPException(413, f"The body is larger than {limit:,} bytes; send smaller requests.")
 
 
 def replay(body: bytes) -> Receive:

@@ -223,7 +223,7 @@ def _metrics_route(metrics: Metrics, opened: Sequence[AsyncMemory], hosts: Seque
 
     async def exposition(request: Request) -> Response:
         if request.headers.get("host") not in hosts:
-            return PlainTextResponse("This address answers to names of this machine.", 421)
+            return PlainTextResponse("This address answers only to names of this machine.", 421)
         return Response(metrics.exposition(await census.get()), media_type=CONTENT_TYPE)
 
     return Route("/metrics", exposition)

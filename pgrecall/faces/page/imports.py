@@ -123,7 +123,7 @@ def import_views(imports: Imports) -> tuple[View, View]:
     async def show(request: PageRequest) -> Response:
         found = imports.get(request.request.path_params["number"], request.memory.tenant)
         if found is None:
-            raise HTTPException(404, "There is no such import, or the service was started since.")
+            raise HTTPException(404, "There is no such import, or the service was restarted since.")
         if _wants_json(request):
             return JSONResponse(
                 {"read": found.read, "files": len(found.reports), "of": len(found.files), "done": found.done}

@@ -90,7 +90,7 @@ class RunMetrics(Metrics):
         )
         self._done = Counter(
             "pgrecall_worker_done",
-            "What the runs of jobs by this worker have done, such as memories embedded.",
+            "Work done by the jobs of this worker, such as memories embedded.",
             ("job",),
             registry=self.registry,
         )

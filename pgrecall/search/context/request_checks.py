@@ -32,7 +32,9 @@ def require_valid_request(request: ContextRequest, k: int) -> None:
             hint="The budget says how many of them are shown.",
         )
     if request.order not in _ORDERS:
-        raise InvalidInput(f"There is no order {request.order!r}.", hint=f"Use one of {', '.join(_ORDERS)}.")
+        raise InvalidInput(
+            f"The order {request.order!r} is unknown.", hint=f"Use one of {', '.join(_ORDERS)}."
+        )
     if not _share(request.mmr_lambda):
         raise InvalidInput(f"mmr_lambda is {request.mmr_lambda!r}; it must lie between 0 and 1.")
     if not _share(request.min_relevance):

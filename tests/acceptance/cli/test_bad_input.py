@@ -72,7 +72,7 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
     (("prune", "list", "-n", "0"), "0 is not in the range 1<=x<=1000."),
     (("doctor", "--only", "weather"), "'weather' is not one of 'server'"),
     (("tools", "--format", "soap"), "'soap' is not one of 'openai', 'mcp'."),
-    (("roles", "bind", "someone"), "Name one, or say --any-tenant."),
+    (("roles", "bind", "someone"), "Give --for TENANT, or --any-tenant."),
     (("roles", "bind", "someone", "*"), "* is not a tenant."),
     (("roles", "create", "someone", "--any-tenant", "--reader", "--worker"), "exclude each other"),
     (("mcp", "--http", "--host", "0.0.0.0"), "served to this machine only"),
@@ -81,7 +81,7 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
     (("import", "nowhere"), "There is no file nowhere"),
     (("import", "odd.xyz"), "has an unknown format"),
     (("calibration", "fit", "nowhere.jsonl"), "There is no file nowhere.jsonl."),
-    (("calibration", "fit", "odd.xyz", "--chart", "p.bmp"), "'p.bmp' names no kind of chart file."),
+    (("calibration", "fit", "odd.xyz", "--chart", "p.bmp"), "'p.bmp' does not end in .png or .svg."),
     # One from each layer below: Python, SQL, what is not there
     (("search", ""), "The query is empty."),
     (("jobs", "run", "polish"), "There is no job 'polish'."),

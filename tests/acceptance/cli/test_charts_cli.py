@@ -53,7 +53,7 @@ def test_every_kind_is_drawn_as_png_and_as_svg(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("vitality", "--out", "p.bmp"), "names no kind of chart file. Let its name end in .png or in .svg."),
+        (("vitality", "--out", "p.bmp"), "does not end in .png or .svg."),
         (("links", "harbour", "--out", "no/p.png"), "There is no folder 'no'."),
         (("memory", "nobody", "--out", "p.png"), "There is no memory with key 'nobody'"),
         (("zones", "--out", "p.png", "--instants", "1"), "--instants is 1; it must lie between 2 and 100."),

@@ -143,7 +143,7 @@ def test_filters_narrow_the_answer(pgrecall: Command, notes: Path) -> None:
     assert keys("--include-archived") == {"tides", "moon", "tea"}
     assert "tea (archived)" in pgrecall("list", "--include-archived").out
     assert pgrecall("supersede", "moon", "tides").out == "Superseded.\n"
-    assert pgrecall("supersede", "moon", "tides").out == "It is superseded already.\n"
+    assert pgrecall("supersede", "moon", "tides").out == "It is already superseded.\n"
     assert pgrecall("supersede", "tides", "moon").code == 2
     assert keys() == {"tides"}
     assert keys("--include-superseded") == {"tides", "moon"}
@@ -216,7 +216,7 @@ def test_access_link_forget_status(pgrecall: Command, notes: Path) -> None:
     assert "Used 1 time," in used.out
 
     assert pgrecall("link", "tides", "tea", "--relation", "supports").out == "Linked.\n"
-    assert pgrecall("link", "tides", "tea", "--relation", "supports").out == "They are linked already.\n"
+    assert pgrecall("link", "tides", "tea", "--relation", "supports").out == "They are already linked.\n"
 
     state = pgrecall("status", "--json").json
     assert (state["memories"], state["dimensions"], state["data_dir"]) == (3, 64, None)

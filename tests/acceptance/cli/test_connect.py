@@ -53,7 +53,7 @@ def test_an_entry_starts_the_server_and_goes_again(home: Home) -> None:
     refused = home.run("connect", "cursor")
     assert (refused.code, refused.out) == (2, "")
     assert '+        "pgrecall": {' in refused.err
-    assert "Nothing was changed. --yes writes without a question." in refused.err
+    assert "Nothing was changed. Confirm, or give --yes." in refused.err
     assert list(home.read(".cursor/mcp.json")["mcpServers"]) == ["other"]
 
     done = home.run("--tenant", "me", "connect", "cursor", "--env", "PGRECALL_DATABASE_URL", "--yes")
@@ -84,7 +84,7 @@ def test_an_entry_starts_the_server_and_goes_again(home: Home) -> None:
         (("connect", "claude-desktop", "--capture"), "--capture does not go with claude-desktop"),
         (("connect", "claude-desktop", "--project"), "Claude Desktop has no settings for a project."),
         (("connect", "codex", "--env", "NO_SUCH"), "The environment variable NO_SUCH is not set."),
-        (("connect", "codex", "--undo", "--print"), "--print and --undo exclude each other."),
+        (("connect", "codex", "--undo", "--print"), "--print and --undo cannot be combined."),
         (("--database-url", "postgresql://x", "connect", "claude", "--capture"), "may hold a password"),
     ],
 )
@@ -104,7 +104,7 @@ def test_a_project_that_was_deleted_is_no_traceback(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr.strip() == (
-        "Error: The current folder no longer exists. Change to that of the project."
+        "Error: The current folder no longer exists. Change to the folder of the project."
     )
 
 
@@ -143,7 +143,7 @@ def test_a_session_is_captured_and_offered_and_all_of_it_can_be_listed(home: Hom
     missing = home.run(*ends[1:], stdin='{"transcript_path": "/no/such"}')
     assert (missing.code, "names no transcript that exists" in missing.err) == (1, True)
     nothing = home.run("capture", "end")
-    assert (nothing.code, "Standard input is not an event of an editor." in nothing.err) == (1, True)
+    assert (nothing.code, "Standard input is not an editor event." in nothing.err) == (1, True)
 
 
 FORMS = {"codex": "codex", "cursor": "cursor", "gemini": "gemini", "vscode": "vscode"}
@@ -183,7 +183,7 @@ def test_every_editor_with_hooks_captures_once_and_lets_go(editor: str, home: Ho
         until(captured, "the import of the session")
     offered = json.loads(home.run(*begins[1:], stdin="{}").out)
     text = offered.get("additional_context") or offered["hookSpecificOutput"]["additionalContext"]
-    assert text.startswith("Memories of earlier sessions, most alive first.")
+    assert text.startswith("Memories of earlier sessions, highest vitality first.")
     assert home.run("connect", editor, "--undo", "--yes").code == 0
     assert json.loads(file.read_text()) == kept
     assert home.run("connect", editor, "--undo").out.endswith("is not connected.\n")

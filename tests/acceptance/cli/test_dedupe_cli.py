@@ -56,7 +56,7 @@ def test_plan_show_apply_list_undo(vault: Command) -> None:
     assert "pgrecall dedupe undo 1" in applied.out
     again = vault("dedupe", "apply", "1")
     assert again.code == 2
-    assert "was applied already" in again.err
+    assert "was already applied" in again.err
     assert vault("verify").code == 0
 
     listed = vault("dedupe", "list", "--json").json
@@ -81,7 +81,7 @@ def test_what_a_person_names_is_planned(vault: Command) -> None:
     assert (told.code, told.err) == (0, "")
     flat = " ".join(told.out.split())
     assert "1 of 4 live memories would be merged into 1 other that you named." in flat
-    assert "It was chosen to go into it." in flat
+    assert "It was chosen to be merged." in flat
     assert vault("dedupe", "apply", "1").code == 0
     refused = vault("dedupe", "plan-merge", "ash", "ash again")
     assert refused.code == 2

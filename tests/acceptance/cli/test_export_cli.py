@@ -32,7 +32,7 @@ def test_a_file_moves_a_tenant(filled: Command, tmp_path: Path) -> None:
 
     again = filled("--tenant", "other", "import", file)
     assert (again.code, again.out) == (2, "")
-    assert again.err.startswith("Error: Tenant 'other' is not empty, it holds 2 memories")
+    assert again.err.startswith("Error: Tenant 'other' is not empty: it has 2 memories")
 
 
 def test_a_pipe_moves_a_tenant(filled: Command) -> None:
@@ -41,7 +41,7 @@ def test_a_pipe_moves_a_tenant(filled: Command) -> None:
     assert made.err.startswith(f"Exported tenant default: {HELD}")
     come = filled("--tenant", "other", "import", "-", stdin=made.out.encode())
     assert come.out.startswith(f"Imported tenant default as other: {HELD}")
-    assert come.err == "Without embeddings; a worker makes them, or `pgrecall jobs run embed`.\n"
+    assert come.err == "It has no embeddings; a worker computes them, or `pgrecall jobs run embed`.\n"
     assert "2 without embedding" in filled("--tenant", "other", "status").out
 
 
@@ -55,4 +55,4 @@ def test_what_does_not_go_together_is_refused(filled: Command, tmp_path: Path) -
     asked = filled("import", "-", "--kind", "jsonl", stdin=b"{}")
     assert "Standard input is read as an export, not as jsonl." in asked.err
     assert "is a folder, not a file" in filled("export", str(tmp_path)).err
-    assert "This is no export of pgrecall" in filled("import", "--kind", "export", __file__).err
+    assert "This is not an export of pgrecall" in filled("import", "--kind", "export", __file__).err

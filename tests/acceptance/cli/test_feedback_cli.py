@@ -47,7 +47,7 @@ def test_the_id_is_printed_with_the_text(stored: Command) -> None:
 def test_show(stored: Command) -> None:
     nothing = stored("feedback", "report")
     assert (nothing.code, nothing.out) == (1, "")
-    assert nothing.err == "No logged search has shown anything.\n"
+    assert nothing.err == "No logged search showed any memory.\n"
     search, keys = shown(stored)
     assert "No search has been judged yet" in stored("feedback", "report").out
     stored("feedback", "used", search, keys[1])

@@ -104,7 +104,7 @@ def test_a_layer_is_set_used_and_dropped(pgrecall: Command, stored: list[str]) -
     assert pgrecall("layers", "drop", "knowledge").code == 0
     again = pgrecall("layers", "drop", "knowledge")
     assert (again.code, again.out) == (1, "")
-    assert again.err == "Layer knowledge is the database's; this tenant has none of its own.\n"
+    assert again.err == "Layer knowledge belongs to the database; this tenant has no row of its own.\n"
 
 
 def test_layers_are_one_tenants(pgrecall: Command) -> None:
@@ -134,7 +134,7 @@ def test_a_setting_is_set_listed_and_reset(pgrecall: Command) -> None:
 def test_a_pin_is_set_and_taken_away(pgrecall: Command, stored: list[str], query: Query) -> None:
     key = pgrecall("search", "tides", "--json").json["hits"][0]["key"]
     told = [pgrecall("pin", key, *undo).out for undo in ((), (), ("--undo",), ("--undo",))]
-    assert told == ["Pinned.\n", "It is pinned already.\n", "Unpinned.\n", "It is not pinned.\n"]
+    assert told == ["Pinned.\n", "It is already pinned.\n", "Unpinned.\n", "It is not pinned.\n"]
     assert pgrecall("pin", key).code == 0
     assert pgrecall("show", key, "--json").json["pinned"] is True
     assert query("SELECT count(*) FROM recall.memory WHERE pinned", tenant="default") == [{"count": 1}]

@@ -53,7 +53,7 @@ def test_plan_show_apply_list_undo(vault: Command) -> None:
     for part in (
         "Prune plan 1, created on", "Nothing has been changed yet.", "2 of 4 live memories",
         "would be archived", "left out by a cap", "active  stale  fading  dormant", "Ash",
-        "Vitality 0.01", "archives; 1 access,",
+        "Vitality 0.01", "of layer activity; 1 access,",
         "Ends 1 reference to it", "Next: pgrecall prune apply 1",
     ):  # fmt: skip
         assert part in told.out, part
@@ -89,7 +89,7 @@ def test_memories_used_since_are_reported(vault: Command) -> None:
     assert "skipped Cod: used since" in applied.out
     assert vault("access", "ash", "--at", IN_A_YEAR, "--now", IN_A_YEAR).code == 0
     undone = vault("prune", "undo", "1", "--now", IN_A_YEAR)
-    assert "1 memory is back.\n1 memory had come back before.\n" in undone.out
+    assert "1 memory is back.\n1 memory had been restored before.\n" in undone.out
 
 
 def test_kept_back_memories_are_listed(pgrecall: Command, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_kept_back_memories_are_listed(pgrecall: Command, tmp_path: Path) -> Non
     told = pgrecall("prune", "plan", *SHARE, "--now", IN_A_YEAR)
     assert told.code == 1
     assert "Kept back, 1:" in told.out
-    assert "  Bridge\n    Without it 1 memory would be cut off, such as West.\n" in told.out
+    assert "  Bridge\n    Without it 1 memory would be disconnected, such as West.\n" in told.out
 
 
 def test_documents(vault: Command) -> None:
@@ -145,6 +145,6 @@ def test_a_plan_is_applied_and_undone_once(vault: Command) -> None:
     assert vault("prune", "apply", "1", "--now", IN_A_YEAR).code == 0
     again = vault("prune", "apply", "1", "--now", IN_A_YEAR)
     assert again.code == 2
-    assert "was applied already" in again.err
+    assert "was already applied" in again.err
     assert vault("prune", "undo", "1", "--now", IN_A_YEAR).code == 0
-    assert "was undone already" in vault("prune", "undo", "1", "--now", IN_A_YEAR).err
+    assert "was already undone" in vault("prune", "undo", "1", "--now", IN_A_YEAR).err

@@ -30,7 +30,7 @@ def test_remember_says_what_is_new_the_same_and_similar(pgrecall: Command) -> No
     assert (stored["session_id"], stored["occurred_at"][:10]) == ("s", "2026-01-02")
 
     again = pgrecall("remember", TEXT, "--layer", "entity", "--title", "Spare key")
-    assert (again.code, again.out) == (0, "Unchanged: it is there already as spare (id 1).\n")
+    assert (again.code, again.out) == (0, "Unchanged: it is already stored as spare (id 1).\n")
     near = pgrecall("remember", TEXT.upper(), "--json")
     assert near.json["outcome"] == "created"
     assert near.json["similar"] == {"id": 1, "key": "spare", "similarity": 1.0}
@@ -76,7 +76,7 @@ def test_edit_changes_what_is_given(pgrecall: Command) -> None:
     assert re.search("access counts +stored [0-9]+ times?, shown 0 times, used 0 times", shown)
     assert pgrecall("edit", "spare", "--tag", "home").out == "Nothing changed.\n"
     nothing = pgrecall("edit", "spare")
-    assert (nothing.code, nothing.err.split(" Give")[0]) == (2, "Error: There is nothing to change.")
+    assert (nothing.code, nothing.err.split(" Give")[0]) == (2, "Error: No change was given.")
     assert pgrecall("edit", "spare", "--body", "-", stdin=b"In the attic").code == 0
 
 
@@ -85,7 +85,7 @@ def test_an_export_of_chats_is_imported_with_what_was_left_out(pgrecall: Command
     made = pgrecall("import", str(path))
     assert made.code == 0
     assert made.out.startswith("5 created, 0 updated, 0 unchanged; 0 links without a target yet.\n")
-    assert "Left out or assumed:\n" in made.out
+    assert "Left out, or completed by assumption:\n" in made.out
     assert "  tool calls and results, which the option tools keeps: 2\n" in made.out
     assert pgrecall("import", str(path)).out.startswith("0 created, 0 updated, 5 unchanged;")
     assert pgrecall("import", str(path), "--tools").out.startswith("2 created, ")

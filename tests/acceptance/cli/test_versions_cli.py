@@ -34,7 +34,7 @@ def test_a_version_is_shown_compared_and_restored(rewritten: Command) -> None:
     again = rewritten("restore", "contract", "1")
     assert (again.code, again.err) == (1, "The memory already has this text.\n")
     gone = rewritten("restore", "contract", "9")
-    assert (gone.code, gone.err.startswith("Error: Memory 1 has no version 9; the present one is 3.")) == (
+    assert (gone.code, gone.err.startswith("Error: Memory 1 has no version 9; the current one is 3.")) == (
         2,
         True,
     )

@@ -251,7 +251,7 @@ def test_jobs_on_the_command_line(pgrecall: Command, query: Query, seldom: None)
     shown = pgrecall("jobs", "list", tenant="acme")
     assert shown.code == 0
     assert "Folds logged accesses" in " ".join(shown.out.split())
-    assert pgrecall("jobs", "runs", tenant="acme").out == "Nothing has run yet.\n"
+    assert pgrecall("jobs", "runs", tenant="acme").out == "No job has run yet.\n"
 
     done = pgrecall("jobs", "run", "fold", tenant="acme")
     assert (done.code, done.err) == (0, "")
@@ -285,7 +285,7 @@ def test_a_job_that_fails(pgrecall: Command, query: Query) -> None:
 def test_a_job_that_another_worker_is_at_is_skipped(pgrecall: Command, query: Query) -> None:
     query("SELECT recall.begin_job('fold')")
     done = pgrecall("jobs", "run", "fold", tenant="acme")
-    assert (done.code, done.out) == (0, "fold for acme: skipped, another worker is running it.\n")
+    assert (done.code, done.out) == (0, "fold for acme: skipped, because another worker is running it.\n")
 
 
 def test_ctrl_c_ends_a_job_in_good_order(start: Start, query: Query, database_url: str) -> None:

@@ -332,7 +332,7 @@ UNKNOWN = [
 def test_an_unknown_parameter_is_refused(api: Served, method: str, path: str, name: str) -> None:
     answer = api.client.request(method, path, params={name: "x"})
     assert is_problem(answer, 422, "invalid-request"), answer.text
-    assert answer.json()["detail"].startswith(f"query.{name}: There is no such parameter; known are: ")
+    assert answer.json()["detail"].startswith(f"query.{name}: There is no such parameter; available: ")
 
 
 def test_unknown_paths_and_memories_are_problems(api: Served) -> None:

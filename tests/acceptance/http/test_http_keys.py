@@ -106,7 +106,7 @@ def test_a_key_is_made_listed_and_revoked_by_command(
         assert pgrecall("--tenant", "third", "keys", "revoke", str(made["id"])).out == "Revoked.\n"
         assert is_problem(third.get("/v1/status"), 401, "unauthorized")
     again = pgrecall("--tenant", "third", "keys", "revoke", str(made["id"]))
-    assert again.out == "It was revoked before.\n"
+    assert again.out == "It was already revoked.\n"
     assert "revoked" in pgrecall("--tenant", "third", "keys", "list").out
 
 

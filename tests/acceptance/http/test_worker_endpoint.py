@@ -69,4 +69,4 @@ def test_a_port_that_is_taken_is_one_sentence(pgrecall_process: Command) -> None
 def test_one_round_has_no_port(bare_pgrecall: Command) -> None:
     done = bare_pgrecall("worker", "--once", "--port", "8767")
     assert done.code == 2
-    assert done.err == "Error: --once ends before anybody can ask --port. Leave one of them out.\n"
+    assert done.err == "Error: --once ends too soon to serve --port. Leave one of them out.\n"

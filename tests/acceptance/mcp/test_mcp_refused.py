@@ -32,7 +32,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "forget": ({"memory": "gate", "hard": True}, "there is no argument 'hard'. It takes: memory."),
     "prune_plan": ({"max_share": 0}, "max_share is 0: input should be greater than 0"),
     "history": ({"memory": "nowhere"}, "There is no memory with key 'nowhere'"),
-    "diff": ({"memory": "gate", "earlier": 7}, "has no version 7; the present one is 1."),
+    "diff": ({"memory": "gate", "earlier": 7}, "has no version 7; the current one is 1."),
     "restore": ({"memory": "gate", "version": 0}, "version is 0: input should be greater than"),
     "changes": ({"since": "yesterday"}, "'yesterday' is not a cursor of changes."),
     "dedupe_plan": ({"max_count": 0}, "max_count is 0: input should be greater than or equal to 1"),

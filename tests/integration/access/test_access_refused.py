@@ -27,7 +27,7 @@ from tests.integration.access.use_tools import BIRTH, logged, note, rebuild, rec
         ({"idempotency_key": "x" * 1001}, psycopg.errors.InvalidParameterValue,
          "The idempotency key has 1001 bytes, more than 1,000."),
         ({"session_id": "ü" * 501}, psycopg.errors.InvalidParameterValue,
-         "The session id has 1002 bytes, more than 1,000."),
+         "The session id has 1002 bytes; the limit is 1,000."),
         ({"memory_id": 4711}, psycopg.errors.NoDataFound, "There is no memory '4711' in this tenant."),
         ({"memory_id": None}, psycopg.errors.NoDataFound, "There is no memory NULL in this tenant."),
         ({"key": "nobody"}, psycopg.errors.NoDataFound, "There is no memory 'nobody' in this tenant."),

@@ -260,7 +260,7 @@ def test_a_dry_run_that_forces_is_refused(world: Memory) -> None:
 def test_another_embedder_than_that_of_the_memories_is_refused(world: Memory, settings: Settings) -> None:
     with (
         Memory(settings=replace(settings, embedder="none")) as wordy,
-        pytest.raises(InvalidInput, match=r"embedded with .*hash.*, and questions with nothing"),
+        pytest.raises(InvalidInput, match=r"embedded with .*hash.*, and queries with nothing"),
     ):
         rerun(wordy)
 

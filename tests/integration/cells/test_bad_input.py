@@ -113,14 +113,14 @@ def test_a_tenant_moved_twice_at_once(movable: Installation, monkeypatch: pytest
     with monkeypatch.context() as patched:
         patched.setattr(Copying, "build_indexes", meanwhile)
         Mover(movable.fleet).move("acme", 1)
-    assert refused == ["Another call is moving tenant acme."]
+    assert refused == ["Another process is moving tenant acme."]
     assert movable.memory().status().cell == 1
     Mover(movable.fleet).finish("acme")
 
 
 def test_no_room(apart: Installation) -> None:
     apart.fleet.directory.run("UPDATE recall_cells.cell SET room = 1")
-    with pytest.raises(RecallError, match=r"^No cell has room for the new tenant late\.") as caught:
+    with pytest.raises(RecallError, match=r"^No cell has room for tenant late, which is new\.") as caught:
         apart.memory("late").remember("A note.")
     assert "pgrecall cell add URL" in caught.value.hint
     assert apart.memory("acme").remember("Who is there already stays.").id

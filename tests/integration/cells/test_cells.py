@@ -85,7 +85,7 @@ def test_a_stranger_is_admitted_by_the_directory_alone(two_cells: Installation) 
 
 @pytest.mark.parametrize("number", [-1, 4_000_001])
 def test_there_is_no_such_cell(installation: Installation, number: int) -> None:
-    with pytest.raises(InvalidInput, match="There can be no cell"):
+    with pytest.raises(InvalidInput, match="cannot be the number of a cell"):
         installation.fleet.add(installation.cells[0], number=number)
 
 
@@ -142,7 +142,7 @@ def test_check_finds_what_is_wrong(two_cells: Installation) -> None:
     found = [finding for finding in two_cells.fleet.check() if finding.level == "fail"]
     assert [finding.cell for finding in found] == [1, 1]
     assert found[0].message == "1 sequences are not in the range of cell 1."
-    assert found[1].message == "Tenant stray lives here, and the directory does not say so."
+    assert found[1].message == "Tenant stray lives here, but the directory does not list it."
 
 
 def test_drain_and_remove(two_cells: Installation) -> None:
@@ -167,7 +167,7 @@ def test_a_tenant_goes_where_most_room_is(installation: Installation) -> None:
     fleet.directory.run("UPDATE recall_cells.cell SET bytes = 1000000000000 WHERE number = 0")
     assert fleet.directory.place("next").cell == 1
     fleet.directory.run("UPDATE recall_cells.cell SET room = 1")
-    with pytest.raises(DatabaseError, match="No cell has room for the new tenant late"):
+    with pytest.raises(DatabaseError, match="No cell has room for tenant late"):
         fleet.directory.place("late")
     assert fleet.place("late", 1).cell == 1
     with pytest.raises(InvalidInput, match="Tenant late lives in cell 1"):

@@ -123,5 +123,5 @@ def test_without_a_password_it_says_so(
     until(lambda: not asks_for_a_password(logical_server, role), "trust")
     cell = plain.fleet.cell(plain.fleet.directory.cells()[0])
     [lack] = lacks(cell, "source")
-    assert lack.message == f"Role {role} logs in without a password, which a subscription of it needs."
+    assert lack.message == f"Role {role} logs in without a password, but its subscription needs one."
     assert lacks(cell, "target") == ()

@@ -27,7 +27,7 @@ def test_a_cell_restored_to_before_a_move(two_cells: Installation) -> None:
             admin.execute(f"ALTER DATABASE {backup} RENAME TO {before}".encode())
             [stray] = [found for found in two_cells.fleet.check() if found.level == "fail"]
             assert stray.cell == 0
-            assert stray.message == "Tenant acme lives here, and the directory does not say so."
+            assert stray.message == "Tenant acme lives here, but the directory does not list it."
             assert two_cells.memory().get("winch").body == "The winch of acme is in cell 1."
             # As docs/howto/scale.md says under Repair.
             two_cells.ask(0, "UPDATE recall.resident SET state = 'gone', cell = 1 WHERE tenant = 'acme'")

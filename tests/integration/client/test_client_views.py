@@ -63,11 +63,11 @@ def test_a_view_ends_with_its_client(settings: Settings) -> None:
 
 @pytest.mark.parametrize("tenant", ["", "*", "a*", "nul\0", "x" * 201])
 def test_a_tenant_that_cannot_be_is_refused(memory: Memory, settings: Settings, tenant: str) -> None:
-    with pytest.raises(InvalidInput, match="There can be no tenant"):
+    with pytest.raises(InvalidInput, match="A tenant cannot be named"):
         memory.for_tenant(tenant)
-    with pytest.raises(InvalidInput, match="There can be no tenant"):
+    with pytest.raises(InvalidInput, match="A tenant cannot be named"):
         Memory(settings=settings, tenant=tenant)
-    with pytest.raises(InvalidInput, match="There can be no tenant"):
+    with pytest.raises(InvalidInput, match="A tenant cannot be named"):
         AsyncMemory(settings=settings, tenant=tenant)
 
 

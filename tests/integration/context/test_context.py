@@ -151,8 +151,8 @@ def test_without_vectors_repeats_are_found_by_their_letters(settings: Settings) 
     assert [*left(block).values()] == ["near_duplicate"]
     assert block.skipped == (
         "meaning: no embedder is configured",
-        "likeness in meaning: 3 of 3 memories have no vector to compare, so their near-duplicates are found "
-        "by their letters",
+        "similarity in meaning: 3 of 3 memories have no vector to compare, so their near-duplicates were "
+        "found by spelling",
     )
 
 
@@ -184,7 +184,7 @@ def test_a_database_that_is_only_read_answers_and_says_so(read_only: Memory, que
     block = read_only.context("harbour contract")
     assert block.hits
     assert block.search_id is None
-    assert block.skipped == ("log: the database is read-only, so it is not counted what was shown",)
+    assert block.skipped == ("log: the database is read-only, so hits were not logged",)
     assert logged(query) == []
 
 
@@ -211,9 +211,7 @@ def test_bad_input_is_refused_and_nothing_logged(
     assert logged(query) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "part"), [("", "empty"), ("?! ...", "no letter or digit"), ("a\0b", "NUL")]
-)
+@pytest.mark.parametrize(("text", "part"), [("", "empty"), ("?! ...", "no letter or digit"), ("a\0b", "NUL")])
 def test_an_unusable_question_is_refused_as_in_search(harbour: Memory, text: str, part: str) -> None:
     with pytest.raises(InvalidInput, match=part):
         harbour.context(text)

@@ -105,7 +105,7 @@ def test_a_plan_is_limited_and_goes_stale(memory: Memory) -> None:
             store(memory, f"{CONTRACT} about the {text}{mark}")
     plan = memory.dedupe.plan(max_count=1, now=NOW)
     assert (plan.report.found, plan.report.planned, plan.report.capped) == (2, 1, 1)
-    with pytest.raises(InvalidInput, match="is stale"):
+    with pytest.raises(InvalidInput, match="has expired"):
         memory.dedupe.apply(plan.id, now=NOW + timedelta(days=8))
     for arguments in ({"min_similarity": 0.1}, {"max_count": 0}, {"layers": ["nowhere"]}, {"layers": []}):
         with pytest.raises(InvalidInput):

@@ -44,7 +44,7 @@ def test_a_merge_moves_uses_links_and_tags_to_the_keeper(memory: Memory, query: 
     plan = memory.dedupe.plan(now=NOW)
     [cluster] = plan.clusters
     assert (cluster.keeper.id, [member.id for member in cluster.members]) == (keeper, [goes])
-    assert cluster.keeper.reason == "It says most: 1 word more than another."
+    assert cluster.keeper.reason == "It says the most: 1 word more than another."
     assert next((c.change, c.text) for c in cluster.members[0].difference) == (
         "same",
         "Mira signs the harbour contract with the owners",

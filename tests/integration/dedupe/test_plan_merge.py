@@ -27,7 +27,7 @@ def test_a_person_may_merge_what_no_plan_would_find(memory: Memory, query: Query
     [cluster] = plan.clusters
     assert (cluster.keeper.id, cluster.keeper.reason) == (keeper, "It was chosen to stay.")
     [member] = cluster.members
-    assert (member.id, member.reason, member.similarity) == (goes, "It was chosen to go into it.", None)
+    assert (member.id, member.reason, member.similarity) == (goes, "It was chosen to be merged.", None)
     assert "".join(run.text for run in member.difference if run.change != "added") == "A boat leaves at 8."
     assert export(query) == before, "a plan changes nothing"
     assert memory.dedupe.apply(plan.id, now=LATER).merged == (goes,)

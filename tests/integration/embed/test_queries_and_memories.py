@@ -141,6 +141,6 @@ def test_other_dimensions_are_refused_once_they_are_known(settings: Settings, en
     with Memory(settings=other) as memory:
         assert endpoint.requests == []
         for use in (lambda: memory.remember("text"), lambda: memory.search("text")):
-            with pytest.raises(EmbedderMismatch, match="m gives 32 dimensions, this database keeps 64"):
+            with pytest.raises(EmbedderMismatch, match="m has 32 dimensions, this database 64"):
                 use()
         assert memory.status().memories == 0

@@ -68,8 +68,8 @@ def test_a_tenant_that_holds_something_is_left_as_it_is(shared_url: str, lines: 
             memory.export.read(stream(lines))
         memory.export.write(file, now=NOW)
     assert str(caught.value) == (
-        "Tenant 'source' is not empty, it holds 2 memories, 1 logged search, 1 setting: an export is "
-        "imported whole. Import it as another tenant, which may have any name."
+        "Tenant 'source' is not empty: it has 2 memories, 1 logged search, 1 setting. "
+        "Import the export into another tenant, which can have any name."
     )
     assert file.getvalue() == stream(lines).getvalue()
 
@@ -100,7 +100,7 @@ def test_every_line_that_is_missing_is_missed(target: Memory, lines: list[str]) 
     for place in range(1, len(lines)):
         with pytest.raises(InvalidInput, match=r"is not whole|cannot be imported"):
             target.export.read(stream(lines[:place] + lines[place + 1 :]))
-        with pytest.raises(InvalidInput, match="The export is not whole: its first line announces"):
+        with pytest.raises(InvalidInput, match="The export is incomplete: its first line announces"):
             target.export.read(stream(lines[:place]))
 
 
@@ -173,18 +173,18 @@ def header(lines: list[str], **fields: Any) -> list[str]:
 
 
 HEADERS: dict[str, tuple[dict[str, Any], str]] = {
-    "a newer format": ({"format": 2}, "This export has format 2; this pgrecall reads format 1."),
+    "a newer format": ({"format": 2}, "The export has format 2; this version of pgrecall reads format 1."),
     "other dimensions": (
         {"dimensions": 3},
-        "The export has embeddings of 3 dimensions, and this database keeps 64.",
+        "The export has embeddings with 3 dimensions, this database 64.",
     ),
     "no language": (
         {"language": "klingon"},
-        "This server has no language 'klingon', which the export is in.",
+        "This server does not have 'klingon', the language of the export.",
     ),
     "unknown kinds": ({"counts": {"dream": 1}}, "holds kinds of lines that this pgrecall does not know"),
-    "no counts": ({"counts": {"memory": "many"}}, "The first line of this export is not as it was written."),
-    "no time": ({"exported_at": "soon"}, "The first line of this export is not as it was written."),
+    "no counts": ({"counts": {"memory": "many"}}, "The first line of this export was changed."),
+    "no time": ({"exported_at": "soon"}, "The first line of this export was changed."),
 }
 
 
@@ -204,7 +204,7 @@ def test_vectors_of_another_embedder_are_refused(target: Memory, lines: list[str
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"hello\n", b'{"body": "a memory"}\n', b"\x1f\x8b\x08"])
 def test_a_file_of_something_else_is_no_export(target: Memory, content: bytes) -> None:
-    with pytest.raises(InvalidInput, match=r"^This is no export of pgrecall: its first line is another\."):
+    with pytest.raises(InvalidInput, match=r"^This is not an export of pgrecall: its first line is not a h"):
         target.export.read(io.BytesIO(content))
 
 

@@ -240,7 +240,7 @@ def test_the_setting_has_bounds(memory: Memory, value: float) -> None:
 )  # fmt: skip
 def test_what_is_logged_of_an_experiment_is_checked(memory: Memory, query: Query, told: str) -> None:
     one = memory.remember("The tide turns at noon.").id
-    with pytest.raises(Exception, match="The experiment is "):
+    with pytest.raises(Exception, match=r"The experiment .* is not valid"):
         query(
             "SELECT recall.log_shown(ARRAY[%s]::bigint[], 's', now(), 'q', NULL, NULL, %s::jsonb)",
             (one, told),

@@ -177,7 +177,7 @@ def test_a_model_of_other_dimensions_cannot_take_over(query: Query, sweep: Sweep
     memory.remember("A note.")
     [outcome] = sweep(HashEmbedder(32), "reembed")
     assert (outcome.state, outcome.attempt) == ("failed", 1)
-    assert outcome.error == "The embedder 'hash-32' gives 32 dimensions, this database keeps 64."
+    assert outcome.error == "The embedder 'hash-32' has 32 dimensions, this database 64."
     assert models(query) == [("acme", "hash-64", 1)]
     assert memory.status().embedder == "hash-64"
 

@@ -110,13 +110,13 @@ def test_a_list_is_no_access(seven: Query) -> None:
     [
         ({}, {"limit": 0}, "p_limit is 0"),
         ({}, {"limit": 1001}, "p_limit is 1001"),
-        ({}, {"order": "oldest"}, "There is no order 'oldest'."),
-        ({}, {"order": None}, "There is no order NULL."),
+        ({}, {"order": "oldest"}, "The order 'oldest' is unknown."),
+        ({}, {"order": None}, "The order NULL is unknown."),
         ({}, {"after": "7"}, "'7' is not a cursor of a list by newest."),
         ({}, {"after": '["vitality", 1, 0.5, "2026-01-01"]'}, "is not a cursor of a list by newest."),
         ({"k": 3}, {}, "The request has unknown fields: k."),
         ({"layers": ["nowhere"]}, {}, "The layer 'nowhere' is unknown."),
-        ({"as_of": "2026-01-01"}, {}, "A list has no as_of."),
+        ({"as_of": "2026-01-01"}, {}, "A list does not take as_of."),
         ({"metadata": [1]}, {}, "The metadata filter [1] is not a JSON object."),
     ],
 )

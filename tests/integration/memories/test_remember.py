@@ -288,7 +288,7 @@ def test_the_client_says_embedder_mismatch(query: Query, memory: Memory) -> None
 
 
 def test_an_embedder_of_other_dimensions_is_refused_at_the_start(settings: Settings) -> None:
-    with pytest.raises(EmbedderMismatch, match="hash-32 gives 32 dimensions, this database keeps 64"):
+    with pytest.raises(EmbedderMismatch, match="hash-32 has 32 dimensions, this database 64"):
         Memory(settings=settings, embedder=HashEmbedder(32))
 
 
@@ -419,7 +419,7 @@ RANDOM_KEY = "".join(chr(random.Random(5).randint(0x4E00, 0x9FFF)) for _ in rang
          "its occurred_at 2026-06-03 12:00:00+00 lies in the future; give valid_from for what is to come"),
         ({"body": "b", "valid_from": "2026-02-01Z", "valid_until": "2026-01-01Z"},
          "its valid_from 2026-02-01 00:00:00+00 lies after its valid_until 2026-01-01 00:00:00+00"),
-        ({"body": "b", "embedding": "[1,2,3]"}, "its embedding has 3 dimensions, this database keeps 64; "
+        ({"body": "b", "embedding": "[1,2,3]"}, "its embedding has 3 dimensions, this database 64; "
          "embed with the model it was made for"),
         ({"body": "b", "metadata": [1]}, "its metadata is no JSON object"),
         ({"body": "b", "links": {"target": "x"}}, "its links are no JSON array of objects"),

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.in_turns
         ("p_body => 'b', p_occurred_at => 'infinity'", "one of its times lies outside the years 1 to 9999"),
         (
             "p_body => 'b', p_embedding => '[1,2,3]'",
-            "its embedding has 3 dimensions, this database keeps 64; embed with the model it was made for",
+            "its embedding has 3 dimensions, this database 64; embed with the model it was made for",
         ),
     ],
 )

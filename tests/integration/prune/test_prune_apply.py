@@ -127,7 +127,7 @@ def slower(sql: Query, memory: int) -> None:
         (linked, "linked since"),
         (linked_as_of_long_ago, "linked since"),
         (pinned, "pinned since"),
-        (protected, "protected now: 4 memories would be cut off without it"),
+        (protected, "protected now: 4 memories would be disconnected without it"),
         (forgotten, "forgotten already"),
         (expired, "expired already"),
         (pruned_by_another_plan, "archived by plan {other} already"),
@@ -159,7 +159,7 @@ def test_what_would_now_cut_something_off_is_skipped(sql: Query) -> None:
     ids = ring(sql)
     number = plan(sql)
     sql("SELECT recall.forget(%s, p_now => %s)", (ids[0], NOW))  # the ring is a chain now
-    assert apply(sql, number) == {ids[3]: "2 memories would be cut off without it"}
+    assert apply(sql, number) == {ids[3]: "2 memories would be disconnected without it"}
     assert archived(sql) == {ids[0]}
 
 
@@ -173,8 +173,8 @@ def test_items_that_stay_count_as_staying_in_the_joint_check(sql: Query) -> None
     assert apply(sql, number) == {
         ids["free"]: "archived",
         ids["c"]: "pinned since",
-        ids["a"]: "1 memory would be cut off without it",
-        ids["b"]: "1 memory would be cut off without it",
+        ids["a"]: "1 memory would be disconnected without it",
+        ids["b"]: "1 memory would be disconnected without it",
     }
 
 
@@ -193,17 +193,17 @@ def test_a_plan_is_applied_once_and_undone_once(sql: Query) -> None:
     number = plan(sql)
     refused(sql, "has not been applied", lambda: undo(sql, number))
     apply(sql, number)
-    refused(sql, f"Prune plan {number} was applied already", lambda: apply(sql, number))
+    refused(sql, f"Prune plan {number} was already applied", lambda: apply(sql, number))
     undo(sql, number)
-    refused(sql, f"Prune plan {number} was undone already", lambda: undo(sql, number))
-    refused(sql, f"Prune plan {number} was undone already", lambda: apply(sql, number))
+    refused(sql, f"Prune plan {number} was already undone", lambda: undo(sql, number))
+    refused(sql, f"Prune plan {number} was already undone", lambda: apply(sql, number))
 
 
 def test_a_stale_plan_is_refused(sql: Query) -> None:
     note(sql, "old")
     number = plan(sql)
     late = NOW + timedelta(days=7, seconds=1)
-    refused(sql, f"Prune plan {number} is stale", lambda: apply(sql, number, now=late))
+    refused(sql, f"Prune plan {number} has expired", lambda: apply(sql, number, now=late))
     sql("SELECT recall.set_setting('prune.plan_days', 8)")
     assert "archived" in apply(sql, number, now=late).values()
 
@@ -211,7 +211,7 @@ def test_a_stale_plan_is_refused(sql: Query) -> None:
 def test_a_plan_for_later_waits(sql: Query) -> None:
     note(sql, "old")
     number = plan(sql, now=NOW + timedelta(days=1))
-    refused(sql, "which is not yet", lambda: apply(sql, number))
+    refused(sql, "which is in the future", lambda: apply(sql, number))
 
 
 def test_a_plan_that_grew_beyond_its_share_is_refused(sql: Query) -> None:
@@ -320,7 +320,7 @@ def test_a_part_that_the_plan_does_not_have_is_refused(sql: Query, strange: list
     ids = notes(sql, [{"key": key} for key in "ab"])
     number = plan(sql)
     call = "SELECT * FROM recall.apply_prune(%s, %s, %s::bigint[])"
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="does not have the memory"):
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="does not contain memory"):
         sql(call, (number, LATER, [ids["a"], *strange]))
     assert archived(sql) == set()
     assert {row["note"] for row in sql(call, (number, LATER, []))} == {"not chosen"}

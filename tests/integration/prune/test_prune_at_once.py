@@ -46,7 +46,7 @@ def test_two_who_apply_one_plan_archive_once(query: Query, database_url: str) ->
         second = meanwhile(database_url, APPLY, (number, NOW), pool)
         blocked(first)
         first.commit()
-        with pytest.raises(psycopg.errors.InvalidParameterValue, match="was applied already"):
+        with pytest.raises(psycopg.errors.InvalidParameterValue, match="was already applied"):
             second.result(timeout=PATIENCE)
     assert [row["memory_id"] for row in query("SELECT memory_id FROM recall.archival")] == [old]
 
@@ -73,7 +73,7 @@ def test_two_plans_that_together_would_cut_a_ring(query: Query, database_url: st
         blocked(first)
         first.commit()
         assert [row["note"] for row in second.result(timeout=PATIENCE)] == [
-            "2 memories would be cut off without it"
+            "2 memories would be disconnected without it"
         ]
     assert archived(query) == {ids[0]}
 
@@ -114,5 +114,5 @@ def test_a_link_that_waits_for_the_plan_is_made(query: Query, database_url: str)
         linked.result(timeout=PATIENCE)
     assert archived(query) == {old}
     assert query("SELECT src, dst FROM recall.link") == [{"src": new, "dst": old}]
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="was applied already"):
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="was already applied"):
         apply(query, number)

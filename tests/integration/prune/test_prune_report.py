@@ -44,7 +44,7 @@ def test_each_item_has_its_reason_terms_and_impact(sql: Query) -> None:
     assert item["terms"] == pytest.approx(terms["terms"])
     assert item["vitality"] == pytest.approx(terms["terms"]["vitality"])
     assert item["reason"] == (
-        "Vitality 0.028, below the 0.1 at which layer activity archives; "
+        "Vitality 0.028, below the threshold 0.1 of layer activity; "
         "1 access, 400 days ago; stored 400 days ago."
     )
     end = {"id": hub, "title": "Note hub", "relation": "links_to", "outgoing": True}

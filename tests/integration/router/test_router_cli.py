@@ -27,7 +27,7 @@ def line(router: Router, *arguments: str, code: int = 0) -> str:
 
 
 def test_the_router_by_command(router: Router) -> None:
-    assert "The router leads to 2 cells: 0 functions new" in line(router, "router", "init")
+    assert "The router serves 2 cells: 0 functions new" in line(router, "router", "init")
     assert json.loads(line(router, "router", "upgrade", "--json"))["made"] == []
     assert "functions lead to 2 cells." in line(router, "router", "check")
     router.place("cli-acme", 0)

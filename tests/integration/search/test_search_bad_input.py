@@ -105,7 +105,7 @@ def test_the_client_refuses_with_the_same_sentence(
         ({"metadata": {"number": math.nan}}, "JSON"),
         ({"metadata": ["project"]}, '["project"] is not a JSON object'),
         ({"metadata": "project"}, '"project" is not a JSON object'),
-        ({"metadata": {"much": "x" * 10_000}}, "more than 10,000"),
+        ({"metadata": {"much": "x" * 10_000}}, "the limit is 10,000"),
     ],
     ids=str,
 )
@@ -125,7 +125,7 @@ def test_what_postgres_could_not_even_read_is_refused_by_the_client(
 @pytest.mark.parametrize(
     ("embedding", "named"),
     [
-        ("[1,0,0]", "The query vector has 3 dimensions, this database keeps 64."),
+        ("[1,0,0]", "The query vector has 3 dimensions, this database 64."),
         ("[" + ",".join(["0"] * DIMENSIONS) + "]", "The query vector is zero"),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_database_that_can_only_be_read_still_answers(
     with Memory(url, settings=settings, embedder=HashEmbedder(DIMENSIONS)) as standby:
         result = standby.search("harbour contract")
         assert {hit.id for hit in result.hits} == set(harbour)
-        assert result.skipped == ("log: the database is read-only, so it is not counted what was shown",)
+        assert result.skipped == ("log: the database is read-only, so hits were not logged",)
         assert standby.search("harbour contract", log=False).skipped == ()
     assert query(SHOWN) == []
 
@@ -83,7 +83,7 @@ def test_shown_and_used_are_distinguished(memory: Memory, query: Query, harbour:
 
 
 def test_a_session_that_cannot_be_found_again_is_refused(memory: Memory, harbour: list[int]) -> None:
-    with pytest.raises(InvalidInput, match=r"The session id has 1,?001 bytes, more than 1,000"):
+    with pytest.raises(InvalidInput, match=r"The session id has 1,?001 bytes; the limit is 1,000"):
         memory.search("harbour", session_id="x" * 1001)
     with pytest.raises(InvalidInput, match="session id"):
         memory.search("harbour", session_id="\0")

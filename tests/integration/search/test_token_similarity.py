@@ -199,8 +199,8 @@ def test_signs_follow_their_memory(memory: Memory, query: Query) -> None:
 @pytest.mark.parametrize(
     ("tokens", "sentence"),
     [
-        ({"a": 1}, "not an array with an element for each of 1 questions"),
-        ([["x00"], ["x00"]], "not an array with an element for each of 1 questions"),
+        ({"a": 1}, "not an array with one element for each of 1 queries"),
+        ([["x00"], ["x00"]], "not an array with one element for each of 1 queries"),
         ([["0101"]], "not all x and 1 to 256 hexadecimal digits"),
         ([["x" + "0" * 257]], "not all x and 1 to 256 hexadecimal digits"),
         ([[5]], "not all x and 1 to 256 hexadecimal digits"),

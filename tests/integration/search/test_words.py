@@ -234,9 +234,9 @@ def test_every_hint_must_occur(sql: Query, harbour: dict[str, int]) -> None:
         (["pump"] * 33, "There are 33 hints; give 1 to 32, or none at all."),
         (["pump", None], "A hint is empty."),
         ([" \n"], "A hint is empty."),
-        (["the"], "The hint 'the' holds only stop words or punctuation."),
-        (["?!"], "The hint '?!' holds only stop words or punctuation."),
-        (["x" * 1001], "A hint has 1001 characters; at most 1,000 can be asked for."),
+        (["the"], "The hint 'the' has only stop words or punctuation."),
+        (["?!"], "The hint '?!' has only stop words or punctuation."),
+        (["x" * 1001], "A hint has 1001 characters; the limit is 1,000."),
     ],
 )
 def test_a_hint_that_says_nothing_is_refused(

@@ -224,7 +224,7 @@ def test_a_layer_that_memories_need_cannot_be_dropped(sql: Query) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue) as caught:
         drop_layer(sql, "code")
     assert caught.value.diag.message_primary == (
-        "Layer 'code' cannot go: 1 memory is in it, and the database has no layer of that name."
+        "Layer 'code' cannot be deleted: 1 memory is in it, and the database has no layer with this name."
     )
     assert rates(layers(sql)["code"]) == OWN_RATES
     note(sql, "c", layer="knowledge")

@@ -36,7 +36,7 @@ def thresholds(active: str, stale: str, fading: str) -> str:
 
 def product(rate: str, decay: str, made: str) -> str:
     return (
-        f"Rate {rate} times base decay {decay} make the decay of layer 'knowledge' {made}; "
+        f"Rate {rate} times base decay {decay} gives layer 'knowledge' the decay {made}; "
         "it must lie between 0.0001 and 10."
     )
 
@@ -47,9 +47,9 @@ def product(rate: str, decay: str, made: str) -> str:
         (None, "The name of a layer has 1 to 100 characters, not 0."),
         ("", "The name of a layer has 1 to 100 characters, not 0."),
         ("x" * 101, "The name of a layer has 1 to 100 characters, not 101."),
-        (" code", "The layer name ' code' holds control characters or has a space at an end."),
-        (" ", "The layer name ' ' holds control characters or has a space at an end."),
-        ("a\tb", "The layer name 'a\tb' holds control characters or has a space at an end."),
+        (" code", "The layer name ' code' has control characters, or a space at its beginning or end."),
+        (" ", "The layer name ' ' has control characters, or a space at its beginning or end."),
+        ("a\tb", "The layer name 'a\tb' has control characters, or a space at its beginning or end."),
     ],
 )
 def test_a_layer_of_a_wrong_name_is_refused(sql: Query, name: str | None, sentence: str) -> None:

@@ -118,7 +118,7 @@ def test_what_differs(contract: Memory) -> None:
 
 
 def test_what_is_not_there_is_refused(contract: Memory) -> None:
-    with pytest.raises(InvalidInput, match=r"has no version 7; the present one is 3\."):
+    with pytest.raises(InvalidInput, match=r"has no version 7; the current one is 3\."):
         contract.versions.restore("contract", 7)
     with pytest.raises(InvalidInput, match="no version 0"):
         contract.versions.diff("contract", 0)

@@ -104,7 +104,7 @@ def test_every_mark_and_line_has_a_title() -> None:
     page = plan_page(plan(items=3, neighbours=2, kept=1))
     assert page.count('<g class="dot"><title>') == 6
     assert "Note number 3: planned to be archived, vitality 0.0" in page
-    assert "Note number 2: kept back: without it 4 memories would be cut off" in page
+    assert "Note number 2: kept back: without it 4 memories would be disconnected" in page
     assert "Note number 3 → Note number" in page
 
 

@@ -208,7 +208,7 @@ def test_trigrams_are_those_of_pg_trgm() -> None:
         (ContextRequest(2.5), 50, "whole number"),
         (ContextRequest(True), 50, "whole number"),
         (ContextRequest(per_layer={"knowledge": -1}), 50, "The quota of the layer 'knowledge' is -1"),
-        (ContextRequest(order="best"), 50, "There is no order 'best'"),
+        (ContextRequest(order="best"), 50, "The order 'best' is unknown"),
         (ContextRequest(mmr_lambda=math.nan), 50, "mmr_lambda is nan"),
         (ContextRequest(mmr_lambda=1.5), 50, "mmr_lambda is 1.5"),
         (ContextRequest(duplicate_at=0), 50, "duplicate_at is 0"),

@@ -42,8 +42,8 @@ async def import_file(
     ] = None,
     prefix: Annotated[str, Query(description="Prefix of every key.", max_length=500)] = "",
     tools: Annotated[bool, Query(description="With chats: keep tool calls and their results.")] = False,
-    strict: Annotated[bool, Query(description="Refuse the whole file if anything in it is wrong.")] = False,
-    wait: Annotated[bool, Query(description="Answer when it is done; false answers at once.")] = True,
+    strict: Annotated[bool, Query(description="Refuse the whole file if any part of it is invalid.")] = False,
+    wait: Annotated[bool, Query(description="Wait until the import is done; false responds at once.")] = True,
 ) -> Import:
     """Import a file: chats, notes, records, or an export of pgrecall, as `pgrecall import` does.
 
@@ -71,5 +71,5 @@ async def get_import(
     """Return an import: how far it is, or its result. A restart of the service forgets imports."""
     found = get_service(request).imports.get(memory.tenant, number)
     if found is None:
-        raise HTTPException(404, f"There is no import {number}, or the service was started since.")
+        raise HTTPException(404, f"There is no import {number}, or the service was restarted since.")
     return found

@@ -99,7 +99,7 @@ async def prune_plan(memory: TenantMemory, plan: PlanId) -> PrunePlan:
 async def apply_prune(
     memory: TenantMemory,
     plan: PlanId,
-    only: Annotated[list[int] | None, Query(description="Archive these ids alone; may be repeated.")] = None,
+    only: Annotated[list[int] | None, Query(description="Archive only these ids; may be repeated.")] = None,
     now: OptionalTimestamp = None,
 ) -> PruneOutcome:
     """Archive the memories of a plan, except those accessed, linked or pinned since."""
@@ -121,7 +121,7 @@ async def healthz() -> Response:
 @probe_router.get(
     "/readyz",
     response_model=response_model(Readiness),
-    responses={503: {"model": response_model(Readiness), "description": "Not ready, and why."}},
+    responses={503: {"model": response_model(Readiness), "description": "Not ready, with the reason."}},
 )
 async def readyz(request: Request) -> Response:
     """Report whether database, schema and models can serve requests; if not, 503 with the problems."""

@@ -263,7 +263,7 @@ async def unlink(
     memory: TenantMemory,
     source: Annotated[str, Query(description="Id or key of the memory that the links lead from.")],
     target: Annotated[str, Query(description="Id or key of the memory that they lead to.")],
-    relation: Annotated[str | None, Query(description="Remove this relation alone.")] = None,
+    relation: Annotated[str | None, Query(description="Remove only links with this relation.")] = None,
     now: OptionalTimestamp = None,
 ) -> Counted:
     """Remove links from one memory to another; without `supersedes` the target is valid again."""

@@ -51,8 +51,10 @@ class ReplayBounds:
 async def quality(
     memory: TenantMemory,
     since: OptionalTimestamp = None,
-    limit: Annotated[int, Query(description="Searches at most, the newest ones.", ge=1, le=100_000)] = 10_000,
-    questions: Annotated[int, Query(description="Unanswered questions at most.", ge=1, le=1000)] = 20,
+    limit: Annotated[
+        int, Query(description="Maximum number of searches, newest first.", ge=1, le=100_000)
+    ] = 10_000,
+    questions: Annotated[int, Query(description="Maximum number of unanswered queries.", ge=1, le=1000)] = 20,
 ) -> Quality:
     """Report how often what searches showed was used, and which questions nothing answered."""
     return await memory.quality.report(since=since, limit=limit, questions=questions)
@@ -62,10 +64,10 @@ async def quality(
 async def experiment(
     memory: TenantMemory,
     number: Annotated[
-        int | None, Query(description="Number of the experiment; else the newest.", ge=1, le=1_000_000)
+        int | None, Query(description="Number of the experiment; by default the newest.", ge=1, le=1_000_000)
     ] = None,
     difference: Annotated[
-        float, Query(description="Smallest difference of shares worth knowing.", ge=0.01, le=0.5)
+        float, Query(description="Smallest difference of shares that matters.", ge=0.01, le=0.5)
     ] = 0.1,
 ) -> Experiment:
     """Report by arm of a randomised experiment how often what was shown was used, and what that says."""

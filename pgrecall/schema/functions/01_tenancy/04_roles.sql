@@ -17,8 +17,8 @@ BEGIN
         SELECT FROM pg_roles r WHERE r.rolname = p_role AND (
             r.rolsuper OR r.rolbypassrls OR pg_has_role(r.oid, current_user, 'MEMBER'))) THEN
         PERFORM recall.raise_invalid(
-            format('Role %s is a superuser, bypasses row security or may act as the owner: no binding holds it.', p_role),
-            'Bind a role that may do no more than it needs.');
+            format('Role %s is a superuser, bypasses row security or may act as the owner, so a binding would not restrict it.', p_role),
+            'Bind a role without these rights.');
     END IF;
     INSERT INTO recall.tenant_role AS r (tenant, role) VALUES (p_to_tenant, p_role)
     ON CONFLICT (role) DO UPDATE SET tenant = excluded.tenant, bound_at = excluded.bound_at

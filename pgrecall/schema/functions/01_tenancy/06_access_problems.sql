@@ -31,13 +31,13 @@ SET search_path FROM CURRENT AS $$
     WHERE r.rolname IN ('recall_owner', 'recall_reader', 'recall_app', 'recall_worker')
       AND (r.rolcanlogin OR r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolreplication OR r.rolbypassrls)
     UNION ALL
-    SELECT format('The schema recall belongs to %s, which can log in, and not to recall_owner', o.rolname),
+    SELECT format('The schema recall belongs to %s, which can log in, instead of recall_owner', o.rolname),
            format('GRANT recall_owner TO %1$I WITH INHERIT FALSE, SET TRUE; '
                   'GRANT recall_worker TO %1$I WITH INHERIT TRUE; -- then: pgrecall upgrade', o.rolname), false
     FROM pg_roles o
     WHERE o.oid = recall.schema_owner() AND o.rolname <> 'recall_owner'
     UNION ALL
-    SELECT format('Role %s may upgrade the schema, and may not use memories', r.rolname),
+    SELECT format('Role %s may upgrade the schema, but may not use memories', r.rolname),
            format('GRANT recall_worker TO %I WITH INHERIT TRUE', r.rolname), false
     FROM pg_roles r
     WHERE r.rolname = session_user AND to_regrole('recall_worker') IS NOT NULL

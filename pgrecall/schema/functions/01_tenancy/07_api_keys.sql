@@ -9,7 +9,7 @@ SET search_path FROM CURRENT AS $$
 BEGIN
     IF coalesce(length(btrim(p_name)), 0) NOT BETWEEN 1 AND 200 THEN
         PERFORM recall.raise_invalid(format('The name of a key has 1 to 200 characters, not %s.',
-            coalesce(length(btrim(p_name)), 0)), 'Name it after who holds it.');
+            coalesce(length(btrim(p_name)), 0)), 'Name it after the person or program that uses it.');
     ELSIF octet_length(p_hash) IS DISTINCT FROM 32 THEN
         PERFORM recall.raise_invalid('The digest of a key has 32 bytes.', 'Give sha256 of the key.');
     END IF;
@@ -31,7 +31,7 @@ BEGIN
     VALUES (recall.current_tenant(), btrim(p_name), p_hash, p_now, coalesce(p_read_only, false))
     RETURNING k.id, k.name, k.created_at, k.last_used_at, k.revoked_at, k.read_only;
 EXCEPTION WHEN unique_violation THEN  -- the message of Postgres would reveal that another tenant has this digest
-    PERFORM recall.raise_invalid('This digest cannot be kept.', 'Make another key.');
+    PERFORM recall.raise_invalid('This digest cannot be stored.', 'Create another key.');
 END $$;
 
 -- revoke_key: revokes a key. Returns false if it was revoked before.

@@ -175,13 +175,13 @@ DECLARE
     v_cell jsonb := (SELECT s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'cell');
 BEGIN
     IF p_number NOT BETWEEN 0 AND 4000000 THEN
-        PERFORM recall.raise_invalid(format('There can be no cell %s.', p_number), 'Numbers go from 0 to 4000000.');
+        PERFORM recall.raise_invalid(format('%s cannot be the number of a cell.', p_number), 'Give a number from 0 to 4000000.');
     ELSIF v_cell IS NOT NULL AND (v_cell ->> 'number' <> p_number::text OR v_cell ->> 'installation' <> p_installation) THEN
         PERFORM recall.raise_invalid(format('This database is cell %s of another installation, or of this one.',
-            v_cell ->> 'number'), 'Remove it there first: pgrecall cell remove.');
+            v_cell ->> 'number'), 'Remove it from there first: pgrecall cell remove.');
     ELSIF p_number > 0 AND EXISTS (SELECT FROM recall.known_tenants()) AND v_cell IS NULL THEN
         PERFORM recall.raise_invalid('This database has tenants already, so it can only be cell 0.',
-            'Export each tenant and import it through the client of the cells, or begin with this database.');
+            'Make this database the first cell, or export its tenants and import them through a client with cells.');
     END IF;
     INSERT INTO recall.setting (tenant, name, value)
     VALUES ('*', 'cell', jsonb_build_object('number', p_number, 'installation', p_installation, 'checked', false))

@@ -6,11 +6,11 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 BEGIN
     IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
-        PERFORM recall.raise_invalid('The query is empty.', 'Ask with at least one word.');
+        PERFORM recall.raise_invalid('The query is empty.', 'Give at least one word.');
     ELSIF length(p_query) > 10000 THEN
         PERFORM recall.raise_invalid(
-            format('The query has %s characters; at most 10,000 can be asked.', length(p_query)),
-            'Ask with the part that matters.');
+            format('The query has %s characters; the limit is 10,000.', length(p_query)),
+            'Give only the part that matters.');
     END IF;
 END $$;
 

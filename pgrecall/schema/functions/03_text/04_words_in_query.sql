@@ -255,7 +255,7 @@ BEGIN
             PERFORM recall.raise_invalid('A hint is empty.', 'Name a term that must occur.');
         ELSIF length(v_hint) > 1000 THEN
             PERFORM recall.raise_invalid(
-                format('A hint has %s characters; at most 1,000 can be asked for.', length(v_hint)),
+                format('A hint has %s characters; the limit is 1,000.', length(v_hint)),
                 'Name a term that must occur.');
         END IF;
         v_phrase := phraseto_tsquery(v_language, recall.spaced(v_hint));
@@ -265,7 +265,7 @@ BEGIN
             WHERE recall.tenant_words(m.tenant, m.search_text) @@ recall.tenant_query(p_tenant, v_written)
               AND m.tenant || '' = p_tenant)) THEN
             PERFORM recall.raise_invalid(
-                format('The hint %L holds only stop words or punctuation.', left(v_hint, 100)),
+                format('The hint %L has only stop words or punctuation.', left(v_hint, 100)),
                 'Name a term that must occur.');
         END IF;
         v_all := coalesce(v_all && (v_phrase || v_written), v_phrase || v_written);

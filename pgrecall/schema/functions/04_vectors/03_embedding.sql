@@ -90,7 +90,7 @@ BEGIN
        OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
         PERFORM recall.raise_invalid('The embeddings must be a JSON array of objects.');
     ELSIF coalesce(p_model, '') = '' THEN
-        PERFORM recall.raise_invalid('These embeddings come without the name of their embedder.',
+        PERFORM recall.raise_invalid('The embeddings have no name of an embedder.',
             'Name the model, so that vectors of two models are never compared.');
     END IF;
     PERFORM recall.require_embedder(p_model);
@@ -148,9 +148,9 @@ BEGIN
         PERFORM recall.raise_invalid('The new embedder has no name.', 'Name the model.');
     ELSIF p_dimensions IS DISTINCT FROM v_dimensions THEN
         PERFORM recall.raise_invalid(
-            format('The embedder %L gives %s dimensions, this database keeps %s.',
+            format('The embedder %L has %s dimensions, this database %s.',
                    left(p_model, 200), coalesce(p_dimensions::text, 'no'), v_dimensions),
-            'Choose an embedder of as many dimensions, or make another database for this one and import again.');
+            'Choose an embedder with that many dimensions, or create another database for this one and import again.');
     END IF;
     SELECT s.value #>> '{}' INTO v_before FROM recall.setting s
     WHERE s.tenant = '*' AND s.name = 'embedding.model' FOR UPDATE;

@@ -37,7 +37,7 @@ DECLARE
     v_problem text := recall.tokens_problem(p_tokens);
 BEGIN
     IF v_problem IS NOT NULL THEN
-        PERFORM recall.raise_invalid(format('A text cannot be compared by its tokens: %s.', v_problem));
+        PERFORM recall.raise_invalid(format('The token signs of the query cannot be used: %s.', v_problem));
     ELSIF p_tokens IS NULL OR jsonb_typeof(p_tokens) = 'null' THEN
         RETURN NULL;
     END IF;

@@ -45,7 +45,7 @@ BEGIN
             format('The name of a layer has 1 to 100 characters, not %s.', coalesce(length(l.name), 0)));
     ELSIF l.name <> btrim(l.name) OR l.name ~ '[[:cntrl:]]' THEN
         PERFORM recall.raise_invalid(
-            format('The layer name %L holds control characters or has a space at an end.', l.name));
+            format('The layer name %L has control characters, or a space at its beginning or end.', l.name));
     ELSIF l.reading NOT IN ('clock', 'exponent') THEN
         PERFORM recall.raise_invalid(
             format('The reading %L of layer %L is unknown.', left(l.reading, 100), l.name), 'Use clock or exponent.');
@@ -57,7 +57,7 @@ BEGIN
             l.name, l.base_decay));
     ELSIF NOT v_decay BETWEEN 0.0001 AND 10 THEN
         PERFORM recall.raise_invalid(
-            format('Rate %s times base decay %s make the decay of layer %L %s; it must lie between 0.0001 and 10.',
+            format('Rate %s times base decay %s gives layer %L the decay %s; it must lie between 0.0001 and 10.',
                    l.metabolic_rate, l.base_decay, l.name, v_decay),
             'Choose a smaller rate, or the reading clock.');
     ELSIF NOT l.birth_weight BETWEEN 1 AND 100 THEN
@@ -161,9 +161,9 @@ BEGIN
         SELECT count(*) INTO v_memories FROM recall.memory m WHERE m.tenant = v_tenant AND m.layer = p_name;
         IF v_memories > 0 THEN
             PERFORM recall.raise_invalid(
-                format('Layer %L cannot go: %s, and the database has no layer of that name.', p_name,
+                format('Layer %L cannot be deleted: %s, and the database has no layer with this name.', p_name,
                        CASE v_memories WHEN 1 THEN '1 memory is in it' ELSE v_memories || ' memories are in it' END),
-                'Store them in another layer first.');
+                'Move them to another layer first.');
         END IF;
         DELETE FROM recall.layer_median d WHERE d.tenant = v_tenant AND d.layer = p_name;
     END IF;

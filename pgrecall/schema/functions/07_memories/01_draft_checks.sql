@@ -45,7 +45,7 @@ CREATE OR REPLACE FUNCTION recall.vector_direction_problem(p_vector halfvec, p_d
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE
     WHEN vector_dims(p_vector) <> p_dimensions THEN format(
-        'its embedding has %s dimensions, this database keeps %s; embed with the model it was made for',
+        'its embedding has %s dimensions, this database %s; embed with the model it was made for',
         vector_dims(p_vector), p_dimensions)
     WHEN l2_norm(p_vector) = 0 THEN 'its embedding is zero and so has no direction'
 END;

@@ -29,10 +29,10 @@ BEGIN
     PERFORM recall.require_between(p_limit, 1, 1000, 'p_limit');
     IF p_order IS NULL OR p_order NOT IN ('newest', 'vitality') THEN
         PERFORM recall.raise_invalid(
-            format('There is no order %s.', coalesce(quote_literal(left(p_order, 100)), 'NULL')),
+            format('The order %s is unknown.', coalesce(quote_literal(left(p_order, 100)), 'NULL')),
             'Use newest or vitality.');
     ELSIF v_filter.as_of IS NOT NULL THEN
-        PERFORM recall.raise_invalid('A list has no as_of.', 'Search with as_of to see what was known then.');
+        PERFORM recall.raise_invalid('A list does not take as_of.', 'Search with as_of to see what was known then.');
     END IF;
     v_after := recall.read_cursor(p_after, p_order);
     v_moment := recall.require_moment(coalesce(v_after.moment, p_now));
@@ -103,5 +103,5 @@ BEGIN
     END IF;
     PERFORM recall.raise_invalid(
         format('%L is not a cursor of a list by %s.', left(p_cursor, 100), p_order),
-        'Give the cursor of the last memory of the page before, in the same order.');
+        'Give the cursor of the last memory of the previous page, with the same order.');
 END $$;

@@ -31,7 +31,7 @@ BEGIN
         PERFORM recall.raise_invalid(
             format('%s cannot be edited.', left((
                 SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(p_changes - v_fields) k), 200)),
-            'What can be edited: ' || array_to_string(v_fields, ', ') || '.');
+            'Fields that can be edited: ' || array_to_string(v_fields, ', ') || '.');
     END IF;
     PERFORM recall.require_memory(p_memory);
     v_problem := recall.draft_form_problem(p_changes);

@@ -129,7 +129,7 @@ BEGIN
         WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.number = p_number;
         IF NOT FOUND THEN
             PERFORM recall.raise_invalid(
-                format('Memory %s has no version %s; the present one is %s.', p_memory_id, p_number, v_present),
+                format('Memory %s has no version %s; the current one is %s.', p_memory_id, p_number, v_present),
                 'List its versions; the setting versions.per_memory says how many are kept.');
         END IF;
     END IF;

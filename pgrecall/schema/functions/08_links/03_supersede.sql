@@ -20,7 +20,7 @@ BEGIN
     PERFORM recall.lock_tenant(v_tenant, 'supersede');
     IF recall.is_successor(v_tenant, p_new, p_old) THEN
         PERFORM recall.raise_invalid(
-            format('Memory %s cannot supersede %s, which supersedes it already.', p_new, p_old),
+            format('Memory %s cannot supersede %s, which already supersedes it.', p_new, p_old),
             'Supersede both with a third memory, or swap them.');
     END IF;
     PERFORM recall.lock_memories(v_tenant, p_kept => ARRAY[p_new], p_changed => ARRAY[p_old]);
@@ -76,7 +76,7 @@ DECLARE
 BEGIN
     IF cardinality(v_ids) > 200 THEN
         PERFORM recall.raise_invalid(
-            format('There are %s memories to compare; 200 is the most.', cardinality(v_ids)), 'Ask for fewer.');
+            format('%s memories cannot be compared at once; the limit is 200.', cardinality(v_ids)), 'Ask for fewer.');
     END IF;
     RETURN v_ids;
 END $$;

@@ -42,7 +42,7 @@ DECLARE
     v_protected bigint;
 BEGIN
     IF cardinality(p_ids) IS DISTINCT FROM cardinality(p_cut_sizes) THEN
-        PERFORM recall.raise_invalid(format('There are %s ids and %s cut sizes; each id needs one.',
+        PERFORM recall.raise_invalid(format('There are %s ids and %s cut sizes; give one cut size for each id.',
             cardinality(p_ids), cardinality(p_cut_sizes)));
     END IF;
     PERFORM recall.require_moment(p_now);

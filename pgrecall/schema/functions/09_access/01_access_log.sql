@@ -13,7 +13,7 @@ LANGUAGE plpgsql IMMUTABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
     IF octet_length(p_session_id) > 1000 THEN
-        PERFORM recall.raise_invalid(format('The session id has %s bytes, more than 1,000.', octet_length(p_session_id)));
+        PERFORM recall.raise_invalid(format('The session id has %s bytes; the limit is 1,000.', octet_length(p_session_id)));
     END IF;
     RETURN p_session_id;
 END $$;

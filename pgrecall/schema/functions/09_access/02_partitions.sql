@@ -59,6 +59,6 @@ BEGIN
         END;
     END LOOP;
     RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
-        MESSAGE = 'The access log was in use for as long as this was tried.',
-        HINT = 'What is logged meanwhile is found as before. In pg_stat_activity, look for transactions that stay open.';
+        MESSAGE = 'The access log could not be locked, because other transactions use it.',
+        HINT = 'Accesses are still logged. Look for transactions that stay open in pg_stat_activity.';
 END $$;

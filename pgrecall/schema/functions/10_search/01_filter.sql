@@ -53,9 +53,9 @@ BEGIN
         PERFORM recall.raise_invalid(
             format('The time window is empty: since %s is not before until %s.', f.since, f.until));
     ELSIF f.as_of > p_now THEN
-        PERFORM recall.raise_invalid(format('as_of is %s, which is still to come.', f.as_of), 'Give a past moment.');
+        PERFORM recall.raise_invalid(format('as_of is %s, which is in the future.', f.as_of), 'Give a past moment.');
     ELSIF f.as_of < f.since THEN
-        PERFORM recall.raise_invalid(format('At as_of %s nothing since %s had happened.', f.as_of, f.since));
+        PERFORM recall.raise_invalid(format('The time window since %s begins after as_of %s.', f.as_of, f.since));
     END IF;
     IF f.layers IS NOT NULL THEN
         SELECT u INTO v_unknown FROM unnest(f.layers) u
@@ -98,10 +98,10 @@ BEGIN
     IF jsonb_typeof(p_metadata) <> 'object' THEN
         PERFORM recall.raise_invalid(
             format('The metadata filter %s is not a JSON object.', left(p_metadata::text, 100)),
-            'Give the fields that a memory''s metadata must hold, e.g. {"project": "atlas"}.');
+            'Give the fields that the metadata must contain, for example {"project": "atlas"}.');
     ELSIF octet_length(p_metadata::text) > 10000 THEN
         PERFORM recall.raise_invalid(
-            format('The metadata filter has %s bytes, more than 10,000.', octet_length(p_metadata::text)),
-            'Ask for fewer fields.');
+            format('The metadata filter has %s bytes; the limit is 10,000.', octet_length(p_metadata::text)),
+            'Give fewer fields.');
     END IF;
 END $$;

@@ -11,8 +11,8 @@ BEGIN
     IF cardinality(p_queries) = 0 THEN
         PERFORM recall.raise_invalid('The list of queries is empty.', 'Leave it out, or give at least one.');
     ELSIF cardinality(p_queries) > 16 THEN
-        PERFORM recall.raise_invalid(format('There are %s queries; at most 16 can be asked at once.', cardinality(p_queries)),
-            'Ask with the parts that matter.');
+        PERFORM recall.raise_invalid(format('There are %s queries; the limit is 16.', cardinality(p_queries)),
+            'Give only those that matter.');
     END IF;
     FOREACH v_query IN ARRAY coalesce(p_queries, '{}') LOOP
         PERFORM recall.check_query(v_query);
@@ -36,16 +36,16 @@ DECLARE
 BEGIN
     IF p_given <> coalesce(p_queries, 0) THEN
         PERFORM recall.raise_invalid(format('There are %s vectors for %s sub-queries.', p_given, coalesce(p_queries, 0)),
-            'Give one vector for each query, or NULL for one without.');
+            'Give one vector for each sub-query, or NULL for a sub-query without one.');
     END IF;
     FOREACH v_vector IN ARRAY p_vectors LOOP
         IF l2_norm(v_vector) = 0 THEN
-            PERFORM recall.raise_invalid('The query vector is zero, which has no direction.', 'Embed the question again.');
+            PERFORM recall.raise_invalid('The query vector is zero, so it cannot be compared.', 'Embed the query again.');
         ELSIF vector_dims(v_vector) <> p_dimensions THEN
             PERFORM recall.raise_invalid(
-                format('The query vector has %s dimensions, this database keeps %s.',
+                format('The query vector has %s dimensions, this database %s.',
                        vector_dims(v_vector), p_dimensions),
-                'Embed the question with the model the database was made for.');
+                'Embed the query with the model of this database.');
         END IF;
     END LOOP;
 END $$;
@@ -85,11 +85,11 @@ DECLARE
     v_wrong text;
 BEGIN
     IF jsonb_typeof(p_weights) <> 'object' THEN
-        PERFORM recall.raise_invalid('The weights are no object of arms and numbers.', 'Give {"lexical": 0.5}.');
+        PERFORM recall.raise_invalid('The weights are not a JSON object of arms and numbers.', 'Give {"lexical": 0.5}.');
     END IF;
     SELECT w.key INTO v_wrong FROM jsonb_each(p_weights) w WHERE w.key <> ALL (v_arms) LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(format('There is no arm %L to weigh.', left(v_wrong, 100)),
+        PERFORM recall.raise_invalid(format('There is no arm %L.', left(v_wrong, 100)),
             format('There are: %s.', array_to_string(v_arms, ', ')));
     END IF;
     SELECT w.key INTO v_wrong FROM jsonb_each(p_weights) w

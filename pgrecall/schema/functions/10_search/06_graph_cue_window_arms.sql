@@ -90,8 +90,8 @@ DECLARE
     v_cues bigint[];
 BEGIN
     IF jsonb_typeof(p_cues) = 'array' AND jsonb_array_length(p_cues) > 32 THEN
-        PERFORM recall.raise_invalid(format('There are %s cues; 32 is the most.', jsonb_array_length(p_cues)),
-            'Give the memories that were used last.');
+        PERFORM recall.raise_invalid(format('There are %s cues; the limit is 32.', jsonb_array_length(p_cues)),
+            'Give the memories used last.');
     END IF;
     v_cues := coalesce(recall.ids_of(p_cues), '{}');
     IF p_session_id IS NULL THEN

@@ -34,7 +34,7 @@ BEGIN
                  AND (p_experiment ->> 'number')::numeric % 1 = 0
                  AND (p_experiment ->> 'weight')::numeric BETWEEN 0 AND 10 END) IS NOT TRUE THEN
         PERFORM recall.raise_invalid(
-            format('The experiment is %s.', left(p_experiment::text, 100)),
+            format('The experiment %s is not valid.', left(p_experiment::text, 100)),
             'Give {"number": ..., "arm": ..., "weight": ...} from the summary of recall.find, or null.');
     END IF;
     RETURN p_experiment;

@@ -90,8 +90,8 @@ BEGIN
     IF p_tokens <> 'null' AND (CASE WHEN jsonb_typeof(p_tokens) = 'array' THEN jsonb_array_length(p_tokens) END)
        IS DISTINCT FROM cardinality(v_queries) THEN
         PERFORM recall.raise_invalid(
-            format('The token signs are not an array with an element for each of %s questions.', cardinality(v_queries)),
-            'Give an array of token signs for each question, or null for one without.');
+            format('The token signs are not an array with one element for each of %s queries.', cardinality(v_queries)),
+            'Give an array of token signs for each query, or null for a query without them.');
     END IF;
     IF p_unless_named AND v_queries <> '{}' THEN
         SELECT jsonb_build_object('named', jsonb_agg(jsonb_build_array(q.question, q.names) ORDER BY q.place))
@@ -117,7 +117,7 @@ BEGIN
         END IF;
     END IF;
     IF v_queries = '{}' AND NOT v_window AND v_cues = '{}' THEN
-        PERFORM recall.raise_invalid('The query is empty.', 'Ask with at least one word, a time window or a cue.');
+        PERFORM recall.raise_invalid('The query is empty.', 'Give a query with at least one word, a time window or a cue.');
     END IF;
     IF v_arms[2] > 0 OR v_arms[3] > 0 OR v_author > 0 THEN
         v_analyzed := ARRAY(

@@ -14,9 +14,9 @@ BEGIN
     SELECT s.* INTO v_search FROM recall.search_log s WHERE s.tenant = p_tenant AND s.id = p_search_id;
     IF NOT FOUND THEN
         PERFORM recall.raise_invalid(format('There is no search %s in this tenant.', coalesce(p_search_id::text, 'NULL')),
-            'Each search that is logged returns its id; it is kept for `search.log_days`.');
+            'A logged search returns its id and is kept for `search.log_days`.');
     ELSIF array_position(recall.require_one_dimension(p_memory_ids), NULL) IS NOT NULL OR p_memory_ids IS NULL THEN
-        PERFORM recall.raise_invalid('One of the memories to judge is NULL.', 'Give the ids of memories the search showed.');
+        PERFORM recall.raise_invalid('One of the judged memories is NULL.', 'Give the ids of memories that the search showed.');
     ELSIF recall.require_moment(p_now) < v_search.at - interval '5 minutes' THEN
         PERFORM recall.raise_invalid(format('Search %s was made at %s, after p_now, %s.', p_search_id, v_search.at, p_now),
             'Judge a search after it was made.');

@@ -79,7 +79,7 @@ BEGIN
         PERFORM recall.raise_invalid(format('There is no profile %L.', left(p_profile, 100)), format('There are: %s.', (
             SELECT string_agg(m.profile, ', ' ORDER BY m.profile) FROM recall.relevance_models() m WHERE m.in_force)));
     ELSIF v_model.form <> 'logistic' THEN
-        PERFORM recall.raise_invalid(format('The profile %s is a fixed formula (%s): it has nothing to fit.',
+        PERFORM recall.raise_invalid(format('The profile %s is a fixed formula (%s)and has no coefficients to fit.',
             p_profile, v_model.form), 'Calibrate another profile.');
     END IF;
     RETURN v_model;
@@ -152,7 +152,7 @@ DECLARE
 BEGIN
     IF NOT coalesce(length(p_model ->> 'reranker') BETWEEN 1 AND 500 AND p_model ->> 'reranker' <> '*', false) THEN
         PERFORM recall.raise_invalid('The name of the reranker is missing, too long or *.',
-            'Coefficients fitted for one reranker hold for no other.');
+            'Give its name: coefficients are valid only for the reranker they were fitted for.');
     END IF;
     PERFORM recall.check_coefficients(v_given, ARRAY['intercept', 'rerank', 'fused'], ARRAY['intercept']);
     INSERT INTO recall.rerank_model (tenant, reranker, intercept, rerank, fused, fitted_on)

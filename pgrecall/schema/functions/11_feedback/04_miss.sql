@@ -110,10 +110,10 @@ BEGIN
     v_arms := coalesce(v_mine #> '{explanation,arms}', v_wide #> '{explanation,arms}', '{}');
     v_arms := v_arms || jsonb_build_object(
         'semantic', jsonb_build_object('limit', v_limit, 'similarity', v_similarity, 'reason', CASE
-            WHEN p_embedding IS NULL AND p_embeddings IS NULL THEN 'The question has no vector.'
+            WHEN p_embedding IS NULL AND p_embeddings IS NULL THEN 'The query has no vector.'
             WHEN v_memory.embedded_with IS NULL THEN 'The memory has no vector yet.'
             WHEN v_memory.embedded_with <> recall.setting_value(v_tenant, 'embedding.model') #>> '{}'
-                THEN 'The vector of the memory is of another embedder.' END) || coalesce(v_arms -> 'semantic', '{}'),
+                THEN 'The vector of the memory was made by another embedder.' END) || coalesce(v_arms -> 'semantic', '{}'),
         'lexical', jsonb_build_object('limit', v_limit) || coalesce(v_arms -> 'lexical', '{}') || v_words);
     v_outcome := CASE
         WHEN v_failed <> '{}' THEN 'filtered'

@@ -21,7 +21,7 @@ DECLARE
 BEGIN
     IF (p_difference BETWEEN 0.01 AND 0.5) IS NOT TRUE THEN
         PERFORM recall.raise_invalid(format('p_difference is %s; it must lie between 0.01 and 0.5.', p_difference),
-            'It is the smallest difference of shares that is worth knowing.');
+            'Give the smallest difference of shares that matters.');
     END IF;
     PERFORM recall.require_between(coalesce(p_number, 1), 1, 1000000, 'p_number');
     v_number := coalesce(p_number, nullif(v_running, 0), (

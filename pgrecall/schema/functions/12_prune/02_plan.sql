@@ -228,7 +228,7 @@ SET enable_nestloop = off
 SET jit = off AS $$
     INSERT INTO recall.prune_item (tenant, plan_id, memory_id, place, vitality, terms, reason, impact)
     SELECT p_tenant, p_plan_id, m.id, row_number() OVER (ORDER BY t.vitality, m.id), t.vitality, to_jsonb(t),
-           format('Vitality %s, below the %s at which layer %s archives; %s; stored %s days ago%s.',
+           format('Vitality %s, below the threshold %s of layer %s; %s; stored %s days ago%s.',
                round(t.vitality::numeric, 3), l.fading, l.name,
                CASE t.accesses WHEN 1 THEN '1 access, ' ELSE t.accesses || ' accesses, the last ' END
                    || floor((recall.epoch(p_now) - a.t1) / 86400) || ' days ago',

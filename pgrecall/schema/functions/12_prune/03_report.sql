@@ -181,8 +181,8 @@ DECLARE
 BEGIN
     IF NOT coalesce(p_limit BETWEEN 0 AND 10000 AND p_offset >= 0, false) THEN
         PERFORM recall.raise_invalid(format(
-            'A page of %s items from %s on cannot be read.', coalesce(p_limit::text, 'NULL'),
-            coalesce(p_offset::text, 'NULL')), 'Ask for 0 to 10,000 of them, from 0 on.');
+            'A page of %s items after the first %s cannot be read.', coalesce(p_limit::text, 'NULL'),
+            coalesce(p_offset::text, 'NULL')), 'Give a limit from 0 to 10,000 and an offset of at least 0.');
     END IF;
     v_captions := recall.captions(v_plan.tenant, ARRAY(
         SELECT r.id::bigint FROM unnest(ARRAY[

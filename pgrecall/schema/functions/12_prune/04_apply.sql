@@ -23,14 +23,14 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
     IF p_state <> 'planned' THEN
-        PERFORM recall.raise_invalid(format('%s plan %s was %s already, at %s.', p_kind, p_id, p_state, p_ended_at),
-            'Make a new plan.');
+        PERFORM recall.raise_invalid(format('%s plan %s was already %s at %s.', p_kind, p_id, p_state, p_ended_at),
+            'Create a new plan.');
     ELSIF recall.epoch(recall.require_moment(p_now)) - recall.epoch(p_created_at) > 86400 * p_days THEN
-        PERFORM recall.raise_invalid(format('%s plan %s is stale: it was made at %s, more than %s days ago.',
-            p_kind, p_id, p_created_at, p_days), 'Make a new plan.');
+        PERFORM recall.raise_invalid(format('%s plan %s has expired: it was created at %s, more than %s days ago.',
+            p_kind, p_id, p_created_at, p_days), 'Create a new plan.');
     ELSIF p_created_at > p_now + interval '5 minutes' THEN
-        PERFORM recall.raise_invalid(format('%s plan %s was made for %s, which is not yet.',
-            p_kind, p_id, p_created_at), 'Make a plan for now.');
+        PERFORM recall.raise_invalid(format('%s plan %s was created for %s, which is in the future.',
+            p_kind, p_id, p_created_at), 'Create a plan for now.');
     END IF;
 END $$;
 
@@ -52,7 +52,7 @@ BEGIN
             WHEN m.archived_at IS NOT NULL THEN coalesce(
                 CASE g.reason WHEN 'pruned' THEN 'archived by plan ' || g.plan_id END, g.reason, 'archived') || ' already'
             WHEN m.pinned THEN 'pinned since'
-            WHEN a.protected THEN format('protected now: %s memories would be cut off without it', a.cut_size)
+            WHEN a.protected THEN format('protected now: %s memories would be disconnected without it', a.cut_size)
             -- Before the check of accesses: a new text counts as one.
             WHEN m.content_hash <> i.impact ->> 'content_hash' THEN 'rewritten since'
             WHEN a.t1 >= recall.epoch(p_plan.created_at) OR e.used THEN 'used since'
@@ -89,9 +89,9 @@ BEGIN
     CROSS JOIN LATERAL recall.keep_connected(p_plan.tenant, c.ids, c.vitalities) k;
     UPDATE recall.prune_item i
     SET outcome = 'skipped', note = CASE k.cut_size
-        WHEN 0 THEN 'memories would be cut off without it and others of the plan'
-        WHEN 1 THEN '1 memory would be cut off without it'
-        ELSE format('%s memories would be cut off without it', k.cut_size) END
+        WHEN 0 THEN 'memories would be disconnected without it and others of the plan'
+        WHEN 1 THEN '1 memory would be disconnected without it'
+        ELSE format('%s memories would be disconnected without it', k.cut_size) END
     FROM recall.kept_back_candidates(p_plan.tenant, v_net.nodes, v_net.worth, v_net.piece, v_net.going) k
     WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = k.memory_id;
     RETURN cardinality(v_net.nodes);
@@ -108,8 +108,8 @@ DECLARE
             WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = o) LIMIT 1);
 BEGIN
     IF v_strange IS NOT NULL OR array_position(p_only, NULL) IS NOT NULL THEN
-        PERFORM recall.raise_invalid(format('Prune plan %s does not have the memory %s.', p_plan.id,
-            coalesce(v_strange::text, 'NULL')), 'Choose among the items of the plan.');
+        PERFORM recall.raise_invalid(format('Prune plan %s does not contain memory %s.', p_plan.id,
+            coalesce(v_strange::text, 'NULL')), 'Give ids of items of the plan.');
     END IF;
     UPDATE recall.prune_item i SET outcome = 'skipped', note = 'not chosen'
     WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND NOT i.memory_id = ANY (p_only);
@@ -149,7 +149,7 @@ BEGIN
     IF cardinality(v_ids) > recall.max_archivable(v_plan.options, v_live) THEN
         PERFORM recall.raise_invalid(format(
             'Prune plan %s would archive %s of %s live memories, more than its share of %s.',
-            v_plan.id, cardinality(v_ids), v_live, v_plan.options ->> 'max_share'), 'Make a new plan.');
+            v_plan.id, cardinality(v_ids), v_live, v_plan.options ->> 'max_share'), 'Create a new plan.');
     END IF;
     v_ids := recall.archive_memories(v_plan.tenant, v_ids, 'pruned', v_plan.id, p_now);
     UPDATE recall.prune_item i SET outcome = 'archived'
@@ -173,7 +173,7 @@ BEGIN
     IF v_plan.state <> 'applied' THEN
         PERFORM recall.raise_invalid(CASE v_plan.state
             WHEN 'planned' THEN format('Prune plan %s has not been applied, so there is nothing to undo.', v_plan.id)
-            ELSE format('Prune plan %s was undone already, at %s.', v_plan.id, v_plan.undone_at) END);
+            ELSE format('Prune plan %s was already undone at %s.', v_plan.id, v_plan.undone_at) END);
     END IF;
     PERFORM recall.lock_with_references(v_plan.tenant, ARRAY(
         SELECT i.memory_id FROM recall.prune_item i

@@ -290,7 +290,7 @@ SET jit = off AS $$
     SELECT p_tenant, p_plan_id, m.id, c.number, true, c.vitality, NULL, CASE
                WHEN c.more IS NULL THEN 'It was chosen to stay.'
                WHEN m.pinned THEN 'It is pinned.'
-               WHEN c.more > 0 THEN format('It says most: %s more than another.',
+               WHEN c.more > 0 THEN format('It says the most: %s more than another.',
                    CASE c.more WHEN 1 THEN '1 word' ELSE c.more || ' words' END)
                WHEN c.vitality > c.next_vitality AND c.vitality - c.next_vitality < 0.001
                    THEN 'It is slightly more alive than the next.'
@@ -298,14 +298,14 @@ SET jit = off AS $$
                    round(c.vitality::numeric, 3), round(c.next_vitality::numeric, 3))
                WHEN octet_length(m.title) + octet_length(m.body) > c.next_length THEN 'It is the longest.'
                WHEN m.updated_at > c.next_updated THEN 'It is the newest.'
-               ELSE 'It was stored first; they are alike.' END, m.content_hash
+               ELSE 'It was stored first.' END, m.content_hash
     FROM compared c JOIN recall.memory m ON m.tenant = p_tenant AND m.id = c.keeper
     UNION ALL
     SELECT p_tenant, p_plan_id, m.id, c.number, false, a.vitality, g.similarity, CASE
                WHEN g.more > 0 THEN format('The keeper says all of it and %s more.',
                    CASE g.more WHEN 1 THEN '1 word' ELSE g.more || ' words' END)
                WHEN recall.whole_text(m.title, m.body) = recall.whole_text(k.title, k.body) THEN 'The same text.'
-               WHEN g.more IS NULL THEN 'It was chosen to go into it.'
+               WHEN g.more IS NULL THEN 'It was chosen to be merged.'
                ELSE 'The same content words.' END, m.content_hash
     FROM goes g
     JOIN cluster c ON c.keeper = g.keeper

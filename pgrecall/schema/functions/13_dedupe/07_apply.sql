@@ -172,7 +172,7 @@ BEGIN
     IF v_plan.state <> 'applied' THEN
         PERFORM recall.raise_invalid(CASE v_plan.state
             WHEN 'planned' THEN format('Dedupe plan %s has not been applied, so there is nothing to undo.', v_plan.id)
-            ELSE format('Dedupe plan %s was undone already, at %s.', v_plan.id, v_plan.undone_at) END);
+            ELSE format('Dedupe plan %s was already undone at %s.', v_plan.id, v_plan.undone_at) END);
     ELSIF v_later IS NOT NULL THEN
         PERFORM recall.raise_invalid(
             format('Dedupe plan %s has merged a memory of plan %s since.', v_later, v_plan.id),

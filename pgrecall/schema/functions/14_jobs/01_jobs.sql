@@ -119,7 +119,7 @@ BEGIN
     UPDATE recall.job_run r
     SET state = p_state, finished_at = greatest(p_now, r.started_at),
         done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts),
-        error = CASE p_state WHEN 'failed' THEN coalesce(p_error, 'It did not say why.') END
+        error = CASE p_state WHEN 'failed' THEN coalesce(p_error, 'No error was reported.') END
     WHERE r.tenant = v_tenant AND r.id = p_run_id AND r.state = 'running'
     RETURNING r.job, r.holder_pid, r.holder_key INTO v_job, v_pid, v_key;
     IF NOT FOUND THEN

@@ -296,26 +296,26 @@ CREATE OR REPLACE FUNCTION recall.verification_checks() RETURNS TABLE (name text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     VALUES
-    ('summaries', 'Activations are what the access log adds up to; rebuild() mends them.'),
-    ('spreading', 'Boosts are what logged accesses spread; rebuild() mends them.'),
-    ('links', 'In-degrees and newest links are what the links say; rebuild() mends them.'),
-    ('counters', 'Session counts, cut sizes and cached vitalities can be.'),
-    ('layers', 'Memories have an activation, and age as their layer says.'),
-    ('accesses', 'Logged accesses are of memories that exist.'),
-    ('idempotency keys', 'Idempotency keys are of memories that exist.'),
-    ('floors', 'The history of the protection floor ends where its memory stands.'),
-    ('feedback', 'Searches in the log show memories that exist, and verdicts are of what was shown.'),
-    ('archivals', 'Archived memories, and no others, have a reason.'),
-    ('versions', 'The versions of a memory are counted without a gap, and each begins where the one before it was replaced.'),
-    ('statistics', 'Medians, document frequencies and settings can be.'),
+    ('summaries', 'Activations agree with the access log; rebuild() repairs them.'),
+    ('spreading', 'Boosts agree with the logged accesses; rebuild() repairs them.'),
+    ('links', 'In-degrees and newest links agree with the links; rebuild() repairs them.'),
+    ('counters', 'Session counts, cut sizes and cached vitalities have possible values.'),
+    ('layers', 'Memories have an activation, with the clock and decay of their layer.'),
+    ('accesses', 'Logged accesses belong to existing memories.'),
+    ('idempotency keys', 'Idempotency keys belong to existing memories.'),
+    ('floors', 'The history of the protection floor ends with the current state of its memory.'),
+    ('feedback', 'Logged searches show existing memories, and verdicts are on memories that were shown.'),
+    ('archivals', 'Archived memories, and only these, have a current archival.'),
+    ('versions', 'Versions are numbered without gaps, and each begins when the one before it was replaced.'),
+    ('statistics', 'Medians, document frequencies and settings have possible values.'),
     ('plans', 'Prune plans, their items and the archivals agree.'),
-    ('merges', 'What keepers of merges have copied is of memories that are merged, and dedupe plans agree with it.'),
-    ('names', 'The names that links and questions go by are titles and aliases.'),
-    ('waiting links', 'Links wait for keys that no memory has; importing the memory again mends them.'),
-    ('successions', 'No memory replaces itself at any remove.'),
-    ('vectors', 'Embedded memories, and no others, have a vector with a direction; embedding the text again mends them.'),
-    ('passages', 'Passages lie within the text of their memory and are all there; embedding the text again mends them.'),
-    ('token signs', 'Token signs are of memories with a vector, and of one length; embedding the text again mends them.')
+    ('merges', 'Copies in keepers belong to merged memories, and dedupe plans agree with them.'),
+    ('names', 'The table of names agrees with titles and aliases.'),
+    ('waiting links', 'Pending links wait for keys that no memory has; importing the memory again repairs them.'),
+    ('successions', 'No memory supersedes itself, directly or through others.'),
+    ('vectors', 'Embedded memories, and only these, have a vector with a direction; embedding the text again repairs them.'),
+    ('passages', 'Passages are complete and lie within the text of their memory; embedding the text again repairs them.'),
+    ('token signs', 'Token signs belong to memories with a vector and have one length; embedding the text again repairs them.')
 $$;
 
 -- verification_findings: all violations of a check for this tenant. `subject` is the id of a memory, or the subject

@@ -75,7 +75,7 @@ BEGIN
     PERFORM recall.require_moment(p_now), recall.require_one_dimension(p_jobs);
     IF EXISTS (SELECT FROM unnest(p_jobs) u WHERE u IS NULL OR u NOT IN (SELECT s.job FROM recall.sql_jobs() s)) THEN
         PERFORM recall.raise_invalid(
-            format('These are not all jobs that SQL can run: %s.', left(array_to_string(p_jobs, ', ', 'NULL'), 200)),
+            format('SQL cannot run all of these jobs: %s.', left(array_to_string(p_jobs, ', ', 'NULL'), 200)),
             format('There are: %s. The others need a worker.', (SELECT string_agg(s.job, ', ') FROM recall.sql_jobs() s)));
     END IF;
     FOR v_due IN

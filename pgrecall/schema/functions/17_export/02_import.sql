@@ -8,7 +8,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT CASE
         WHEN jsonb_typeof(p_header) IS DISTINCT FROM 'object' OR p_header ->> 'pgrecall' IS DISTINCT FROM 'export'
-            THEN 'This is no export of pgrecall: its first line is another.'
+            THEN 'This is not an export of pgrecall: its first line is not a header.'
         WHEN jsonb_typeof(p_header -> 'format') IS DISTINCT FROM 'number'
             OR jsonb_typeof(p_header -> 'counts') IS DISTINCT FROM 'object'
             OR jsonb_typeof(p_header -> 'embeddings') IS DISTINCT FROM 'boolean'
@@ -16,12 +16,12 @@ SET search_path FROM CURRENT AS $$
             OR NOT pg_input_is_valid(coalesce(p_header ->> 'exported_at', ''), 'timestamptz')
             OR jsonb_path_exists(p_header -> 'counts', '$.* ? (
                    @.type() != "number" || @ != @.floor() || @ < 0 || @ > 1000000000000000)')
-            THEN 'The first line of this export is not as it was written.'
+            THEN 'The first line of this export was changed.'
         WHEN (p_header ->> 'format')::numeric <> 1
-            THEN format('This export has format %s; this pgrecall reads format 1.', p_header ->> 'format')
+            THEN format('The export has format %s; this version of pgrecall reads format 1.', p_header ->> 'format')
         WHEN NOT ARRAY(SELECT k.kind FROM recall.export_kinds() k) @> ARRAY(
             SELECT jsonb_object_keys(p_header -> 'counts'))
-            THEN 'This export holds kinds of lines that this pgrecall does not know.' END
+            THEN 'The export has kinds of lines that this version of pgrecall does not know.' END
 $$;
 
 -- tenant_holdings: the data that a tenant already has, in words; NULL if none. Runs of jobs and empty statistics do
@@ -65,11 +65,11 @@ BEGIN
     v_holdings := recall.tenant_holdings(v_tenant);
     IF v_holdings IS NOT NULL THEN
         PERFORM recall.raise_invalid(
-            format('Tenant %L is not empty, it holds %s: an export is imported whole.', v_tenant, v_holdings),
-            'Import it as another tenant, which may have any name.');
+            format('Tenant %L is not empty: it has %s.', v_tenant, v_holdings),
+            'Import the export into another tenant, which can have any name.');
     ELSIF NOT EXISTS (SELECT FROM recall.languages() l WHERE l.name = v_header ->> 'language') THEN
         PERFORM recall.raise_invalid(
-            format('This server has no language %L, which the export is in.', left(v_header ->> 'language', 100)));
+            format('This server does not have %L, the language of the export.', left(v_header ->> 'language', 100)));
     END IF;
     IF p_embeddings AND (v_header ->> 'embeddings')::boolean THEN
         PERFORM recall.check_import_vectors(v_header);
@@ -92,9 +92,9 @@ DECLARE
 BEGIN
     IF p_header ->> 'dimensions' IS DISTINCT FROM v_dimensions::text THEN
         PERFORM recall.raise_invalid(
-            format('The export has embeddings of %s dimensions, and this database keeps %s.',
+            format('The export has embeddings with %s dimensions, this database %s.',
                    left(p_header ->> 'dimensions', 20), v_dimensions),
-            'Import it without its embeddings; a worker computes them again.');
+            'Import it without embeddings; a worker computes them again.');
     END IF;
     PERFORM recall.require_embedder(p_header ->> 'embedder');
 END $$;
@@ -254,7 +254,7 @@ BEGIN
                         OR undefined_object THEN
                 PERFORM recall.raise_invalid(
                     format('Line %s of the export cannot be imported: %s.', v_line + i, rtrim(left(SQLERRM, 500), '.')),
-                    'The file is damaged, or not as it was exported; nothing of it was stored.');
+                    'The file is damaged or was changed; nothing was stored.');
             END;
         END LOOP;
     END;
@@ -300,13 +300,13 @@ BEGIN
     WHERE p.promised <> p.came ORDER BY k.place LIMIT 1;
     IF FOUND THEN
         PERFORM recall.raise_invalid(
-            format('The export is not whole: its first line announces %s lines of the kind %s, and %s came.',
+            format('The export is incomplete: its first line announces %s lines of the kind %s, but it has %s.',
                    v_missing.promised, v_missing.kind, v_missing.came),
-            'The file was cut off or changed; nothing of it was stored.');
+            'The file was cut off or changed; nothing was stored.');
     END IF;
     IF EXISTS (SELECT FROM recall.circular_successors(v_tenant)) THEN
-        PERFORM recall.raise_invalid('The export has a memory that replaces itself, directly or through others.',
-            'The file was changed; nothing of it was stored.');
+        PERFORM recall.raise_invalid('The export has a memory that supersedes itself, directly or through others.',
+            'The file was changed; nothing was stored.');
     END IF;
     DELETE FROM recall.setting s WHERE s.tenant = v_tenant AND s.name = 'import';
     PERFORM recall.advance_id_sequence(v_tenant, k.kind) FROM recall.export_kinds() k WHERE k.numbered;

@@ -9,7 +9,7 @@ DECLARE
     v_bad record;
 BEGIN
     IF jsonb_typeof(p_subject) IS DISTINCT FROM 'object' OR p_subject = '{}' THEN
-        PERFORM recall.raise_invalid('The subject of an erasure is an object with at least one field.',
+        PERFORM recall.raise_invalid('The subject of an erasure must be an object with at least one field.',
             'Give author, session, tag, source or key.');
     END IF;
     SELECT e.key, e.value INTO v_bad FROM jsonb_each(p_subject) e
@@ -17,11 +17,11 @@ BEGIN
        OR length(btrim(e.value #>> '{}')) NOT BETWEEN 1 AND 1000 LIMIT 1;
     IF FOUND THEN
         PERFORM recall.raise_invalid(
-            format('The subject has %s %s, which is no text of 1 to 1,000 characters of a known field.',
+            format('The subject has %s %s; it must be a known field with a text of 1 to 1,000 characters.',
                    left(v_bad.key, 100), left(v_bad.value::text, 100)),
             'Give author, session, tag, source or key.');
     ELSIF btrim(p_subject ->> 'key', '* ') = '' THEN
-        PERFORM recall.raise_invalid(format('The key pattern %L names every memory.', p_subject ->> 'key'),
+        PERFORM recall.raise_invalid(format('The key pattern %L matches every memory.', p_subject ->> 'key'),
             'Give more of the key.');
     END IF;
     RETURN p_subject;

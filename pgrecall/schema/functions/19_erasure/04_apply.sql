@@ -55,7 +55,7 @@ BEGIN
     v_left := (SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each(recall.count_rows_about(v_tenant, v_ids)) e
                WHERE pg_partition_root(to_regclass('recall.' || quote_ident(e.key))) IS DISTINCT FROM 'recall.access'::regclass);
     IF v_left <> '{}' THEN
-        RAISE EXCEPTION 'Rows about deleted memories are left in %; nothing of this batch was deleted.', v_left;
+        RAISE EXCEPTION 'Rows about deleted memories remain in %; nothing of this batch was deleted.', v_left;
     END IF;
     RETURN recall.added_counts(v_counts, recall.delete_searches(v_tenant, v_searches));
 END $$;
