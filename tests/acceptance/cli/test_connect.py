@@ -70,7 +70,7 @@ def test_an_entry_starts_the_server_and_goes_again(home: Home) -> None:
     assert json.loads(server.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "pgrecall"
 
     assert home.run("--tenant", "me", "connect", "cursor", "--env", "PGRECALL_DATABASE_URL").out == (
-        "Cursor is connected already.\n"
+        "Cursor is already connected.\n"
     )
     assert home.run("connect", "cursor", "--undo", "--yes").code == 0
     assert home.read(".cursor/mcp.json") == {"mcpServers": {"other": {"command": "o"}}}
@@ -160,7 +160,7 @@ def test_every_editor_with_hooks_captures_once_and_lets_go(editor: str, home: Ho
     file.write_text(json.dumps(kept))
     assert home.run("connect", editor, "--yes").code == 0
     assert json.loads(file.read_text()).get("hooks") == kept["hooks"]  # off unless asked for
-    for said in ("Changed ", "is connected already."):
+    for said in ("Changed ", "is already connected."):
         done = home.run("connect", editor, "--capture", "--yes")
         assert (done.code, said in done.out) == (0, True), done.err
     written = json.loads(file.read_text())["hooks"]
