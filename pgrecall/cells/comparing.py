@@ -61,7 +61,7 @@ class Comparison:
     def differences(self) -> list[str]:
         """The tables in which both ends differ now. Nobody may write to them meanwhile."""
         differing = _differing(*_at_once(self._ends, _End.digests_of_now))
-        # What was counted at one moment and not at another only looks different. This leaves no doubt.
+        # Counts taken at different moments can differ without a reason. A locked comparison decides.
         return _differing(*_at_once(self._ends, _End.all_digests)) if differing else []
 
 
@@ -93,7 +93,7 @@ class _End:
         self._opened.close()
 
     def digests_of_now(self) -> Digests:
-        """Those of the snapshot, less what is no more, plus what is new."""
+        """The digests of the snapshot, minus the replaced rows, plus the new ones."""
         gone = self._ask(self._snapshot, _CHANGED)
         with self._cell.owned() as connection:
             come = self._ask(connection, _CHANGED)

@@ -119,7 +119,7 @@ class Directory:
             raise
 
     def mismatch(self) -> SchemaMismatch:
-        """What is wrong with a directory in which something is missing."""
+        """The error for a directory with missing objects."""
         with connect(self.url, timeout=self._timeout) as connection:
             row = connection.execute(_THERE).fetchone()
         if row and row["there"]:
@@ -220,10 +220,10 @@ class Directory:
 
     @contextmanager
     def alone(self, tenant: str) -> Iterator[None]:
-        """While this lasts, nobody else moves the tenant.
+        """Prevents other processes from moving the tenant while it is open.
 
         Raises:
-            InvalidInput: somebody is moving it.
+            InvalidInput: another process is moving it.
         """
         with ExitStack() as opened:
             connection = opened.enter_context(self.connected())

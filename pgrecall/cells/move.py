@@ -38,7 +38,7 @@ MEMORIES_PER_SECOND = 900
 
 @dataclass(frozen=True, slots=True)
 class MovePlan:
-    """What a move would do: how much goes where, and about how many seconds it takes."""
+    """What a move would do: what it copies where, and about how many seconds it takes."""
 
     tenant: str
     source: int
@@ -72,7 +72,7 @@ class Mover:
         self._report = report
 
     def plan(self, tenant: str, target: int) -> MovePlan:
-        """What a move would do, after checks; changes nothing.
+        """Checks a move and returns what it would do. Changes nothing.
 
         Raises:
             InvalidInput: there is no such tenant or cell, it lives there already, is being moved elsewhere,
@@ -176,7 +176,7 @@ class Mover:
         return deleted
 
     def sweep(self, older_than: float) -> list[tuple[str, int]]:
-        """Finishes every move whose tenant flipped so many seconds ago; returns tenants and deleted rows."""
+        """Finishes every move that flipped at least so many seconds ago; returns tenants and deleted rows."""
         rows = self._fleet.directory.flipped(older_than)
         return [(tenant, self.finish(tenant)) for tenant in rows]
 

@@ -22,7 +22,7 @@ def set_replica(fleet: Fleet, number: int, url: str | None) -> CellEntry:
 
     Raises:
         DatabaseUnavailable: the standby or its cell cannot be reached.
-        InvalidInput: it is no standby of this cell, or there is no such cell.
+        InvalidInput: it is not a standby of this cell, or there is no such cell.
     """
     entry = fleet.directory.cell(number)
     address = None if url is None else address_of(url)
@@ -39,7 +39,7 @@ def behind(fleet: Fleet, entry: CellEntry, address: str) -> int:
 
     Raises:
         DatabaseUnavailable: the standby or its cell cannot be reached.
-        InvalidInput: it is no standby of this cell.
+        InvalidInput: it is not a standby of this cell.
     """
     standby = _position(fleet, address, REPLICA)
     primary = _position(fleet, entry.address, PRIMARY)

@@ -17,7 +17,7 @@ End = Literal["source", "target"]
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What is missing, as a sentence, and the way out."""
+    """What is missing, as a sentence, and how to solve it."""
 
     message: str
     fix: str
@@ -27,7 +27,7 @@ def lacks(cell: Cell, end: End) -> tuple[Lack, ...]:
     """What the role of the cell's URL and its server lack for a cell to be this end of a move."""
     with cell.plain() as connection:
         row = connection.execute(_SQL["rights"].encode()).fetchone()
-        # Of a role that is no superuser, Postgres takes a subscription only with a password that is needed.
+        # Without superuser, a role can only create a subscription with a password that the server requires.
         by_password = connection.pgconn.used_password
     assert row is not None
     role, owner, database = (quoted(row[name]) for name in ("role", "owner", "database"))

@@ -1,7 +1,7 @@
 """pgrecall from Python: ``Memory``, ``AsyncMemory`` and their groups of methods, without SQL.
 
 Code that awaits is written once, in ``_async``; ``scripts/generate_sync.py`` generates ``_sync`` from it.
-Modules beside the two never await and are imported by both.
+Modules outside of these two packages never await and are imported by both.
 
 _async/memory        ``AsyncMemory``: search, context, accesses, feedback, status
 _async/store         its methods that store, read, list, link and forget memories

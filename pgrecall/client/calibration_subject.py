@@ -1,4 +1,4 @@
-"""What a calibration fits: the terms, the coefficients in force, and how a fit is assessed. No I/O."""
+"""The subject of a calibration: terms, coefficients in force, and the assessment of a fit. No I/O."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class FitRequest:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is fitted: its terms and how, the coefficients in force, and the design row of a candidate.
+    """The subject of a fit: its terms, the coefficients in force, and the design row of a candidate.
 
-    ``profile`` is the one whose relevance is searched with.
+    ``profile`` is the profile of the searches.
     """
 
     fitted: Fitted
@@ -85,7 +85,7 @@ def relevance_subject(profile: str, models: Sequence[RelevanceModel], author_wei
 
 
 def rerank_subject(reranker: str, profile: str, models: Sequence[RerankModel]) -> Subject:
-    """How a reranker's score is read beside the relevance that the profile gives."""
+    """The subject for a reranker: its score combined with the relevance of the profile."""
     mine = [model for model in models if model.reranker == reranker]
     known = [*mine, *(model for model in models if model.reranker == "*")]
     shipped = next(model for model in known if model.source == "database")
@@ -153,7 +153,7 @@ def assess(subject: Subject, examples: Examples) -> Calibration:
 
 
 def describe(done: Calibration) -> str:
-    """Where coefficients come from, as stored beside them."""
+    """The origin of coefficients, as stored with them."""
     return (
         f"{done.queries} judged queries, {done.candidates} candidates, {done.relevant} relevant; "
         f"held-out log loss {done.after.log_loss:.4f}, before {done.before.log_loss:.4f}"

@@ -61,5 +61,5 @@ async def async_run(work: Callable[[], T], give_up: Callable[[], None] | None = 
 
 
 def sync_run(work: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:  # noqa: ARG001 (of the pair)
-    """Runs blocking work at once. It cannot be cancelled, so ``give_up`` is never called."""
+    """Runs blocking work directly. It cannot be cancelled, so ``give_up`` is never called."""
     return work()

@@ -35,7 +35,7 @@ SIGN = re.compile(rb'"pgrecall"\s*:\s*"export"')
 
 
 class BrokenOff(Exception):
-    """The caller of a transfer has gone."""
+    """The caller of a transfer has stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def read_export(database: Database, source: Path | BinaryIO, transfer: Transfer)
     """Stores the lines of an export as the tenant, which has to be empty: all of them or none.
 
     Raises:
-        InvalidInput: it is no whole export, or cannot be stored here; the line is named.
+        InvalidInput: the export is incomplete or cannot be stored here; names the line.
     """
     with _read(source) as file, database.conversation(transfer.tenant) as conversation:
         begun = export.begin_import(_first_line(file), transfer.embeddings)

@@ -58,7 +58,7 @@ class Freshness:
             return newest <= max(self._clock() - self.limit / MARKS_PER_LIMIT, self._last_write(tenant))
 
     def now(self) -> float:
-        """The time, to be read before the primary is asked for its position."""
+        """The time. Read it before asking the primary for its position."""
         return self._clock()
 
     def add(self, mark: Mark) -> None:
@@ -90,11 +90,11 @@ class Freshness:
             return any(mark.at <= until and mark.position > position for mark in self._marks)
 
     def rest(self, server: str, seconds: float = REST) -> None:
-        """Leaves a server alone that has just failed."""
+        """Stops asking a server that has just failed."""
         self._resting[server] = self._clock() + seconds
 
     def rests(self, server: str) -> bool:
-        """Whether a server is left alone."""
+        """Whether a server is not asked at the moment."""
         return self._clock() < self._resting.get(server, float("-inf"))
 
     def _last_write(self, tenant: str) -> float:

@@ -78,7 +78,7 @@ def content_hash(draft: Draft) -> str:
 
 
 def keys_of_others(drafts: Iterable[Draft], known: dict[str, KnownContent]) -> list[Problem]:
-    """A problem for each draft whose key belongs to another source; it is left alone."""
+    """A problem for each draft with a key that belongs to another source; it is not stored."""
     return [
         Problem(
             str(draft.key),

@@ -1,4 +1,4 @@
-"""Cells that do not answer: one call at a time tries them, and the others fail at once."""
+"""Cells that do not answer: only one call at a time tries them; others fail immediately."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Outages:
     calls for its tenants would in the end keep those of other cells waiting.
 
     Args:
-        patience: seconds that one attempt may take; meanwhile nobody else makes one.
+        patience: seconds that one attempt may take, during which no other is made.
     """
 
     def __init__(self, patience: float, clock: Callable[[], float] = monotonic) -> None:
@@ -27,7 +27,7 @@ class Outages:
         self._failures: dict[str, tuple[float, CellUnavailable]] = {}
 
     def require(self, address: str) -> None:
-        """Raises the last failure of a cell while it rests, or while somebody else tries it."""
+        """Raises the last failure of a cell during its pause, or while another call tries it."""
         if address not in self._failures:
             return
         until, failure = self._failures[address]

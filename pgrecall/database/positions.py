@@ -11,7 +11,7 @@ from pgrecall.database.statements import REPLAYED
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A position in the log of a cluster in bytes, None where the server has none of this kind, and whose.
+    """A position in the log of a cluster, in bytes (None if the server has none), and the cluster.
 
     ``system`` is the identifier that a standby shares with its primary; ``database`` the name of the
     database.
@@ -27,14 +27,14 @@ class Server:
 
 
 def server_of(rows: Sequence[Row]) -> Server:
-    """What one of the two statements has returned."""
+    """The result of one of the two statements."""
     [row] = rows
     return Server(row["position"], row["system"], row["database"])
 
 
 _WHOSE = "(SELECT system_identifier FROM pg_control_system()) AS system, current_database()::text AS database"
 
-# At the beginning of a page the position counts the page's header, which is no part of what is replayed. The
+# At the beginning of a page the position includes the page's header, which is not replayed. The
 # header is 40 bytes long in the first page of a file, and 24 in others; no record is so short.
 PRIMARY = (
     "SELECT CASE WHEN mod(p.at, p.segment) = 40 THEN p.at - 40 "

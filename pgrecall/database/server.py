@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 
 class Call(Protocol):
-    """What the database is asked, as :class:`pgrecall.operations.Operation` tells it."""
+    """A call of the database, as :class:`pgrecall.operations.Operation` describes it."""
 
     @property
     def sql(self) -> str: ...

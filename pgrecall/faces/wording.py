@@ -35,7 +35,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def named(title: str, key: str | None, number: int, width: int = 100) -> str:
-    """What a memory is called: its title, else its key, else its id."""
+    """The name of a memory for display: its title, else its key, else its id."""
     return shortened(title, width) or shortened(key or "", width) or f"memory {number}"
 
 
@@ -160,7 +160,7 @@ def kept_count(report: PlanReport) -> int:
 
 
 def held_words(kept: PlanKeptBack) -> str:
-    """What would go with a memory that was kept back."""
+    """What would be disconnected without a memory that was kept back."""
     if not kept.cut_size:
         return "memories would be disconnected without it and others of the plan"
     return f"without it {counted(kept.cut_size, 'memory', 'memories')} would be disconnected"
@@ -201,7 +201,7 @@ def _listed(names: list[str]) -> str:
 
 
 def name_of(title: str, key: str | None, number: int) -> str:
-    """What a memory is called: its title, else its key, else its id."""
+    """The name of a memory for display: its title, else its key, else its id."""
     return " ".join(printable(title or key or f"memory {number}").split())
 
 

@@ -1,4 +1,4 @@
-"""Bounds of files that somebody sends to a service, which reads them for many tenants in one process."""
+"""Limits of files sent to a service, which reads them for many tenants in one process."""
 
 from __future__ import annotations
 

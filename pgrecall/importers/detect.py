@@ -59,7 +59,7 @@ def open_source(
 
     Raises:
         InvalidInput: the path does not exist, its format is unknown, ``layer`` is given for JSON Lines, or
-            ``tools`` for what is no chat.
+            ``tools`` for something that is not a chat.
     """
     known = known_kind(path, kind)
     if tools and known not in (*BY_SESSION, "chat"):
@@ -101,7 +101,7 @@ def open_source(
 def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
     """The given kind; ``auto`` detects it from the name and content of files.
 
-    Raises InvalidInput for a path that does not exist or whose kind is unknown.
+    Raises InvalidInput for a path that does not exist or has an unknown kind.
     """
     if kind != "auto":
         return kind
@@ -120,7 +120,7 @@ def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
 
 
 def _kind_of_folder(path: Path) -> KnownKind:
-    """Chats if the folder is an export or contains sessions, and has no notes beside them."""
+    """Chats if the folder is an export or contains sessions, and has no notes."""
     try:
         if any(is_note(found) for found in path.iterdir()):
             return "markdown"

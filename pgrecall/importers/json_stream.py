@@ -23,7 +23,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class JsonStream:
-    """The elements of the array in a file, or the one value if it is no array.
+    """The elements of the array in a file, or the value itself if it is not an array.
 
     Attributes:
         is_array: whether the file contains an array.
@@ -76,7 +76,7 @@ class JsonStream:
                 continue
             except RecursionError as error:
                 raise ValueError("its JSON is nested too deep") from error
-            if end == len(self._text) and not self._ended:  # a number may go on
+            if end == len(self._text) and not self._ended:  # a number may continue
                 self._read_on()
                 continue
             self._at = end

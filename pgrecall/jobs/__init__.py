@@ -2,7 +2,7 @@
 
 job         a job, its task and its context
 catalogue   every job, and its state
-alerts      the job that tells of alarms, and the hook it calls
+alerts      the job that reports alarms, and the hook it calls
 embedding   the jobs that embed
 attempt     one attempt to run a job for one tenant, and its connection
 runner      a job for many tenants, with retries

@@ -38,7 +38,7 @@ def report_alarms(context: JobContext) -> None:
     reported = [change for change in changes if change.change != "standing"]
     if reported:
         hook.call(alert_document(context.tenant, changes))
-    # What stands now is what the next run compares with.
+    # The next run compares with the alarms reported now.
     context.report(len(reported), **{change.kind: 1 for change in changes if change.change != "ended"})
 
 

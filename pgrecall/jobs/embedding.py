@@ -95,7 +95,7 @@ def _portions(batch: Sequence[Unembedded]) -> Iterator[list[Unembedded]]:
 def _vectors(
     context: JobContext, batch: Sequence[Unembedded], result: _Pass
 ) -> list[tuple[Unembedded, Embedded]]:
-    """The vectors of a batch; where it fails as a whole, of those texts that the embedder takes alone."""
+    """The vectors of a batch. If it fails as a whole, each text is embedded separately."""
     try:
         return list(zip(batch, context.embed_memories([_text(memory) for memory in batch]), strict=True))
     except EmbedderError as error:

@@ -36,8 +36,8 @@ class Task:
         now: time to use instead of the database's clock.
         batch: rows a step takes at most; None leaves it to each job.
         stop: once set, runs stop before their next step.
-        progress: called with the tenant, how much of its run is done, and of how much; None if nobody knows.
-        alert: for the job that tells of alarms; None: there is nobody to tell.
+        progress: called with the tenant, how much of its run is done, and of how much; None if unknown.
+        alert: called by the job that reports alarms; None if no hook is configured.
     """
 
     embedder: Embedder | None = None
@@ -126,7 +126,7 @@ class JobContext:
         """Embeds memories, given as title and body, with token signs and passages.
 
         Raises:
-            EmbedderError: there are no vectors, or not the promised ones.
+            EmbedderError: the embedder failed or returned unexpected vectors.
             Stopped: the run was asked to stop.
         """
         if self.task.stop.is_set():
@@ -138,7 +138,7 @@ class JobContext:
 class Job:
     """A job: its name, a sentence about it, and the function that runs it for one tenant.
 
-    ``whole``: it serves the whole database at once. ``joint``: it makes sense for all tenants only.
+    ``whole``: it serves the whole database. ``joint``: it only makes sense for all tenants together.
     ``by_hand``: it has no schedule. ``embeds``: it needs an embedder. ``alerts``: it needs an alert hook.
     """
 

@@ -38,7 +38,7 @@ class Runner:
         pauses: seconds before each further attempt of a failed run.
         batch: rows a step takes at most; None leaves it to each job.
         progress: called with the tenant, how much of a run is done, and of how much; None if unknown.
-        alert: called by the job that tells of alarms.
+        alert: called by the job that reports alarms.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ class Worker:
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": ThreadPoolExecutor(len(self._jobs))},
-            # However late a look comes, it is worth having once, and never beside itself.
+            # A late run happens once, and never concurrently with itself.
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
 
@@ -64,7 +64,7 @@ class Worker:
     def problems(self) -> list[str]:
         """The reasons why due jobs may not begin, a sentence each; empty when all is well.
 
-        A job that fails is no such reason: the database keeps its runs.
+        A failed job is not such a reason: the database keeps its runs.
         """
         problems = ["The worker is stopping."] if self._runner.stop.is_set() else []
         for job in self._jobs:

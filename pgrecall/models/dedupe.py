@@ -55,7 +55,7 @@ class DedupeKeeper:
 class DedupeMember:
     """A memory that is merged into the keeper of its cluster.
 
-    ``similarity`` is that of the vectors, None without; ``difference`` tells word by word what leads from
+    ``similarity`` is that of the vectors, None without; ``difference`` is the word by word difference from
     its text to that of the keeper. ``note`` is the reason why it was skipped.
     """
 

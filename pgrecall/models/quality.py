@@ -198,7 +198,7 @@ class ExperimentArm:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentDifference:
-    """The share of an arm less that of ``default``, with its interval (Newcombe, 97.5 %: both hold at once
+    """The share of an arm minus that of ``default``, with its interval (Newcombe, 97.5 %: both hold at once
     with 95 %). ``verdict`` is None where the experiment draws no conclusion."""
 
     arm: ExperimentArmName
@@ -242,9 +242,9 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class ArmUse:
-    """How often what an arm found was used, in replayed searches of which that is known.
+    """How often memories found by an arm were used, in replayed searches with a known outcome.
 
-    ``alone`` is the same for what no other arm found.
+    ``alone`` is the same for memories that no other arm found.
     """
 
     arm: str
@@ -258,7 +258,7 @@ class Replay:
 
     Attributes:
         searches: how many were asked again.
-        refused: how many cannot be asked again, such as those of a profile that is gone.
+        refused: how many cannot be repeated, such as those of a deleted profile.
         same: how many would show the same hits in the same order.
         same_first: how many would show the same first hit.
         overlap: mean share of the hits that stay; None without searches.
@@ -267,7 +267,7 @@ class Replay:
         gain: mean change of its reciprocal rank; None without any.
         gain_low, gain_high: the 95 % interval of that mean; None for fewer than 30.
         arms: how often what each arm found was used, with today's settings.
-        moved: the searches whose results would change most.
+        moved: the searches with the greatest changes of results.
         conclusion: a sentence, which refuses where too little is known.
         skipped: a sentence for each step that did not run.
     """

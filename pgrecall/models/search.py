@@ -19,7 +19,7 @@ class SearchFilter:
     Attributes:
         layers, roles, authors, sources: only memories with one of these values.
         tags: only memories with all of these tags.
-        metadata: only memories whose metadata contain this JSON object, nested values included.
+        metadata: only memories with metadata that contain this JSON object, nested values included.
         hints: only memories that contain all of these terms.
         since, until: only memories of this period, its end excluded; a search without a query returns all.
         include_archived: include archived and forgotten memories.
@@ -197,7 +197,7 @@ class Found:
     """What the database found: hits in their order, what each arm found, and what did not run.
 
     ``search_id`` names the logged search; ``candidates`` and ``weighing`` are for a reranker;
-    ``experiment`` tells of a running one its number, the arm and its weight. ``named`` has the
+    ``experiment`` has the number, arm and weight of a running experiment. ``named`` has the
     queries without the names in them, and these names, if that kept the search from running.
     """
 

@@ -15,7 +15,7 @@ WordChange = Literal["same", "removed", "added"]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a memory said from ``written_at`` to ``replaced_at``, which is None for the present.
+    """The text and fields of a memory from ``written_at`` to ``replaced_at`` (None for the current version).
 
     Attributes:
         number: counted from 1 for each memory; the present has the highest.
@@ -31,7 +31,7 @@ class Version:
         valid_until: until when it holds.
         written_at: since when the memory said this.
         written_by: the login role that wrote it; None if that was not recorded.
-        written_through: the face that it came through: client, cli, http, mcp, page or sql; None if that was
+        written_through: the interface that wrote it: client, cli, http, mcp, page or sql; None if that was
             not recorded.
         replaced_at: until when the memory said this; None: it still does.
     """

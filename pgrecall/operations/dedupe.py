@@ -27,9 +27,9 @@ class DedupeRequest:
     """Limits of a plan; None is the tenant's setting.
 
     Attributes:
-        min_similarity: duplicates whose vectors are at least this similar, 0.7 to 1.
+        min_similarity: duplicates with at least this similarity of vectors, 0.7 to 1.
         max_count: merge so many memories at most.
-        layers: memories of these layers alone; None is all of them.
+        layers: only memories of these layers; None means all.
         now: the moment to take for now; None is the database's clock.
     """
 

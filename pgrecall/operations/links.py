@@ -44,7 +44,7 @@ def supersede(old: int | str, new: int | str, now: datetime | None) -> Operation
 
 
 def count_pending_links() -> Operation[int]:
-    """Counts links whose target does not exist yet."""
+    """Counts links with a target that does not exist yet."""
     return Operation(
         "SELECT recall.count_pending_links() AS pending",
         {},

@@ -57,7 +57,7 @@ def verify(now: datetime | None) -> Operation[tuple[Check, ...]]:
 
 
 def resolve_pending_links() -> Operation[int]:
-    """Creates pending links whose target exists now; returns how many memories gained one."""
+    """Creates pending links with a target that exists now; returns how many memories gained one."""
     return Operation(
         "SELECT recall.resolve_pending_links() AS linked",
         {},

@@ -52,7 +52,7 @@ def acting(argument: str, *, durable: bool = True) -> str:
 
 
 def id_of(value: int | str, parameter: str) -> str:
-    """Returns SQL for the id of a memory whose id or key is in a parameter."""
+    """Returns SQL for the id of a memory, given a parameter with its id or key."""
     if isinstance(value, str):
         require_text(value, "The key")
         return f"recall.id_of(%({parameter})s)"

@@ -27,7 +27,7 @@ class PruneRequest:
         max_count: so many memories at most.
         max_share: this share of the live memories at most, 0 to 1.
         grace_days: nothing that was stored or used within so many days.
-        layers: memories of these layers alone; None is all of them.
+        layers: only memories of these layers; None means all.
         now: the moment to take for now; None is the database's clock.
     """
 
@@ -39,7 +39,7 @@ class PruneRequest:
 
 
 def plan_prune(request: PruneRequest) -> Operation[int]:
-    """Stores a plan and returns its id; candidates whose removal would cut off other memories stay."""
+    """Stores a plan and returns its id. Candidates that keep other memories connected stay."""
     return Operation(
         "SELECT recall.plan_prune(%(max_count)s, %(max_share)s, %(grace_days)s, %(layers)s, "
         f"p_now => {NOW}) AS id",

@@ -1,4 +1,4 @@
-"""The SQL functions of this version in place of those of another."""
+"""Replacement of the SQL functions of another version by those of this one."""
 
 from __future__ import annotations
 

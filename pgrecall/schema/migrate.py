@@ -125,7 +125,7 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
             require_columns(connection, wanted, before.revision)
             apply_functions(driver)
             connection.execute(text("SELECT recall.apply_declared_access()"))
-            # Now, for whoever begins an era makes others wait, perhaps for whom it waits.
+            # Begun now: a transaction that begins an era makes others wait, and could wait for one of them.
             connection.execute(text("SELECT recall.change_era()"))
         _record(connection, wanted)
         return Upgrade(before, _state(connection), tuple(access_problems(driver)))
@@ -157,7 +157,7 @@ def _connected(url: str) -> psycopg.Connection[Any]:
 
 @contextmanager
 def _locked(url: str) -> Iterator[Connection]:
-    """One upgrade at a time: a comment locks the schema, and nobody but its owner can comment on it."""
+    """Allows one upgrade at a time: a comment locks the schema, and only its owner can comment on it."""
     with _engine_connection(url) as connection, connection.begin():
         # A cell beside Citus is whole, and Citus refuses some functions. Without it this says nothing.
         connection.execute(text("SELECT set_config('citus.enable_ddl_propagation', 'off', true)"))

@@ -77,7 +77,7 @@ def bind(url: str, role: str, tenant: str, *, timeout: float = 10.0) -> bool:
     """Binds a login role to a tenant (``*``: it may name any). Returns whether that is a change.
 
     Raises:
-        InvalidInput: there is no such role, or no binding holds it.
+        InvalidInput: there is no such role, or a binding would not restrict it.
         DatabaseUnsuitable: the caller may not act as the owner.
     """
     with connect(url, timeout=timeout) as connection, connection.transaction():

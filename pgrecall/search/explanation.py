@@ -60,7 +60,7 @@ def sentence(explanation: Part, words: Mapping[str, str] | None = None) -> str:
 
 
 def reason(explanation: Part, words: Mapping[str, str] | None = None) -> str:
-    """Explains the rank of a memory in one line for somebody who knows nothing of arms and odds.
+    """Explains the rank of a memory in one line without technical terms.
 
     Args:
         explanation: the ``explanation`` of a hit.

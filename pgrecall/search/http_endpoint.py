@@ -77,7 +77,7 @@ class Endpoint:
             follow_redirects=False,
             event_hooks={"request": [_hide_query]},
         )
-        # One for each process: a forked child must leave the connections of its parent alone.
+        # One for each process: a forked child must not use the connections of its parent.
         self._clients = {os.getpid(): self._new_client()}
 
     @property
@@ -94,7 +94,7 @@ class Endpoint:
         No attempt starts after ``until`` (on the clock of ``time.monotonic``) or lasts much longer.
 
         Raises:
-            RecallError: of the class that the wording names; there is no usable answer.
+            RecallError: of the class in the wording, if there is no usable answer.
         """
         # Lone surrogates have no UTF-8; "replace" turns them into question marks.
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")

@@ -52,7 +52,7 @@ def silence_libraries() -> Iterator[None]:
         warnings.simplefilter("ignore")
         from transformers.utils import logging as transformers_logging
 
-        bars: Any = transformers_logging  # whose functions are untyped
+        bars: Any = transformers_logging  # its functions are untyped
         shown = bars.is_progress_bar_enabled()
         levels = [logger.level for logger in loggers]
         try:

@@ -127,7 +127,7 @@ def _conclusion(judged: int, low: float | None, high: float | None) -> str:
 
 
 def _arms(replayed: Sequence[Replayed]) -> tuple[ArmUse, ...]:
-    """How often what each arm finds today was used, in searches of which that is known."""
+    """How often memories found by each arm today were used, in searches with a known outcome."""
     found: dict[str, list[bool]] = {arm: [] for arm in ARMS}
     alone: dict[str, list[bool]] = {arm: [] for arm in ARMS}
     for one in replayed:

@@ -59,7 +59,7 @@ class SearchResponse(Result):
 
 
 class SourceResult(Result):
-    """The memory that a marker stands for."""
+    """The memory of a marker."""
 
     number: int = Field(description="The number in the marker [1].")
     id: int

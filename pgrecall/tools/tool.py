@@ -87,7 +87,7 @@ async def call_async(
 
 
 def _problem(item: ErrorDetails) -> str:
-    """What is wrong with one argument, in a clause that quotes its value."""
+    """The problem with one argument, as a clause that quotes its value."""
     name = ".".join(str(part) for part in item["loc"])
     if item["type"] == "missing":
         return f"{name} is missing"

@@ -56,7 +56,7 @@ class ChangesArguments(Arguments):
 
 
 class VersionResult(Result):
-    """What a memory said for a time."""
+    """A version of a memory."""
 
     number: int
     title: str

@@ -30,7 +30,7 @@ class LoggedAccess:
         session: the session it happened in, if known.
 
     Raises:
-        ValueError: names every value out of bounds at once.
+        ValueError: names all values out of bounds.
     """
 
     at: float

@@ -26,17 +26,17 @@ def stretch(in_degree: int, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float
 
 
 def halved(amount: float, days: float, half_life: float) -> float:
-    """What is left of ``amount`` after ``days`` (none if negative) of halving every ``half_life`` days."""
+    """The rest of ``amount`` after ``days`` days (negative counts as 0), halved every ``half_life`` days."""
     return float(amount * 2 ** -(max(days, 0) / half_life))
 
 
 def spread_now(stored: float, days: float, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
-    """What is left after ``days`` of a stored spreading boost, of which at most 1 counts."""
+    """The rest of a stored spreading boost (at most 1) after ``days`` days."""
     return halved(min(stored, SPREAD_CAP), days, weights.spread_half_life_days)
 
 
 def revival(days: float, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
-    """What a link gained ``days`` ago still adds: exp(-rate * days), nothing once it is dropped; 0 to 1."""
+    """The remaining effect of a link gained ``days`` ago, 0 to 1: exp(-rate * days), 0 once it is dropped."""
     if days >= weights.revival_days:
         return 0.0
     return math.exp(-weights.revival_rate * max(days, 0))

@@ -47,7 +47,7 @@ class Bounds:
 
 
 def bounds_errors(values: Iterable[tuple[str, float, Bounds]]) -> list[str]:
-    """One message for each (name, value, bounds) whose value lies outside its bounds, in the given order."""
+    """One message for each (name, value, bounds) with a value outside its bounds, in the given order."""
     return [f"{name} is {value}, not in {bounds}" for name, value, bounds in values if value not in bounds]
 
 
@@ -83,7 +83,7 @@ class VitalityWeights:
         protection_floor: lowest retention of a protected or pinned memory.
 
     Raises:
-        ValueError: names every value out of bounds at once.
+        ValueError: names all values out of bounds.
     """
 
     spread_weight: float = 0.1
@@ -141,12 +141,12 @@ class LayerRates:
 
     Attributes:
         metabolic_rate: m, how much faster than knowledge the layer forgets.
-        base_decay: the exponent of a layer whose m is 1.
+        base_decay: the exponent of a layer with m = 1.
         birth_weight: number of accesses that creation counts as.
         zones: lowest retention at which a memory of the layer is active, stale or fading.
 
     Raises:
-        ValueError: names every value out of bounds at once.
+        ValueError: names all values out of bounds.
     """
 
     metabolic_rate: float = 1.0
@@ -185,7 +185,7 @@ Preset = Literal["default", "seed", "calibrated"]
 
 @dataclass(frozen=True, slots=True)
 class PresetRates:
-    """The rates of every layer a preset knows, by name, and the weights that go with them."""
+    """The rates of every layer in a preset, by name, and the weights of the preset."""
 
     layers: Mapping[str, LayerRates]
     weights: VitalityWeights = DEFAULT_WEIGHTS

@@ -114,12 +114,12 @@ def test_a_disk_that_is_full(cramped: tuple[str, Path], inject: Inject) -> None:
     url, disk = cramped
     with opened(url) as memory:
         with pytest.raises(
-            DatabaseError, match="The disk of Postgres is full; nothing of it was done"
+            DatabaseError, match="The disk of Postgres is full; nothing was changed"
         ) as caught:
             memory.import_drafts(drafts(), source="vault")
         inject("a full disk")
         assert caught.value.sqlstate == "53100"
-        assert "Make room" in caught.value.hint
+        assert "Free some space" in caught.value.hint
         kept = stored(url)
         assert 0 < kept < MANY
         assert kept % A_BATCH == 0, "a batch is half there"

@@ -111,7 +111,7 @@ def test_prepared_statements_without_tracking_fail_with_the_way_out(
             first.remember("note", key="k")
             with pytest.raises(DatabaseError) as caught:
                 take_turns(first, second)
-            assert "A connection pooler mixed up prepared statements; nothing of it" in caught.value.message
+            assert "A connection pooler mixed up prepared statements; nothing" in caught.value.message
             assert "PGRECALL_PREPARED_STATEMENTS=off" in caught.value.hint
 
 

@@ -1075,9 +1075,9 @@ export interface components {
             readonly alive: boolean;
         };
         /**
-         * @description How often what an arm found was used, in replayed searches of which that is known.
+         * @description How often memories found by an arm were used, in replayed searches with a known outcome.
          *
-         *     `alone` is the same for what no other arm found.
+         *     `alone` is the same for memories that no other arm found.
          */
         readonly ArmUse: {
             readonly arm: string;
@@ -1190,7 +1190,7 @@ export interface components {
             readonly tags?: readonly string[] | null;
             /** @description Only memories with one of these values. */
             readonly sources?: readonly string[] | null;
-            /** @description Only memories whose metadata contain this JSON object, nested values included. */
+            /** @description Only memories with metadata that contain this JSON object, nested values included. */
             readonly metadata?: {
                 readonly [key: string]: unknown;
             } | null;
@@ -1288,7 +1288,7 @@ export interface components {
              */
             readonly order?: "score" | "time";
             /**
-             * @description Weight of the score against difference from memories already chosen; 1: the score alone. Measured on chats: 0.6 to 0.9 makes little difference; 0.5 and less loses answers.
+             * @description Weight of the score against difference from memories already chosen; 1: only the score. Measured on chats: 0.6 to 0.9 makes little difference; 0.5 and less loses answers.
              * @default 0.8
              */
             readonly mmr_lambda?: number;
@@ -1334,7 +1334,7 @@ export interface components {
         /**
          * @description A memory that is merged into the keeper of its cluster.
          *
-         *     `similarity` is that of the vectors, None without; `difference` tells word by word what leads from
+         *     `similarity` is that of the vectors, None without; `difference` is the word by word difference from
          *     its text to that of the keeper. `note` is the reason why it was skipped.
          */
         readonly DedupeMember: {
@@ -1404,11 +1404,11 @@ export interface components {
         };
         /** @description Limits of a plan; None is the tenant's setting. */
         readonly DedupeRequest: {
-            /** @description Duplicates whose vectors are at least this similar, 0.7 to 1. */
+            /** @description Duplicates with at least this similarity of vectors, 0.7 to 1. */
             readonly min_similarity?: number | null;
             /** @description Merge so many memories at most. */
             readonly max_count?: number | null;
-            /** @description Memories of these layers alone; None is all of them. */
+            /** @description Only memories of these layers; None means all. */
             readonly layers?: readonly string[] | null;
             /** @description The moment to take for now; None is the database's clock. */
             readonly now?: string | null;
@@ -1682,7 +1682,7 @@ export interface components {
             readonly reciprocal_rank: number | null;
         };
         /**
-         * @description The share of an arm less that of `default`, with its interval (Newcombe, 97.5 %: both hold at once
+         * @description The share of an arm minus that of `default`, with its interval (Newcombe, 97.5 %: both hold at once
          *     with 95 %). `verdict` is None where the experiment draws no conclusion.
          */
         readonly ExperimentDifference: {
@@ -1820,7 +1820,7 @@ export interface components {
             readonly name: string;
             /** @description How its memories age, and the retention at which each zone begins; `pgrecall.vitality.score.days_in_zones` converts them to days. */
             readonly rates: components["schemas"]["LayerRates"];
-            /** @description Profile of searches in this layer alone. */
+            /** @description Profile of searches that are limited to this layer. */
             readonly profile: string;
             /** @description Median of B over its live memories when last computed, every access at least an hour old; before, the B of a memory stored 100 days ago and never used. */
             readonly median_base: number;
@@ -1846,7 +1846,7 @@ export interface components {
             readonly stale?: number | null;
             /** @description Lowest retention of this zone. */
             readonly fading?: number | null;
-            /** @description Profile of searches in this layer alone. */
+            /** @description Profile of searches that are limited to this layer. */
             readonly profile?: string | null;
             /** @description Time to use instead of the database's clock. */
             readonly now?: string | null;
@@ -1857,7 +1857,7 @@ export interface components {
             readonly metabolic_rate: number;
             /** @enum {string} */
             readonly reading: "clock" | "exponent";
-            /** @description The exponent of a layer whose m is 1. */
+            /** @description The exponent of a layer with m = 1. */
             readonly base_decay: number;
             /** @description Number of accesses that creation counts as. */
             readonly birth_weight: number;
@@ -1981,7 +1981,7 @@ export interface components {
             readonly tags?: readonly string[] | null;
             /** @description Only memories with one of these values. */
             readonly sources?: readonly string[] | null;
-            /** @description Only memories whose metadata contain this JSON object, nested values included. */
+            /** @description Only memories with metadata that contain this JSON object, nested values included. */
             readonly metadata?: {
                 readonly [key: string]: unknown;
             } | null;
@@ -2243,7 +2243,7 @@ export interface components {
             readonly max_share?: number | null;
             /** @description Nothing that was stored or used within so many days. */
             readonly grace_days?: number | null;
-            /** @description Memories of these layers alone; None is all of them. */
+            /** @description Only memories of these layers; None means all. */
             readonly layers?: readonly string[] | null;
             /** @description The moment to take for now; None is the database's clock. */
             readonly now?: string | null;
@@ -2320,7 +2320,7 @@ export interface components {
         readonly Replay: {
             /** @description How many were asked again. */
             readonly searches: number;
-            /** @description How many cannot be asked again, such as those of a profile that is gone. */
+            /** @description How many cannot be repeated, such as those of a deleted profile. */
             readonly refused: number;
             /** @description How many would show the same hits in the same order. */
             readonly same: number;
@@ -2342,14 +2342,14 @@ export interface components {
             readonly gain_high: number | null;
             /** @description How often what each arm found was used, with today's settings. */
             readonly arms: readonly components["schemas"]["ArmUse"][];
-            /** @description The searches whose results would change most. */
+            /** @description The searches with the greatest changes of results. */
             readonly moved: readonly components["schemas"]["ReplayedSearch"][];
             /** @description A sentence, which refuses where too little is known. */
             readonly conclusion: string;
             /** @description A sentence for each step that did not run. */
             readonly skipped: readonly string[];
         };
-        /** @description What a replay changes; what is left out stays as it is. */
+        /** @description The changes of a replay; missing fields stay as they are. */
         readonly ReplayBody: {
             /** @description Weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period. */
             readonly weights?: {
@@ -2429,7 +2429,7 @@ export interface components {
             readonly tags?: readonly string[] | null;
             /** @description Only memories with one of these values. */
             readonly sources?: readonly string[] | null;
-            /** @description Only memories whose metadata contain this JSON object, nested values included. */
+            /** @description Only memories with metadata that contain this JSON object, nested values included. */
             readonly metadata?: {
                 readonly [key: string]: unknown;
             } | null;
@@ -2696,7 +2696,7 @@ export interface components {
             /** @description Time to use instead of the database's clock. */
             readonly now?: string | null;
         };
-        /** @description What a memory said from `written_at` to `replaced_at`, which is None for the present. */
+        /** @description The text and fields of a memory from `written_at` to `replaced_at` (None for the current version). */
         readonly Version: {
             /** @description Counted from 1 for each memory; the present has the highest. */
             readonly number: number;
@@ -2729,7 +2729,7 @@ export interface components {
             readonly written_at: string;
             /** @description The login role that wrote it; None if that was not recorded. */
             readonly written_by: string | null;
-            /** @description The face that it came through: client, cli, http, mcp, page or sql; None if that was not recorded. */
+            /** @description The interface that wrote it: client, cli, http, mcp, page or sql; None if that was not recorded. */
             readonly written_through: string | null;
             /** @description Until when the memory said this; None: it still does. */
             readonly replaced_at: string | null;
@@ -3637,7 +3637,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly since?: string | null;
-                /** @description Maximum number of searches; the newest are read. */
+                /** @description Maximum number of searches, newest first. */
                 readonly limit?: number;
                 /** @description Maximum number of unanswered queries. */
                 readonly questions?: number;

@@ -1,4 +1,4 @@
-"""Which login roles may use the router. None may that was not let in: SQL of somebody's own could do harm."""
+"""The login roles that may use the router. All others are refused, because arbitrary SQL could do harm."""
 
 from __future__ import annotations
 

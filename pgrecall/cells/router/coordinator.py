@@ -43,7 +43,7 @@ class Coordinator:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A transaction whose statements about schemas and roles stay on the coordinator.
+        """A transaction in which statements about schemas and roles stay on the coordinator.
 
         Raises:
             DatabaseUnavailable: it cannot be reached.

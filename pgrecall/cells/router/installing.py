@@ -117,7 +117,7 @@ def _prepare(connection: Connection, fleet: Fleet, entry: CellEntry, database: s
 
 
 def _share(connection: Connection, file: str) -> None:
-    """Runs a file whose statements Citus repeats on every node."""
+    """Runs a file of statements that Citus repeats on every node."""
     propagate(connection, True)
     connection.execute("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)")
     run_file(connection, file)

@@ -92,7 +92,7 @@ def routes(connection: Connection) -> dict[int, Route]:
 
 
 def misled(connection: Connection, cells: tuple[CellEntry, ...]) -> list[CellEntry]:
-    """Cells that calls would not find: without a key, or with one whose shard another node holds."""
+    """Cells that calls would not reach: without a key, or with a key in a shard of another node."""
     groups, there = nodes(connection), routes(connection)
     found = []
     for entry in cells:

@@ -30,7 +30,7 @@ class Wrapper:
 
     def create(self) -> Composed:
         """The statement that creates it."""
-        # What a declaration says of types and defaults was written by Postgres.
+        # Types and defaults in a declaration were written by Postgres.
         return SQL("CREATE FUNCTION {}.{}({}) RETURNS {} LANGUAGE plpgsql AS {}").format(
             Identifier(SCHEMA),
             Identifier(self.name),

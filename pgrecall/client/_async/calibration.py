@@ -62,7 +62,7 @@ async def _vector_space(connection: AsyncConnection) -> str | None:
 
 
 async def _subject(connection: AsyncConnection, request: FitRequest) -> Subject:
-    """What is fitted, with the coefficients that are in force now."""
+    """The subject of the fit, with the coefficients in force."""
     if request.reranker:
         if connection.reranker is None:
             raise InvalidInput("No reranker is configured.", hint="Set PGRECALL_RERANKER.")

@@ -105,7 +105,7 @@ class AsyncClient:
 
     @property
     def tenant(self) -> str:
-        """The tenant whose memories these are."""
+        """The tenant that owns the memories."""
         return self._connection.tenant
 
     @property

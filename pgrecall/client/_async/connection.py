@@ -10,8 +10,8 @@ from functools import partial
 from typing import Self, TypeVar
 
 from pgrecall.client._async.databases import AsyncDatabases
-from pgrecall.client._async.finding import AsyncFinder
 from pgrecall.client._async.replica import AsyncReplica
+from pgrecall.client._async.tenant_finder import AsyncTenantFinder
 from pgrecall.client.concurrency import async_run, async_sleep
 from pgrecall.client.outages import Outages
 from pgrecall.client.resources import Resources, require_tenant
@@ -31,7 +31,7 @@ PAUSES = (0.0, 0.1)
 
 
 class AsyncConnection:
-    """What a client and its groups share: a tenant, at most one session, the database and the models."""
+    """The state shared by a client and its groups: tenant, session, database and models."""
 
     def __init__(self, resources: Resources, tenant: str) -> None:
         self.resources = resources
@@ -39,7 +39,7 @@ class AsyncConnection:
         self.session_id: str | None = None
         self._opened = AsyncDatabases(Outages(resources.settings.connect_timeout))
         routes = resources.routes
-        self._finder = None if routes is None else AsyncFinder(routes, self._opened, resources)
+        self._finder = None if routes is None else AsyncTenantFinder(routes, self._opened, resources)
         self._is_view = False
 
     def view(self, *, tenant: str | None = None, session_id: str | None = None) -> Self:
@@ -183,12 +183,12 @@ class AsyncConnection:
         await async_sleep(random.uniform(0, pause))
 
     @property
-    def finder(self) -> AsyncFinder | None:
+    def finder(self) -> AsyncTenantFinder | None:
         """The ways to the cells; None without cells."""
         return self._finder
 
     async def execute_anywhere(self, operation: Operation[T], name: object = None) -> T:
-        """Executes an operation that needs no tenant: in the cell whose answer is not empty.
+        """Executes an operation that needs no tenant: in the cell that has an answer.
 
         Args:
             name: what is looked for, such as the digest of a key; its cell is asked first the next time.
@@ -228,7 +228,7 @@ class AsyncConnection:
 
     async def _fitting(self, made: list[Embedded]) -> list[Embedded]:
         if made:
-            # With cells, the first one tells the dimensions of all, and a replica may answer for it.
+            # All cells have the dimensions of the first, and its replica can answer too.
             await self.tenant_database(anyway=True)
             self.resources.require_dimensions(len(made[0].vector))
         return made

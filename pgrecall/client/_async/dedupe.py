@@ -48,11 +48,11 @@ class AsyncDedupeGroup(AsyncGroup):
     ) -> DedupePlan:
         """Compares what was not compared yet, and plans which duplicates to merge into which. Merges nothing.
 
-        The plan is stored, so that it can be reviewed and applied. What is interrupted goes on where it
+        The plan is stored, so that it can be reviewed and applied. An interrupted run continues where it
         ended, for memories are compared in batches.
 
         Args:
-            min_similarity: only duplicates whose vectors are at least this similar, 0.7 to 1; None: setting
+            min_similarity: only duplicates with at least this similarity of vectors, 0.7 to 1; None: setting
                 ``dedupe.min_similarity`` (0.9).
             max_count: merge this many memories at most; None: setting ``dedupe.max_count`` (1,000).
             layers: plan only memories of these layers.
@@ -75,7 +75,7 @@ class AsyncDedupeGroup(AsyncGroup):
 
         Args:
             keeper: the id or key of the memory that stays.
-            memories: the ids or keys of those that go into it, 1 to 100.
+            memories: ids or keys of the memories to merge into it, 1 to 100.
             now: time to use instead of the database's clock.
 
         Raises:
@@ -136,7 +136,7 @@ class AsyncDedupeGroup(AsyncGroup):
         return await self._connection.execute(dedupe.apply_dedupe(plan, clusters, now))
 
     async def undo(self, plan: int, *, now: datetime | None = None) -> DedupeUndone:
-        """Takes the merges of a plan back; what came to a keeper since stays with it.
+        """Undoes the merges of a plan. Later accesses, links and texts of keepers stay.
 
         Args:
             plan: the id of the plan.

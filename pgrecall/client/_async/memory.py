@@ -32,7 +32,7 @@ class AsyncMemory(AsyncStore):
     ...     for hit in result.hits:
     ...         print(f"{hit.score:.2f}  {hit.body}")
 
-    What is done every day are methods; everything else is in groups: ``prune``, ``layers``, ``settings``,
+    Daily operations are methods; everything else is in groups: ``prune``, ``layers``, ``settings``,
     ``jobs``, ``keys``, ``feedback``, ``quality``, ``calibration``, ``export``, ``charts``, ``history``,
     ``versions``, ``changes``, ``erasure``, ``maintenance`` and ``service``.
 
@@ -47,7 +47,7 @@ class AsyncMemory(AsyncStore):
 
     Args:
         url: libpq connection string of the database.
-        tenant: the tenant whose memories these are; no transaction of this client sees others.
+        tenant: the tenant that owns the memories; no transaction of this client sees others.
         settings: everything else; read from the environment when None. ``configuration`` returns it.
         embedder: use this one instead of the one that ``settings`` describe.
         reranker: use this one instead of the one that ``settings`` describe.
@@ -70,8 +70,8 @@ class AsyncMemory(AsyncStore):
         >>> result = await memory.search("when is the contract signed?", k=5)      # doctest: +SKIP
         >>> [(hit.score, hit.body) for hit in result.hits]                         # doctest: +SKIP
 
-        What is returned is logged as shown, which counts a tenth of an access each, unless ``log=False`` or a
-        ``now`` is given.
+        Returned memories are logged as shown, which counts as a tenth of an access each, unless
+        ``log=False`` or a ``now`` is given.
 
         Args:
             query: the question.
@@ -83,7 +83,7 @@ class AsyncMemory(AsyncStore):
             replica, when it lags too much or is down. ``staleness`` says how old a replica's answer may be.
 
         Raises:
-            InvalidInput: the query is empty or too long, or holds only stop words and there is no embedder; a
+            InvalidInput: the query is empty or too long, or has only stop words and there is no embedder; a
                 filter, a profile or an arm is unknown; a number is out of its bounds.
             MemoryNotFound: a cue does not exist.
         """
@@ -106,7 +106,7 @@ class AsyncMemory(AsyncStore):
 
         The text is empty if probably no memory answers. A memory is shown whole or left out, with the reason;
         only the best one is cut if it is longer than the budget. Near-duplicates, and what a newer memory
-        replaces, are shown once. What is in the text, and nothing else, is logged as shown.
+        replaces, are shown once. Only memories in the text are logged as shown.
 
         >>> block = await memory.context("when is the contract signed?")  # doctest: +SKIP
         >>> prompt = f"{block.text}\\n\\nUser: when?"                  # doctest: +SKIP

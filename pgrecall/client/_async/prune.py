@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AsyncPruneGroup(AsyncGroup):
-    """Takes memories that are no longer used out of default search. Nothing is deleted.
+    """Archives memories that are no longer used, so that default search leaves them out. Nothing is deleted.
 
     >>> plan = await memory.prune.plan(max_share=0.05)             # doctest: +SKIP
     >>> print(plan.report.planned, "of", plan.report.eligible)     # doctest: +SKIP
@@ -101,7 +101,7 @@ class AsyncPruneGroup(AsyncGroup):
         return await self._connection.execute(prune.apply_prune(plan, now, only))
 
     async def undo(self, plan: int, *, now: datetime | None = None) -> PruneUndone:
-        """Restores what a plan archived, except for what has come back since.
+        """Restores the memories that a plan archived, except those restored since.
 
         Args:
             plan: the id of the plan.

@@ -85,7 +85,7 @@ class AsyncChangesGroup(AsyncGroup):
     async def list(
         self, since: str | None = None, *, limit: int = 100, kinds: Sequence[ChangeKind] | None = None
     ) -> tuple[Change, ...]:
-        """Reads the next changes after a cursor, in order; none when there are no more yet.
+        """Reads the next changes after a cursor, in order; empty if there are no more yet.
 
         No change is lost or repeated, even if others write meanwhile. One is there once all transactions of
         the server that began before it have ended.

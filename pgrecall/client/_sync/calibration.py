@@ -63,7 +63,7 @@ def _vector_space(connection: Connection) -> str | None:
 
 
 def _subject(connection: Connection, request: FitRequest) -> Subject:
-    """What is fitted, with the coefficients that are in force now."""
+    """The subject of the fit, with the coefficients in force."""
     if request.reranker:
         if connection.reranker is None:
             raise InvalidInput("No reranker is configured.", hint="Set PGRECALL_RERANKER.")

@@ -104,7 +104,7 @@ class ChartsGroup(Group):
         Takes one pass over all memories, about five microseconds each.
 
         Args:
-            lists: which lists; none for the layers alone.
+            lists: which lists; none for only the layers.
             layer: memories of this layer only.
             limit: memories in each list, 1 to 200.
             offset: how many of each list to skip, at most 100,000.

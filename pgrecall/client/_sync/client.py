@@ -106,7 +106,7 @@ class Client:
 
     @property
     def tenant(self) -> str:
-        """The tenant whose memories these are."""
+        """The tenant that owns the memories."""
         return self._connection.tenant
 
     @property

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Self, TypeVar
 
 from pgrecall.client._sync.databases import Databases
-from pgrecall.client._sync.finding import Finder
 from pgrecall.client._sync.replica import Replica
+from pgrecall.client._sync.tenant_finder import TenantFinder
 from pgrecall.client.concurrency import sync_run, sync_sleep
 from pgrecall.client.outages import Outages
 from pgrecall.client.resources import Resources, require_tenant
@@ -32,7 +32,7 @@ PAUSES = (0.0, 0.1)
 
 
 class Connection:
-    """What a client and its groups share: a tenant, at most one session, the database and the models."""
+    """The state shared by a client and its groups: tenant, session, database and models."""
 
     def __init__(self, resources: Resources, tenant: str) -> None:
         self.resources = resources
@@ -40,7 +40,7 @@ class Connection:
         self.session_id: str | None = None
         self._opened = Databases(Outages(resources.settings.connect_timeout))
         routes = resources.routes
-        self._finder = None if routes is None else Finder(routes, self._opened, resources)
+        self._finder = None if routes is None else TenantFinder(routes, self._opened, resources)
         self._is_view = False
 
     def view(self, *, tenant: str | None = None, session_id: str | None = None) -> Self:
@@ -180,12 +180,12 @@ class Connection:
         sync_sleep(random.uniform(0, pause))
 
     @property
-    def finder(self) -> Finder | None:
+    def finder(self) -> TenantFinder | None:
         """The ways to the cells; None without cells."""
         return self._finder
 
     def execute_anywhere(self, operation: Operation[T], name: object = None) -> T:
-        """Executes an operation that needs no tenant: in the cell whose answer is not empty.
+        """Executes an operation that needs no tenant: in the cell that has an answer.
 
         Args:
             name: what is looked for, such as the digest of a key; its cell is asked first the next time.
@@ -225,7 +225,7 @@ class Connection:
 
     def _fitting(self, made: list[Embedded]) -> list[Embedded]:
         if made:
-            # With cells, the first one tells the dimensions of all, and a replica may answer for it.
+            # All cells have the dimensions of the first, and its replica can answer too.
             self.tenant_database(anyway=True)
             self.resources.require_dimensions(len(made[0].vector))
         return made

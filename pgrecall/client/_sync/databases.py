@@ -20,7 +20,7 @@ KEYS_KNOWN = 10_000
 
 @dataclass(slots=True)
 class Databases:
-    """What a client has opened; its views see it too.
+    """The databases that a client has opened, shared with its views.
 
     ``single`` is the only one without cells. ``cells`` has one for each cell that was used, by address;
     ``holders`` the address where something was found that names no tenant, such as a key. ``replicas`` has

@@ -127,7 +127,7 @@ def _import_batch(connection: Connection, drafts: Sequence[Draft]) -> Stored:
 
 
 def _known_content(connection: Connection, drafts: Sequence[Draft]) -> dict[str, KnownContent]:
-    """What is stored under the keys of these drafts."""
+    """The stored memories with the keys of these drafts."""
     keys = [draft.key for draft in drafts if draft.key is not None]
     return connection.execute(memories.content_hashes(keys)) if keys else {}
 
@@ -145,7 +145,7 @@ def _store(
     """Embeds those drafts whose text is not ``known`` and embedded, then stores all in one call.
 
     With ``strict`` one draft that cannot be stored refuses the batch; otherwise it becomes a problem and the
-    rest is stored. What is archived and not changed comes back with ``revive`` alone.
+    rest is stored. An unchanged archived memory is restored only with ``revive``.
     """
     vectors: list[Embedded | None] = [None] * len(drafts)
     if connection.embedder is not None:

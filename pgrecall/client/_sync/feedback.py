@@ -77,7 +77,7 @@ class CalibrationGroup(Group):
 
         Args:
             qrels: judged queries, or a JSONL file of them (:func:`pgrecall.importers.qrels.read_qrels`).
-            profile: the profile to fit; with ``reranker`` the one whose relevance its scores complete.
+            profile: the profile to fit; with ``reranker`` that of the relevance that its scores complete.
             reranker: fit how the scores of the configured reranker are read instead.
             dry_run: store nothing.
             force: store even what does not predict better.

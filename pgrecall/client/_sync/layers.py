@@ -52,12 +52,12 @@ class LayersGroup(Group):
             Whether the tenant had a layer of its own.
 
         Raises:
-            InvalidInput: there is no such layer; or it holds memories and the database has none of that name.
+            InvalidInput: there is no such layer; or it has memories and is not in the database.
         """
         return self._connection.execute(layers.drop_layer(name, now))
 
     def use_preset(self, name: Preset, *, now: datetime | None = None) -> int:
-        """Gives this tenant the layers of a preset, and the settings that go with them.
+        """Sets the layers and settings of this tenant to those of a preset.
 
         Args:
             name: one of ``pgrecall.vitality.parameters.PRESETS``.

@@ -37,7 +37,7 @@ class MaintenanceGroup(Group):
         return self._connection.execute(maintenance.refresh_statistics(now))
 
     def refresh_graph(self) -> GraphReport:
-        """Finds the memories that alone hold parts of the link graph together, and protects them.
+        """Finds and protects the memories that connect parts of the link graph.
 
         Protection keeps a memory out of the dormant zone; it never changes its rank.
         """
@@ -81,7 +81,7 @@ class MaintenanceGroup(Group):
 
 
 def refresh_graph(connection: Connection) -> GraphReport:
-    """Makes links whose target has come, and protects the memories that hold the graph together."""
+    """Creates pending links with a new target, and protects the memories that connect the graph."""
     from pgrecall.jobs.catalogue import graph_shape
 
     connection.execute(maintenance.resolve_pending_links())

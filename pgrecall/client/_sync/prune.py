@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PruneGroup(Group):
-    """Takes memories that are no longer used out of default search. Nothing is deleted.
+    """Archives memories that are no longer used, so that default search leaves them out. Nothing is deleted.
 
     >>> plan = memory.prune.plan(max_share=0.05)             # doctest: +SKIP
     >>> print(plan.report.planned, "of", plan.report.eligible)     # doctest: +SKIP
@@ -102,7 +102,7 @@ class PruneGroup(Group):
         return self._connection.execute(prune.apply_prune(plan, now, only))
 
     def undo(self, plan: int, *, now: datetime | None = None) -> PruneUndone:
-        """Restores what a plan archived, except for what has come back since.
+        """Restores the memories that a plan archived, except those restored since.
 
         Args:
             plan: the id of the plan.

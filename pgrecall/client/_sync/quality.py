@@ -125,7 +125,7 @@ class QualityGroup(Group):
         for search in searches:
             try:
                 replayed.append(self._asked_again(search, k, given, progress))
-            except InvalidInput:  # its profile is gone, or its words are refused today
+            except InvalidInput:  # its profile was deleted, or its query is refused by this version
                 refused += 1
         return replay_report(replayed, refused, moved, tuple(dict.fromkeys(progress.skipped)))
 

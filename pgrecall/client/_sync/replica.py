@@ -34,8 +34,9 @@ class NoReplica(Exception):
 class Replica:
     """The standby of one database.
 
-    What a client wrote it also finds: it asks the primary how far its log is, and then the standby whether
-    it has replayed that. The standby says so again with each answer, since its address may lead to several.
+    A client finds its own writes: it asks the primary for the position of its log, and then the standby
+    whether it has replayed that. The standby repeats its position with each answer, because its address may
+    lead to several servers.
     """
 
     def __init__(self, url: str, resources: Resources, freshness: Freshness) -> None:
@@ -98,7 +99,7 @@ class Replica:
         return not self.freshness.rests("primary")
 
     def primary_failed(self) -> None:
-        """Leaves the primary alone for a while: each attempt could wait as long as it takes to connect."""
+        """Stops asking the primary for a while, because each attempt could take as long as connecting."""
         self.freshness.rest("primary", 3 * self._wait)
 
     def _mark(self, tenant: str, primary: Database, *, always: bool = False) -> None:
@@ -113,7 +114,7 @@ class Replica:
             self.primary_failed()
             return
         except TenantElsewhere:
-            raise NoReplica from None  # the primary says it again, and the tenant is looked up anew
+            raise NoReplica from None  # the primary repeats it, and the tenant is looked up again
         except DatabaseError as error:
             raise self._failed(error.message) from error
         self._primary = found

@@ -34,7 +34,7 @@ NO_PRIMARY = "log: the primary does not answer, so hits were not logged"
 
 @dataclass(slots=True)
 class Progress:
-    """What a search collects: names, skipped steps, timings, the arm of an experiment, and who answers it."""
+    """The state of a search: names, skipped steps, timings, experiment, and the answering server."""
 
     reading: Reading
     names: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Progress:
 def search(connection: Connection, request: SearchRequest, progress: Progress | None = None) -> SearchResult:
     """Embeds the questions without the names in them, finds and scores candidates, and reranks on request.
 
-    Words answer when meaning cannot, and the fused order stands when the reranker fails.
+    If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
     require_searchable(request)
     progress = progress or Progress(Reading(connection))
@@ -154,7 +154,7 @@ def _found(
     vectors: Sequence[Embedded] | None,
     unless_named: bool,
 ) -> Found:
-    """What was found, logged as shown where the request asks for it and the database can be written to."""
+    """The result, logged as shown if the request asks for it and the database can be written to."""
     reading = progress.reading
     if reading.may_lag:
         found = reading.execute(find(request, vectors, unless_named=unless_named))
@@ -203,7 +203,7 @@ def _logged(
     hits: Sequence[Hit],
     progress: Progress,
 ) -> Found:
-    """What was found, with the id of the search once it is logged, if it is to be."""
+    """The result, with the id of the logged search if it is logged."""
     if not request.logged:
         return found
     asked = replace(request, profile=found.profile)

@@ -1,7 +1,7 @@
 """Charts as files: self-contained SVG, and PNG rendered from it.
 
-The colours of the zones lie apart in lightness as well as in hue, so that they are told apart with any kind
-of colour vision and in print; blue to grey is alive to dormant.
+The colours of the zones differ in lightness as well as in hue, so that they can be distinguished with any
+kind of colour vision and in print; blue to grey means active to dormant.
 """
 
 from __future__ import annotations

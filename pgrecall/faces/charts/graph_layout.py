@@ -53,7 +53,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The drawn components, and the number of omitted nodes, ``unlinked`` of which have no link."""
+    """The drawn components and the number of omitted nodes; ``unlinked`` of these have no link."""
 
     pieces: tuple[tuple[Node, ...], ...]
     edges: tuple[Edge, ...]
@@ -68,7 +68,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A component laid out alone, with its upper left corner at (0, 0)."""
+    """The layout of one component, with its upper left corner at (0, 0)."""
 
     places: Mapping[int, Point]
     width: float

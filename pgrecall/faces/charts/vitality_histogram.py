@@ -46,7 +46,7 @@ _BIN = 0.05
 def merged_at_zones(
     counts: Sequence[int], zones: ZoneThresholds | None
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Fine bins merged into readable ones of which none reaches across the bound of a zone.
+    """Fine bins merged into readable ones. No bin crosses the bound of a zone.
 
     Args:
         counts: memories in each of as many equal parts of 0 to 1.

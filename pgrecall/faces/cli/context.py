@@ -98,7 +98,7 @@ def context(
 
 
 def _show(block: ContextBlock, budget: int) -> None:
-    """The text alone on standard output, ready to be piped into a prompt; the rest on standard error."""
+    """Prints only the text on standard output, ready to pipe into a prompt; the rest on standard error."""
     for step in block.skipped:
         notes().print(f"Skipped: {step}")
     if block.hits:

@@ -163,8 +163,8 @@ def _show(findings: list[Finding]) -> None:
 def verify(given: GlobalOptions, all_tenants: bool, as_json: bool, now: datetime | None) -> None:
     """Verify that the stored data is consistent: summaries, links, names, plans, histories.
 
-    Changes nothing and blocks nobody. Each failed check is shown with five examples and its fix. Exit code 1
-    when a check fails.
+    Changes nothing and blocks no other call. Each failed check is shown with five examples and its fix.
+    Exit code 1 when a check fails.
     """
     with given.opened() as memory:
         names = _tenants(given, memory) if all_tenants else (memory.tenant,)

@@ -67,8 +67,8 @@ def check(given: GlobalOptions, as_json: bool) -> None:
 def allow(given: GlobalOptions, role: str) -> None:
     """Let a login role use the router, with its rights in the cells.
 
-    Only for roles whose SQL is yours: some statements crash the server of the coordinator. Others use the
-    cell of their tenant.
+    Only for roles with SQL that you wrote: some statements crash the server of the coordinator. Other roles
+    use the cell of their tenant.
     """
     from pgrecall.cells.router.access import allow as allow_role
 

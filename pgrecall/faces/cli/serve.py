@@ -116,7 +116,7 @@ def require_http_packages() -> None:
 
 def _access_policy(host: str, *, keyless: bool, any_key: bool) -> AccessPolicy:
     """Who may call: all if ``keyless``; everybody on this machine if the service is local and no key exists;
-    else holders of keys, which is nobody until the first key is made."""
+    otherwise only with keys; until the first key exists, every request is refused."""
     from pgrecall.faces.http.authentication import LOOPBACK, AccessPolicy
 
     local = host.lower().strip("[]") in LOOPBACK or host.startswith("127.")

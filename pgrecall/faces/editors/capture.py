@@ -165,7 +165,7 @@ def import_later(editor: CapturedEditor, event: Mapping[str, Any], command: Sequ
 
 
 def start_answer(editor: CapturedEditor, memories: Sequence[tuple[str, str]]) -> str:
-    """What a hook prints at a session's start: the memories as additional context.
+    """The output of a hook at a session's start: the memories as additional context.
 
     Args:
         memories: title and body of each, highest vitality first.

@@ -129,7 +129,7 @@ def _with_member(text: str, path: tuple[str, ...], name: str, value: Any) -> str
 def _without_member(text: str, path: tuple[str, ...], name: str) -> str:
     node = _object(text, path)
     places = [place for place, one in enumerate(node.members) if one.name == name]
-    for place in reversed(places):  # a name that stands there twice goes twice
+    for place in reversed(places):  # removes both occurrences of a name
         member = node.members[place]
         begin, end = len(text[: member.begin].rstrip(_BLANKS)), member.value.end
         if text[:begin].endswith("\n"):

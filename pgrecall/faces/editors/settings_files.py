@@ -102,7 +102,7 @@ class SettingsFile:
         return self._with_toml(table, name, entry, changed) if self.is_toml else self.with_document(changed)
 
     def with_document(self, document: Document) -> SettingsFile:
-        """The JSON file with another content. What does not differ stays as it is written, comments too.
+        """The JSON file with another content. Unchanged parts keep their form and comments.
 
         Raises:
             InvalidInput: a list that has to be replaced has comments inside.
@@ -233,7 +233,7 @@ def _toml(value: Any) -> str:
 
 
 def _write(path: Path, text: str, *, like: Path | None) -> None:
-    """Writes a file beside the target and renames it. A new one is private, because it may hold secrets."""
+    """Writes a file next to the target and renames it. A new file is private, because it may hold secrets."""
     mode = like.stat().st_mode & 0o777 if like is not None else 0o600
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -46,7 +46,7 @@ ROUTERS = (*(module.router for module in _ROUTED), maintenance.probe_router)
 
 
 class ApiApplication(FastAPI):
-    """A FastAPI application whose OpenAPI document has our problems and keys."""
+    """A FastAPI application with our problems and keys in its OpenAPI document."""
 
     needs_key = True
 

@@ -65,7 +65,7 @@ def finish_document(document: dict[str, Any], *, needs_key: bool) -> dict[str, A
 
 
 def _remove_titles(schema: Any) -> None:
-    """Removes the titles that pydantic makes of names; a field that is called title is no text and stays."""
+    """Removes the titles that pydantic derives from names, but not a field named title."""
     if isinstance(schema, list):
         for item in schema:
             _remove_titles(item)

@@ -1,4 +1,4 @@
-"""What a process that is no service answers over HTTP: /metrics for Prometheus, /healthz and /readyz."""
+"""The HTTP endpoint of a process that is not a service: /metrics for Prometheus, /healthz and /readyz."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Imports:
         self._importing = importing
         self._known: dict[tuple[str, int], Import] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._last: Counter[str] = Counter()  # by tenant: no number tells of another
+        self._last: Counter[str] = Counter()  # by tenant, so that numbers reveal nothing about others
 
     def get(self, tenant: str, number: int) -> Import | None:
         """An import of this tenant."""

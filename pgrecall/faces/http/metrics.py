@@ -36,7 +36,7 @@ class HttpMetrics(Metrics):
 
 @dataclass(frozen=True, slots=True)
 class _Queue(Collector):
-    """The queue as it is now."""
+    """The current state of the queue."""
 
     queue: RequestQueue
 

@@ -211,7 +211,7 @@ def serve_local(
 
 
 def _metrics_route(metrics: Metrics, opened: Sequence[AsyncMemory], hosts: Sequence[str]) -> Route:
-    """``/metrics`` of a server that answers to names of this machine alone."""
+    """``/metrics`` of a server that answers only to names of this machine."""
     from pgrecall.faces.telemetry.census import CensusCache
     from pgrecall.faces.telemetry.metrics import CONTENT_TYPE
 

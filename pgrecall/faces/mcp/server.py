@@ -87,7 +87,7 @@ def build_server(
     Args:
         memory_for: returns the client that answers a request.
         session_for: returns the session in which a request's searches and accesses are logged.
-        telemetry: counts and traces calls; None: traces alone.
+        telemetry: counts and traces calls; None: only traces.
         trace_for: returns the context of the span that a request belongs to; None: the current one.
         turn_for: bounds how many requests of a tenant run at once.
     """

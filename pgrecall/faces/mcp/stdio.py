@@ -64,7 +64,7 @@ async def serve_stdio(
     """Serves until standard input ends or a signal arrives, then closes the client.
 
     Args:
-        telemetry: counts and traces calls; None: traces alone.
+        telemetry: counts and traces calls; None: only traces.
     """
     observing = telemetry or Telemetry()
     client = LazyClient(open_memory)

@@ -33,7 +33,7 @@ _LISTED_LINKS = 30
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """A form that takes back what was just done: its address, and fields beside the token."""
+    """A form that undoes the last action: its address, and its fields besides the token."""
 
     path: str
     fields: tuple[tuple[str, str], ...] = ()
@@ -156,7 +156,7 @@ async def merge(request: PageRequest) -> Response:
 
 
 async def forget_form(request: PageRequest) -> Response:
-    """The plan of a deletion: all that goes with the memory, before anything does."""
+    """The plan of a deletion: everything that would be deleted with the memory."""
     stored = await request.memory.get(_id(request), now=request.now)
     return await _forget_plan(request, stored)
 

@@ -109,7 +109,7 @@ def _kind(cluster: DedupeCluster) -> str:
 
 
 def gain_words(moves: DedupeMoves) -> str:
-    """What a keeper gets, in a sentence."""
+    """A sentence with what a keeper gains."""
     parts = [
         counted(moves.accesses, "access", "accesses") if moves.accesses else "",
         counted(moves.links, "link") if moves.links else "",

@@ -86,7 +86,7 @@ async def edit(request: PageRequest) -> Response:
 async def undo_fields(
     request: PageRequest, before: StoredMemory, version: int, changed: tuple[str, ...]
 ) -> dict[str, str]:
-    """What an undo needs after a change: the version that was kept of it, and the old values beside it."""
+    """The fields of an undo form: the stored version, and old values that versions do not have."""
     newest = (await request.memory.versions.list(before.id, limit=2))[1:]
     undo = {"version": str(version)} if newest and newest[0].number == version else {}
     if "layer" in changed:
@@ -129,7 +129,7 @@ async def _stored(request: PageRequest) -> StoredMemory:
 
 
 def _typed(form: Fields) -> dict[str, str]:
-    """What was typed, with the line ends that are stored."""
+    """The entered text with normalized line ends."""
     return {name: form.get(name, "").replace("\r\n", "\n").strip() for name in FIELDS}
 
 

@@ -80,7 +80,7 @@ def _questions(titles: Sequence[str], recent: Sequence[ListedMemory]) -> list[st
 
 
 def question(name: str) -> str:
-    """A question about a name; a name without Latin letters stands alone, as no English belongs around it."""
+    """A question about a name; a name without Latin letters is the whole question."""
     if not any("a" <= letter <= "z" for letter in name.lower()):
         return name
     begins = name[:1].lower() if name.partition(" ")[0] in ("The", "A", "An") else name[:1]

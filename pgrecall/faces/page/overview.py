@@ -48,7 +48,7 @@ NAMES: dict[OverviewList, tuple[str, str]] = {
 
 
 async def overview(request: PageRequest) -> Response:
-    """Zones, the past where it is asked for or cheap, the distribution, and the head of each list."""
+    """Zones, the past if requested or cheap, the distribution, and the beginning of each list."""
     layer = text_field(request.query, "layer")
     days = int_field(request.query, "days", 0, low=0, high=36_525)
     known = await request.memory.layers.list()

@@ -69,7 +69,7 @@ class PageRequest:
 
     @property
     def done(self) -> dict[str, str]:
-        """What was just done, as the address says; only where the user came from this page."""
+        """The message about the last action, from the address; only if the user came from this page."""
         fields = {name: self.query.get(name, "")[:200] for name in _NOTICE_FIELDS}
         same = self.request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
         return fields if same and fields["done"] else {}

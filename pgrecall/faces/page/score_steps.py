@@ -39,7 +39,7 @@ WIDTH = 240.0
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one feature does to the chance, from 0 to 1, and its bar; the next one begins at ``joint``."""
+    """The effect of one feature on the probability, and its bar; the next bar begins at ``joint``."""
 
     name: str
     value: float

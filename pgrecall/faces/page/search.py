@@ -32,7 +32,7 @@ _SNIPPET_LENGTH = 280
 
 @dataclass(frozen=True, slots=True)
 class ShownHit:
-    """A hit as it is shown: its snippet in pieces, each with whether it matches, and its verdict."""
+    """A hit for display: its snippet in pieces that match or do not, and its verdict."""
 
     hit: Hit
     pieces: tuple[tuple[str, bool], ...]

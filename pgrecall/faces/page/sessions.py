@@ -1,7 +1,7 @@
 """Cookie sessions that a key opens, and the CSRF tokens of forms.
 
 Sessions live in the database, which keeps a digest of the cookie, a random number. The key is checked at each
-request, so that a revoked one stops working at once.
+request, so that a revoked one stops working immediately.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def signed_per_cent(change: float) -> str:
 
 
 def kept_at(zone: str, vitality: float, bounds: ZoneThresholds | None) -> bool:
-    """Whether a floor holds a memory in this zone: its vitality alone gives a lower one."""
+    """Whether a floor holds a memory in this zone, because its vitality would give a lower one."""
     return bounds is not None and bounds.zone(vitality) != zone
 
 

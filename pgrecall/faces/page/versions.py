@@ -1,4 +1,4 @@
-"""What a memory said before: its versions, what differs between two of them, and going back to one."""
+"""Versions of a memory: the list, the difference between two, and restoring one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process tells of itself: metrics for Prometheus and OpenTelemetry spans, the same for every face.
+"""Metrics for Prometheus and OpenTelemetry spans, the same for every interface.
 
 tracing     spans of requests, commands, tool calls, runs of jobs and phases of searches
 metrics     figures of calls, searches and runs

@@ -110,7 +110,7 @@ class RunMetrics(Metrics):
 
 @dataclass(frozen=True, slots=True)
 class _Pool(Collector):
-    """A connection pool as it is now."""
+    """The current state of a connection pool."""
 
     pool: Callable[[], Mapping[str, int]]
 

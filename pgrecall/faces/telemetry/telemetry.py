@@ -24,7 +24,7 @@ class Telemetry:
 
     Args:
         tracing: makes spans; by default with OpenTelemetry's global provider.
-        metrics: counts; None where nobody could ask for figures.
+        metrics: counts; None if the process has no endpoint for them.
     """
 
     def __init__(self, tracing: Tracing | None = None, metrics: Metrics | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Conversations of a ChatGPT export: a tree of messages, of which the branch shown last is read."""
+"""Conversations of a ChatGPT export. Each is a tree of messages; only the branch shown last is read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_chatgpt(value: Any, place: str, tally: Tally, *, tools: bool) -> Conver
     """A conversation with the turns from the first message to ``current_node``.
 
     Raises:
-        ValueError: the value is no conversation.
+        ValueError: the value is not a conversation.
     """
     if not is_chatgpt(value):
         raise ValueError("it has no mapping of messages")
@@ -167,7 +167,7 @@ def _tool(message: dict[str, Any], author: dict[str, Any], role: str) -> object:
 
 
 def _text(content: dict[str, Any], tally: Tally) -> str:
-    """The text of a message; what is no text is counted."""
+    """The text of a message; other parts are counted."""
     kind, parts, text = kind_of(content, "content_type"), content.get("parts"), content.get("text")
     if kind == "code" and isinstance(text, str):
         language = content.get("language")

@@ -39,7 +39,7 @@ def read_claude(value: Any, place: str, tally: Tally, *, tools: bool) -> Convers
     Of a tree, these are the messages of the branch that ends with the current or newest message.
 
     Raises:
-        ValueError: the value is no conversation.
+        ValueError: the value is not a conversation.
     """
     if not is_claude(value):
         raise ValueError("it has no chat_messages")

@@ -140,7 +140,7 @@ def _is_tool(block: object) -> bool:
 
 
 def _texts(content: object, tally: Tally, tools: bool) -> Iterator[str]:
-    """The texts of a message; what the program added to them is removed, and what is no text is counted."""
+    """The texts of a message without additions of the program; other parts are counted."""
     for block in [{"type": "text", "text": content}] if isinstance(content, str) else _list(content):
         kind = kind_of(block)
         if kind == "text" and isinstance(block.get("text"), str):

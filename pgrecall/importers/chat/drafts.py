@@ -33,7 +33,7 @@ class Target:
 def conversation_drafts(
     conversation: Conversation, path: Path, target: Target, seen: set[str], tally: Tally
 ) -> Iterator[Draft | Problem]:
-    """The drafts of a conversation. A turn whose key is in ``seen`` is counted and left out.
+    """The drafts of a conversation. A turn with a key in ``seen`` is counted and left out.
 
     The context of a turn is its date in words, the title of the conversation, and the turn before: lexical
     search covers it, but it is neither embedded nor shown.

@@ -86,7 +86,7 @@ def _turns(
 
 
 def _text(kind: str, data: dict[str, Any], tally: Tally, tools: bool) -> str:
-    """The text of an event; what is no text is counted."""
+    """The text of an event; other parts are counted."""
     if kind == "tool.execution_complete":
         result = data.get("result")
         text = result.get("content") if isinstance(result, dict) else None

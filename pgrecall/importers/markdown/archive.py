@@ -35,7 +35,7 @@ def notes_in(path: Path) -> Sequence[ZipInfo]:
 
 
 def read_archive(path: Path, *, source: str, prefix: str, layer: str) -> Iterator[Draft | Problem]:
-    """Reads the notes of an archive; a folder that holds all of them is no part of their keys.
+    """Reads the notes of an archive. A folder that contains all of them is not part of their keys.
 
     Raises:
         InvalidInput: it cannot be read, leads out of itself, or unpacks to far more than notes are.

@@ -159,7 +159,7 @@ def _read_lines(rows: Sequence[str], tokens: Sequence[Token], references: Refere
 
 @dataclass(slots=True)
 class _Node:
-    """A block whose end is not known yet."""
+    """A block with an end that is not known yet."""
 
     start: int
     level: int = 0

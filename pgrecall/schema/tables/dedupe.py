@@ -44,7 +44,7 @@ def _compared(metadata: MetaData) -> Table:
         Column("content_hash", Text, nullable=False),
         Column("embedded", Boolean, nullable=False),
         Column("min_similarity", Double, nullable=False),
-        # Words of content, by which the one that says more is told.
+        # Number of content words, which decides which memory says more.
         Column("words", Integer, nullable=False),
         PrimaryKeyConstraint("tenant", "memory_id", name="compared_pkey"),
         owned_by_memory("compared_memory_fkey"),

@@ -52,7 +52,7 @@ def _erasure(metadata: MetaData) -> Table:
 
 
 def _erasure_item(metadata: MetaData) -> Table:
-    """A memory that is still to be deleted; the row goes with it."""
+    """A memory that is still to be deleted; its deletion deletes the row."""
     return Table(
         "erasure_item",
         metadata,

@@ -42,7 +42,7 @@ SEARCH_TEXT = (
     "title || ' ' || recall.joined(aliases)), 'A') || "
     "setweight(recall.text_words(recall.configuration(language), "
     "coalesce(author, '') || ' ' || recall.joined(tags)), 'B') || "
-    # Who and what, as it is written, where the language stems it or takes it for a stop word.
+    # Author, tags and aliases unstemmed, where the language stems them or drops them as stop words.
     "setweight(ts_delete("
     "recall.text_words('recall.simple'::regconfig, "
     "coalesce(author, '') || ' ' || recall.joined(tags || aliases)), "
@@ -50,7 +50,7 @@ SEARCH_TEXT = (
     "coalesce(author, '') || ' ' || recall.joined(tags || aliases)))), 'B') || "
     "setweight(recall.body_words(recall.configuration(language), body), 'C') || "
     "setweight(recall.text_words(recall.configuration(language), left(context, 10000)), 'D')"
-    # No text can hold this lexeme. Up to revision 0007 the text index told tenants apart by it.
+    # No text can contain this lexeme. Up to revision 0007, the text index used it to separate tenants.
     " || array_to_tsvector(ARRAY[chr(1) || tenant])"
 )
 
@@ -96,7 +96,7 @@ def _memory(metadata: MetaData) -> Table:
         # By name, for pg_upgrade refuses a database that has a column of type regconfig.
         Column("language", Text, nullable=False, server_default=text("'english'")),
         Column("search_text", TSVECTOR, Computed(SEARCH_TEXT, persisted=True), nullable=False),
-        # Passages with vectors of their own; NULL while nobody has looked whether its text needs any.
+        # Number of passages with vectors; NULL while it is not known whether the text needs any.
         Column("passage_count", SmallInteger),
         *_memory_rules(),
         *_memory_indexes(),
@@ -139,7 +139,7 @@ def _memory_indexes() -> tuple[Index, ...]:
             text('recall.plain(lower(author)) COLLATE "C"'),
             postgresql_where=text("author IS NOT NULL"),
         ),
-        # Reports and refreshes read these of every memory and leave the wide rows alone.
+        # Reports and refreshes read these columns of every memory without the wide rows.
         Index("memory_state_idx", "tenant", "id", postgresql_include=["layer", "pinned", "archived_at"]),
         Index(
             "memory_expires_at_idx", "tenant", "expires_at", postgresql_where=text("expires_at IS NOT NULL")
@@ -170,7 +170,7 @@ def _memory_indexes() -> tuple[Index, ...]:
         ),
         # The graph leaves these out, and they are few.
         Index("memory_archived_idx", "tenant", "id", postgresql_where=text("archived_at IS NOT NULL")),
-        # A default search may hide these; looking here alone tells it of the others that they pass.
+        # Memories that default search may hide. A memory that is not in this index passes.
         Index("memory_hideable_idx", "tenant", "id", postgresql_where=text(HIDEABLE)),
         Index("memory_source_idx", "tenant", "source", postgresql_where=text("source IS NOT NULL")),
         # The path of a value is indexed with it, so it begins with the tenant. Most memories have none.

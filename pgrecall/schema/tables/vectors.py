@@ -1,7 +1,7 @@
 """The tables of vectors: one that small tenants share; large ones have tables like it
 (``functions/04_vectors/02_own_tables.sql``).
 
-No key to ``memory``: it would be checked in each of those tables. A trigger takes the vector with its memory.
+No foreign key to ``memory``, which would be checked in each of those tables. A trigger deletes vectors.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _vector_shared(metadata: MetaData, dimensions: int) -> Table:
 
 
 def _vector_home(metadata: MetaData) -> Table:
-    """Which tenants have a table of their own: ``vector_`` and the number, which tells nobody whose it is."""
+    """The tenants with their own table, named ``vector_`` and a number, which does not reveal the tenant."""
     return Table(
         "vector_home",
         metadata,

@@ -27,7 +27,7 @@ def add(metadata: MetaData) -> None:
 
 
 def _memory_version(metadata: MetaData) -> Table:
-    """What a memory said until ``replaced_at``; the present is in ``memory`` alone."""
+    """A version of a memory until ``replaced_at``; the current version is only in ``memory``."""
     return Table(
         "memory_version",
         metadata,

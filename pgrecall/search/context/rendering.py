@@ -43,7 +43,7 @@ class Entry:
 
     @property
     def body(self) -> str:
-        """What is quoted: a memory without a body is its title."""
+        """The quoted text: the body, or the title if there is none."""
         whole = self.hit.body if self.hit.body.strip() else self.hit.title
         if self.cut is None:
             return whole
@@ -126,7 +126,7 @@ def _source(number: int, hit: Hit) -> str:
 
 
 def _exact(key: str) -> str:
-    """A key as it is, on one line: JSON leaves some line ends as they are."""
+    """A key unchanged on one line; JSON does not escape all line ends."""
     return _LINE_BREAKING.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(key, ensure_ascii=False))
 
 

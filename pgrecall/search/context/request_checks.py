@@ -1,4 +1,4 @@
-"""What a request for a context may ask for."""
+"""Checks of a request for a context."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ Of the hits that are left, the next to try is the one with the largest (Carbonel
 where a similarity below 0 counts as 0. Scores are divided by the best one, so that lambda means the same for
 a weak query as for a strong one. A hit is shown whole or left out: because it nearly repeats a chosen memory,
 it is hardly relevant, its layer is full, or it exceeds the budget. The best hit is shown whatever its
-relevance, and truncated if it exceeds the budget: an answer is worth more than what fits beside it.
+relevance, and truncated if it exceeds the budget: an answer is worth more than what would fit next to it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def select_memories(
         successors: the memories that supersede a hit; of a chain only the newest hit can be chosen.
 
     Raises:
-        InvalidInput: the token counter returned something that is no count.
+        InvalidInput: the token counter returned something that is not a count.
     """
     ranked = sorted(hits, key=lambda hit: (-hit.score, hit.id))
     replaced = {old: newer for old, newer in (successors or {}).items() if newer}

@@ -43,7 +43,7 @@ class Embedder(Protocol):
         """One unit vector per text, in the order of the texts.
 
         Raises:
-            EmbedderError: there are no vectors, or not the promised ones.
+            EmbedderError: the embedder failed or returned unexpected vectors.
         """
 
 
@@ -55,7 +55,7 @@ class TokenEmbedder(Protocol):
         """The unit vector of each text, and at most ``most`` bit strings, as bytes of one length.
 
         Raises:
-            EmbedderError: there are no vectors, or not the promised ones.
+            EmbedderError: the embedder failed or returned unexpected vectors.
         """
 
 
@@ -217,7 +217,7 @@ def _required(value: str | None, variable: str) -> str:
 
 
 class HashEmbedder:
-    """Deterministic vectors from the words alone: texts that share words are near. For tests."""
+    """Deterministic vectors computed from words: texts that share words are similar. For tests."""
 
     def __init__(self, dimensions: int = 64) -> None:
         if dimensions < 1:

@@ -118,7 +118,7 @@ class LocalEmbedder:
 
     def _batches(self, lengths: list[int]) -> Iterator[list[int]]:
         """Indices of texts of similar length, which saves padding; the longest first, so that memory runs out
-        at once or never."""
+        immediately or never."""
         order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
         start = 0
         while start < len(order):

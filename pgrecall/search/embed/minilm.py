@@ -83,7 +83,7 @@ class MiniLM:
         self.max_tokens = MAX_TOKENS - len(self._tokenizer.encode("").ids)
         # ONNX Runtime may go on reading them; the pages are those of the file, shared with other processes.
         self._weights: Mapping[str, NDArray[Any]] = mapped_weights(folder / "model.safetensors")
-        # What is rounded together depends on each other, so that in 8 bits each text is read alone.
+        # In 8 bits, texts of one batch influence each other's rounding, so each text is read separately.
         self._batch_tokens = 0 if precision == "int8" else _BATCH_TOKENS
         if precision == "int8":
             self._weights = in_8_bits(self._weights)

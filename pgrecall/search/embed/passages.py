@@ -136,7 +136,7 @@ def _spans(body: str, ends: Sequence[int], window: int, title: int) -> tuple[Spa
 
 
 def split(body: str, ends: Sequence[int], window: int) -> tuple[Span, ...]:
-    """Cuts a text into at most 1,200 spans, none of which begins or ends with space.
+    """Cuts a text into at most 1,200 spans without space at either end.
 
     Args:
         ends: where the pieces of the text end, ascending.

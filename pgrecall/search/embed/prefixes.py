@@ -79,7 +79,7 @@ class PrefixedTokenEmbedder(PrefixedEmbedder):
 
 
 class PrefixedPieceEmbedder(PrefixedTokenEmbedder):
-    """The same with the places of tokens, of which the prefix takes some."""
+    """A PrefixedEmbedder with the places of tokens, without those of the prefix."""
 
     @property
     def max_tokens(self) -> int:

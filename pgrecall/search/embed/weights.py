@@ -1,4 +1,4 @@
-"""The weights of the default model: mapped from its file, and rounded to 8 bits where that is asked for."""
+"""The weights of the default model: mapped from its file, and rounded to 8 bits on request."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Rerankers: a model reads the question beside each candidate."""
+"""Rerankers: a model reads the query together with each candidate."""

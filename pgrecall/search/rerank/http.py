@@ -44,7 +44,7 @@ class HttpReranker:
     ``index`` and ``relevance_score``: Cohere's version 2, and its version 1 as others speak it. ``tei``
     posts ``{"query", "texts", "raw_scores", "truncate"}`` and reads a list of ``index`` and ``score``.
     ``url`` is a base URL or the whole address ending in ``/rerank``. ``scale`` None is probability for
-    cohere and logit for tei, which is asked for the scale declared. Lost connections, timeouts, 429 and
+    cohere and logit for tei, which returns the declared scale. Lost connections, timeouts, 429 and
     5xx are retried while the deadline allows it.
 
         with HttpReranker("http://localhost:8080", form="tei") as reranker:

@@ -26,7 +26,7 @@ _HINT = (
     "Make a folder with `pgrecall models export-onnx`, or download one that holds tokenizer.json and "
     "model.onnx, and give it as PGRECALL_RERANKER_MODEL."
 )
-# Each pair is run alone and by one thread, a pair on each core. Nothing is padded; 8-bit activations are
+# Each pair is run separately by one thread, a pair on each core. Nothing is padded; 8-bit activations are
 # scaled by the batch they are in, so that a pair's score would depend on its neighbours; and threads that
 # share one pair wait for each other: two on two busy cores took twice the processor time of one.
 _PAIRS_PER_CORE = 2

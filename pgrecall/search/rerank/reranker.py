@@ -47,7 +47,7 @@ class Reranker(Protocol):
         then. None sets no limit.
 
         Raises:
-            RerankerError: there are no scores, or not the promised ones.
+            RerankerError: the reranker failed or returned unexpected scores.
         """
 
 

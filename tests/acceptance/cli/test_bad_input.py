@@ -74,7 +74,7 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
     (("tools", "--format", "soap"), "'soap' is not one of 'openai', 'mcp'."),
     (("roles", "bind", "someone"), "Give --for TENANT, or --any-tenant."),
     (("roles", "bind", "someone", "*"), "* is not a tenant."),
-    (("roles", "create", "someone", "--any-tenant", "--reader", "--worker"), "exclude each other"),
+    (("roles", "create", "someone", "--any-tenant", "--reader", "--worker"), "cannot be combined"),
     (("mcp", "--http", "--host", "0.0.0.0"), "served to this machine only"),
     (("import", "odd.xyz", "--kind", "novel"), "'novel' is not one of 'auto'"),
     # Files
@@ -184,7 +184,7 @@ def test_servers(bare_pgrecall: Command, empty_database: str) -> None:
 
 
 def test_an_embedder_for_another_database(pgrecall: Command) -> None:
-    assert_refused(pgrecall("search", "tide", embedder_dimensions="32"), 2, "32 dimensions", "keeps 64")
+    assert_refused(pgrecall("search", "tide", embedder_dimensions="32"), 2, "32 dimensions", "database 64")
 
 
 def test_data_directories_that_cannot_be_used(bare_pgrecall: Command, open_folder: Path) -> None:

@@ -81,7 +81,7 @@ def test_an_entry_starts_the_server_and_goes_again(home: Home) -> None:
     ("arguments", "part"),
     [
         (("connect", "emacs"), "'emacs' is not one of"),
-        (("connect", "claude-desktop", "--capture"), "--capture does not go with claude-desktop"),
+        (("connect", "claude-desktop", "--capture"), "--capture cannot be used with claude-desktop"),
         (("connect", "claude-desktop", "--project"), "Claude Desktop has no settings for a project."),
         (("connect", "codex", "--env", "NO_SUCH"), "The environment variable NO_SUCH is not set."),
         (("connect", "codex", "--undo", "--print"), "--print and --undo cannot be combined."),
@@ -141,7 +141,7 @@ def test_a_session_is_captured_and_offered_and_all_of_it_can_be_listed(home: Hom
     offered = json.loads(home.run(*begins[1:], stdin='{"hook_event_name": "SessionStart"}').out)
     assert "The ferry berths at the north quay." in offered["hookSpecificOutput"]["additionalContext"]
     missing = home.run(*ends[1:], stdin='{"transcript_path": "/no/such"}')
-    assert (missing.code, "names no transcript that exists" in missing.err) == (1, True)
+    assert (missing.code, "The transcript in the event does not exist" in missing.err) == (1, True)
     nothing = home.run("capture", "end")
     assert (nothing.code, "Standard input is not an editor event." in nothing.err) == (1, True)
 

@@ -51,7 +51,7 @@ def test_what_does_not_go_together_is_refused(filled: Command, tmp_path: Path) -
     for option in (("--layer", "diary"), ("--prefix", "x"), ("--source", "y"), ("--strict",)):
         done = filled("--tenant", "other", "import", file, *option)
         assert (done.code, done.out) == (2, "")
-        assert done.err.startswith(f"Error: {option[0]} does not go with an export")
+        assert done.err.startswith(f"Error: {option[0]} cannot be used with an export")
     asked = filled("import", "-", "--kind", "jsonl", stdin=b"{}")
     assert "Standard input is read as an export, not as jsonl." in asked.err
     assert "is a folder, not a file" in filled("export", str(tmp_path)).err

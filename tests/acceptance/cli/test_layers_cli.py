@@ -118,13 +118,13 @@ def test_layers_are_one_tenants(pgrecall: Command) -> None:
 
 def test_a_setting_is_set_listed_and_reset(pgrecall: Command) -> None:
     name = "prune.grace_days"
-    assert pgrecall("settings", "set", name, "12.5").out == f"{name} is 12.5 now.\n"
+    assert pgrecall("settings", "set", name, "12.5").out == f"{name} is now 12.5.\n"
     listed = {entry["name"]: entry for entry in pgrecall("settings", "list", "--json").json}
     assert (listed[name]["value"], listed[name]["source"], listed[name]["default"]) == (12.5, "tenant", 30)
     assert listed["graph.min_cut"]["source"] == "default"
     [line] = [line for line in pgrecall("settings", "list").out.splitlines() if line.startswith(name)]
     assert line.split()[1:7] == ["12.5", "30", "0", "to", "36,500", "tenant"]
-    assert pgrecall("settings", "reset", name).out == f"{name} is 30 now.\n"
+    assert pgrecall("settings", "reset", name).out == f"{name} is now 30.\n"
     assert pgrecall("settings", "reset", name).code == 0
 
 
@@ -169,6 +169,6 @@ def test_a_verification_says_what_it_found(pgrecall: Command, query: Query) -> N
     assert "problems" in pgrecall("jobs", "run", "verify").out
     query("UPDATE recall.activation SET in_degree = 7", tenant="default")
     told = pgrecall("jobs", "run", "verify").out
-    assert "  links: 1 of default (1). In-degrees and newest links are what the links say" in told
+    assert "  links: 1 of default (1). In-degrees and newest links agree with the links" in told
     [document] = pgrecall("jobs", "run", "verify", "--json").json
     assert [check["name"] for check in document["findings"]] == ["links"]

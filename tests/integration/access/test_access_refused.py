@@ -25,7 +25,7 @@ from tests.integration.access.use_tools import BIRTH, logged, note, rebuild, rec
         ({"at": "2025-12-31T23:54:59Z"}, psycopg.errors.InvalidParameterValue,
          "The access time 2025-12-31 23:54:59+00 lies before memory 1 was created, 2026-01-01 00:00:00+00."),
         ({"idempotency_key": "x" * 1001}, psycopg.errors.InvalidParameterValue,
-         "The idempotency key has 1001 bytes, more than 1,000."),
+         "The idempotency key has 1001 bytes; the limit is 1,000."),
         ({"session_id": "ü" * 501}, psycopg.errors.InvalidParameterValue,
          "The session id has 1002 bytes; the limit is 1,000."),
         ({"memory_id": 4711}, psycopg.errors.NoDataFound, "There is no memory '4711' in this tenant."),

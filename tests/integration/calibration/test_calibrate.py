@@ -253,7 +253,7 @@ def test_a_bad_line_is_refused_before_anything_is_searched(world: Memory, tmp_pa
 
 
 def test_a_dry_run_that_forces_is_refused(world: Memory) -> None:
-    with pytest.raises(InvalidInput, match=r"^A dry run stores nothing, and force stores\."):
+    with pytest.raises(InvalidInput, match=r"^A dry run stores nothing, so force has no effect\."):
         rerun(world, dry_run=True, force=True)
 
 

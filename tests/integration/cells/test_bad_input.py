@@ -137,7 +137,7 @@ def test_the_directory_is_down(apart: Installation) -> None:
         assert known.search("winch").hits
     with pytest.raises(DatabaseUnavailable, match=r"^The directory of cells cannot be reached: ") as caught:
         client.for_tenant("unknown").remember("Nobody knows where.")
-    assert "Tenants whose cell this client knows are served" in caught.value.hint
+    assert "Tenants in cells that this client knows" in caught.value.hint
     with pytest.raises(DatabaseUnavailable, match=r"^The directory of cells cannot be reached: "):
         apart.fleet.list()
 

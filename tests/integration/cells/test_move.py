@@ -232,7 +232,10 @@ def test_what_cannot_be_moved(movable: Installation, two_cells: Installation) ->
         mover.undo("acme")
     with pytest.raises(InvalidInput, match="No rows of tenant acme wait"):
         mover.finish("acme")
-    with movable.fleet.directory.alone("acme"), pytest.raises(InvalidInput, match="Another call is moving"):
+    with (
+        movable.fleet.directory.alone("acme"),
+        pytest.raises(InvalidInput, match="Another process is moving"),
+    ):
         mover.move("acme", 1)
     movable.fleet.directory.run("UPDATE recall_cells.cell SET room = 1 WHERE number = 1")
     with pytest.raises(InvalidInput, match="Cell 1 has no room"):
@@ -274,7 +277,7 @@ def test_a_long_transaction_keeps_writers_at_the_source(
 
         with monkeypatch.context() as patched:
             patched.setattr(Copying, "build_indexes", then_write)
-            with pytest.raises(DatabaseError, match=r"went on for more than 0\.3 s"):
+            with pytest.raises(DatabaseError, match=r"have run for more than 0\.3 s"):
                 mover.move("acme", 1)
         client.remember("It goes on here.")
     mover.move("acme", 1)

@@ -148,7 +148,7 @@ def test_cells_are_upgraded_in_turn(apart: Installation) -> None:
     for number in (0, 1):
         apart.ask(number, stale)
     apart.fleet.directory.run("DROP FUNCTION recall_cells.replica(bigint)")
-    with pytest.raises(SchemaMismatch, match="directory of cells was made by an older pgrecall") as caught:
+    with pytest.raises(SchemaMismatch, match="directory of cells has the schema of an older") as caught:
         apart.memory().search("winch")
     assert "pgrecall upgrade" in caught.value.hint
     apart.fleet.directory.install()

@@ -83,7 +83,7 @@ def test_a_write_waits_while_its_tenant_leaves(tenants_apart: Installation) -> N
 
 
 def test_it_gives_up_in_the_end(tenants_apart: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgrecall.client._sync.finding.MOVING", 0.2)
+    monkeypatch.setattr("pgrecall.client._sync.tenant_finder.MOVING", 0.2)
     client = tenants_apart.memory()
     tenants_apart.ask(0, "UPDATE recall.resident SET state = 'gone', cell = 1")
     with pytest.raises(TenantElsewhere, match="but in cell 1"):

@@ -208,7 +208,7 @@ def test_it_belongs_to_its_event_loop(settings: Settings) -> None:
         return client
 
     async def used_elsewhere(client: AsyncMemory) -> None:
-        with pytest.raises(InvalidInput, match="another event loop"):
+        with pytest.raises(InvalidInput, match="a different event loop"):
             await client.status()
 
     with asyncio.Runner() as first:

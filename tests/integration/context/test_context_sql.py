@@ -78,7 +78,7 @@ def test_two_hundred_are_the_most(sql: Query, function: str) -> None:
     ids = [*range(1, 201)]
     sql(f"SELECT * FROM recall.{function}(%s)", (ids * 2,))
     with pytest.raises(
-        psycopg.errors.InvalidParameterValue, match="There are 201 memories to compare; 200 is"
+        psycopg.errors.InvalidParameterValue, match="201 memories cannot be compared at once"
     ):
         sql(f"SELECT * FROM recall.{function}(%s)", ([*ids, 201],))
 

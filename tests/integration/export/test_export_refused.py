@@ -151,7 +151,7 @@ def test_a_line_that_cannot_be_stored_is_named(target: Memory, lines: list[str],
         target.export.read(stream(broken))
     assert caught.value.message.startswith(f"Line {number} of the export cannot be imported: "), caught.value
     assert reason in caught.value.message
-    assert caught.value.hint.endswith("nothing of it was stored.")
+    assert caught.value.hint.endswith("nothing was stored.")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ HEADERS: dict[str, tuple[dict[str, Any], str]] = {
         {"language": "klingon"},
         "This server does not have 'klingon', the language of the export.",
     ),
-    "unknown kinds": ({"counts": {"dream": 1}}, "holds kinds of lines that this pgrecall does not know"),
+    "unknown kinds": ({"counts": {"dream": 1}}, "has kinds of lines that this version"),
     "no counts": ({"counts": {"memory": "many"}}, "The first line of this export was changed."),
     "no time": ({"exported_at": "soon"}, "The first line of this export was changed."),
 }
@@ -229,7 +229,7 @@ def test_an_import_that_was_committed_halfway_is_seen(
     [row] = query("SELECT recall.verify() AS verified")
     wrong = [check["examples"] for check in row["verified"]["checks"] if check["problems"]]
     assert ["setting 'import'"] in wrong
-    with pytest.raises(psycopg.DataError, match=r"it holds .*setting"):
+    with pytest.raises(psycopg.DataError, match=r"it has .*setting"):
         query("SELECT recall.begin_import(%s)", (lines[0],))
     query("SELECT recall.import_lines(%s)", (lines[3:],))
     query("SELECT recall.end_import()")

@@ -156,7 +156,7 @@ def test_successors_in_a_circle_are_refused(target: Memory, documents: list[dict
     counts = documents[0]["counts"]
     header = documents[0] | {"counts": counts | {"supersession": counts["supersession"] + 1}}
     circle = [header, *documents[1:place], {"supersession": reverse}, *documents[place:]]
-    with pytest.raises(InvalidInput, match="replaces itself"):
+    with pytest.raises(InvalidInput, match="supersedes itself"):
         target.export.read(stream(circle))
 
 

@@ -197,8 +197,8 @@ def test_a_vector_that_is_there_is_not_stored_again(query: Query, memory: Memory
     [
         ("{}", "m", "must be a JSON array of objects"),
         ("[1]", "m", "must be a JSON array of objects"),
-        ("[]", "", "without the name of their embedder"),
-        ("[]", None, "without the name of their embedder"),
+        ("[]", "", "have no name of an embedder"),
+        ("[]", None, "have no name of an embedder"),
         ('[{"id": 7, "embedding": "[1, 2]"}]', "m", "Memory 7 cannot be embedded: its embedding has 2"),
         (
             '[{"id": 7, "embedding": "soup"}]',

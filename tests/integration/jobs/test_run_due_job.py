@@ -68,7 +68,7 @@ def test_the_tenant_of_the_transaction_stays(query: Query) -> None:
 
 @pytest.mark.parametrize("jobs", [["embed"], ["fold", "polish"], [None]])
 def test_other_jobs_are_refused_by_name(query: Query, jobs: list[str | None]) -> None:
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="These are not all jobs that SQL can run"):
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="SQL cannot run all of these jobs"):
         query(DUE, (jobs,))
 
 

@@ -146,7 +146,7 @@ def test_no_standby_is_refused(stored: Memory, opened: Opened, pair: Pair) -> No
     client = opened(replica=pair.primary.url)
     result = client.search("winch")
     assert result.staleness is None
-    assert result.skipped == ("replica: the primary answered: its server is no standby",)
+    assert result.skipped == ("replica: the primary answered: its server is not a standby",)
     assert result.hits
 
 
@@ -214,5 +214,5 @@ def test_async_client(stored: Memory, pair: Pair) -> None:
 
 
 def test_replica_without_database_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="no database of which it is one"):
+    with pytest.raises(InvalidInput, match="no database that it replicates"):
         Memory(settings=Settings(embedder="none", replica_url="postgresql://localhost/recall"))

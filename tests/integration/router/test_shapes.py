@@ -149,10 +149,10 @@ def test_no_odd_statement_ends_the_server(router: Router, acme: str, statement: 
 def test_no_tenant_is_refused_as_a_parameter_too(router: Router, prepared: bool) -> None:
     with router.admin() as connection:
         for _ in range(7):
-            with pytest.raises(psycopg.errors.InvalidParameterValue, match="No tenant is named"):
+            with pytest.raises(psycopg.errors.InvalidParameterValue, match="The statement names no tenant"):
                 connection.execute("SELECT recall_router.status(%s)", (None,), prepare=prepared)
             with (
-                pytest.raises(psycopg.errors.InvalidParameterValue, match="No tenant is named"),
+                pytest.raises(psycopg.errors.InvalidParameterValue, match="The statement names no tenant"),
                 connection.transaction(),
             ):
                 connection.execute("SELECT recall_router.status(%s)", (None,), prepare=prepared)

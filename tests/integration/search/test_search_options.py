@@ -95,7 +95,7 @@ def test_a_hint_must_occur(sql: Query) -> None:
     [
         ({"query": None}, "The query is empty."),
         ({"query": None, "queries": []}, "The list of queries is empty."),
-        ({"queries": ["one"] * 500}, "There are 500 queries; at most 16"),
+        ({"queries": ["one"] * 500}, "There are 500 queries; the limit is 16"),
         ({"queries": ["good", ""]}, "The query is empty."),
         ({"queries": ["good", None]}, "The query is empty."),
         ({"queries": ["good", "?!"]}, "The query '?!' holds no letter or digit."),
@@ -103,7 +103,7 @@ def test_a_hint_must_occur(sql: Query) -> None:
         ({"weights": {"smell": 1}}, "There is no arm 'smell'."),
         ({"weights": {"lexical": -1}}, "The weight of lexical is -1;"),
         ({"weights": {"lexical": "much"}}, 'The weight of lexical is "much";'),
-        ({"weights": [1]}, "The weights are no object"),
+        ({"weights": [1]}, "The weights are not a JSON object"),
         ({"cues": [1] * 33}, "There are 33 cues; the limit is 32."),
         ({"as_of": NOW + DAY}, "as_of is 2026-06-02 12:00:00+00, which is in the future."),
         ({"as_of": NOW - DAY, "since": NOW}, "begins after as_of"),

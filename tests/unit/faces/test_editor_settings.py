@@ -156,7 +156,7 @@ def test_toml_before_and_after_the_entry_stays() -> None:
         (json_file("{,}"), "is not JSON"),
         (json_file('{"a": 01}'), "is not JSON"),
         (json_file('{"a": '), "is not JSON"),
-        (json_file("[1]"), "holds no JSON object"),
+        (json_file("[1]"), "is not a JSON object"),
         (json_file('{"mcp_servers": []}'), "mcp_servers in settings.json is not an object"),
         (json_file("[" * 100_000), "is not JSON"),
         (toml_file("a = "), "is not TOML"),

@@ -27,7 +27,7 @@ _NAMES = {
 
 
 def kind(schema: Schema) -> str:
-    """What a value may be: its type, its bounds, its default's absence."""
+    """The allowed values: type, bounds, and whether there is a default."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{anchor(name)})"

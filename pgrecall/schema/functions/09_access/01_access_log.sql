@@ -94,7 +94,7 @@ BEGIN
         PERFORM recall.raise_invalid(format('The access kind %L is unknown.', v_bad.kind),
             'Use write, read, reference, used or retrieval.');
     ELSIF octet_length(v_bad.idempotency_key) > 1000 OR octet_length(v_bad.session_id) > 1000 THEN
-        PERFORM recall.raise_invalid(format('The %s has %s bytes, more than 1,000.',
+        PERFORM recall.raise_invalid(format('The %s has %s bytes; the limit is 1,000.',
             CASE WHEN octet_length(v_bad.session_id) > 1000 THEN 'session id' ELSE 'idempotency key' END,
             greatest(octet_length(v_bad.session_id), octet_length(v_bad.idempotency_key))));
     ELSIF isfinite(v_bad.at) AND v_bad.at <= p_now + v_skew THEN
