@@ -77,7 +77,7 @@ def test_a_tenant_that_holds_something_is_left_as_it_is(shared_url: str, lines: 
 def test_an_export_imported_again_changes_nothing(database_url: str, lines: list[str]) -> None:
     with client(database_url, "acme") as memory:
         memory.export.read(stream(lines))
-        with pytest.raises(InvalidInput, match="holds 2 memories"):
+        with pytest.raises(InvalidInput, match="it has 2 memories"):
             memory.export.read(stream(lines))
         assert memory.status().memories == 2
 
@@ -92,13 +92,13 @@ def test_what_a_tenant_has_set_is_not_overruled(database_url: str, lines: list[s
         else:
             with psycopg.connect(database_url) as connection:
                 connection.execute("INSERT INTO recall.rerank_model VALUES ('acme', 'r', 0, 1, 1, 'x')")
-        with pytest.raises(InvalidInput, match=f"it holds 1 .*{what}: "):
+        with pytest.raises(InvalidInput, match=f"it has 1 .*{what}"):
             memory.export.read(stream(lines))
 
 
 def test_every_line_that_is_missing_is_missed(target: Memory, lines: list[str]) -> None:
     for place in range(1, len(lines)):
-        with pytest.raises(InvalidInput, match=r"is not whole|cannot be imported"):
+        with pytest.raises(InvalidInput, match=r"is incomplete|cannot be imported"):
             target.export.read(stream(lines[:place] + lines[place + 1 :]))
         with pytest.raises(InvalidInput, match="The export is incomplete: its first line announces"):
             target.export.read(stream(lines[:place]))
@@ -106,7 +106,7 @@ def test_every_line_that_is_missing_is_missed(target: Memory, lines: list[str]) 
 
 def test_a_line_that_came_twice_is_noticed(target: Memory, lines: list[str]) -> None:
     for place in range(1, len(lines)):
-        with pytest.raises(InvalidInput, match=r"is not whole|cannot be imported"):
+        with pytest.raises(InvalidInput, match=r"is incomplete|cannot be imported"):
             target.export.read(stream(lines[: place + 1] + lines[place:]))
 
 
