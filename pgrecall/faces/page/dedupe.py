@@ -103,7 +103,7 @@ def _groups(
 def _kind(cluster: DedupeCluster) -> str:
     if all(member.reason == "The same text." for member in cluster.members):
         return "Word for word the same"
-    if cluster.keeper.reason.startswith("It says most"):
+    if cluster.keeper.reason.startswith("It says"):
         return "One contains everything the others say"
     return "The same except for small words, endings, capitals or punctuation"
 

@@ -294,7 +294,7 @@ SET jit = off AS $$
                    CASE c.more WHEN 1 THEN '1 word' ELSE c.more || ' words' END)
                WHEN c.vitality > c.next_vitality AND c.vitality - c.next_vitality < 0.001
                    THEN 'It is slightly more alive than the next.'
-               WHEN c.vitality > c.next_vitality THEN format('It is the most alive: vitality %s, the next %s.',
+               WHEN c.vitality > c.next_vitality THEN format('It has the highest vitality: %s; the next has %s.',
                    round(c.vitality::numeric, 3), round(c.next_vitality::numeric, 3))
                WHEN octet_length(m.title) + octet_length(m.body) > c.next_length THEN 'It is the longest.'
                WHEN m.updated_at > c.next_updated THEN 'It is the newest.'
