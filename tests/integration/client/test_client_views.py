@@ -140,6 +140,8 @@ def test_from_a_search_to_postgres_it_is_a_short_walk(
     monkeypatch.setattr(psycopg.Cursor, "execute", followed)
     memory.search("harbour")
     ours = [[step for step in walk if "/pgrecall/" in step] for walk in walks if walk]
+    # A connection that was idle for a second is tried first.
+    ours = [walk for walk in ours if not walk[-1].endswith("pool.py:_check")]
     assert ours
     for walk in ours:
         assert walk[0].endswith("memory.py:search")
