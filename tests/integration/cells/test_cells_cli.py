@@ -107,7 +107,7 @@ def test_a_cell_is_emptied_by_command(movable: Installation, line_of: LineOf) ->
     line("cell", "drain", "1")
     assert "Tenant acme lives in cell 0." in line("cell", "balance", "--apply")
     line("tenant", "sweep", "--older-than", "0")
-    assert "Cell 1 is removed" in line("cell", "remove", "1")
+    assert "Cell 1 was removed" in line("cell", "remove", "1")
     assert "The winch" in line("--tenant", "acme", "show", "winch")
 
 

@@ -77,7 +77,7 @@ def test_an_upgrade_makes_the_wrappers_those_of_this_version(router: Router) -> 
             )
     found = failures(router)
     assert any("layers, of_old, pin" in message for message in found)
-    assert any("does not send recall_router.of_old" in message for message in found)
+    assert any("does not distribute recall_router.of_old" in message for message in found)
     done = upgrade(router.fleet)
     assert (done.made, done.dropped) == (("layers", "pin"), ("of_old",))
     assert failures(router) == []
