@@ -48,7 +48,7 @@ def test_the_service_finds_the_cell_of_each_key(two_cells: Installation) -> None
             if "This tenant lives" not in page:
                 page = browser.get("/maintenance").text
         assert "This tenant lives in cell 0. It is moving to cell 1" in " ".join(page.split())
-        assert "Databases that share out the tenants" in page
+        assert "The databases of this installation; each holds some of the tenants" in page
         assert "beta" not in page
         two_cells.ask(1, "UPDATE recall.resident SET state = 'gone', cell = 0 WHERE tenant = 'beta'")
         with service.as_holder(keys["beta"]) as caller:
