@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 
+from pgrecall.cells.kept_connection import KeptConnection
 from pgrecall.cells.statements import named_statements
 from pgrecall.database.connections import connect
 from pgrecall.database.error_translation import translated
@@ -49,20 +50,13 @@ class Cell:
     def __init__(self, url: str, *, timeout: float = 10.0) -> None:
         self.url = url
         self._timeout = timeout
-        self._kept: psycopg.Connection[Row] | None = None
+        self._kept = KeptConnection()
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Keeps a connection for the calls inside, which come one after the other.
-
-        To open one may take longer than what it is for.
-        """
-        with connect(self.url, timeout=self._timeout) as connection:
-            self._kept = connection
-            try:
-                yield
-            finally:
-                self._kept = None
+        """Keeps a connection for the calls inside, which come one after the other."""
+        with connect(self.url, timeout=self._timeout) as connection, self._kept.keep(connection):
+            yield
 
     @contextmanager
     def owned(self) -> Iterator[psycopg.Connection[Row]]:
@@ -82,12 +76,12 @@ class Cell:
     @contextmanager
     def plain(self) -> Iterator[psycopg.Connection[Row]]:
         """A connection as the role of the URL, committing each statement."""
-        if self._kept is None or self._kept.closed:
+        if (kept := self._kept.connection) is None:
             with connect(self.url, timeout=self._timeout) as connection:
                 yield connection
             return
         try:
-            yield self._kept
+            yield kept
         except psycopg.Error as error:
             raise translated(error) from error
 

@@ -14,6 +14,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier, Literal
 
 from pgrecall.cells.addresses import url_at
+from pgrecall.cells.kept_connection import KeptConnection
 from pgrecall.database.connections import connect
 from pgrecall.database.server import Row
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, SchemaMismatch
@@ -77,17 +78,13 @@ class Directory:
     def __init__(self, url: str, *, timeout: float = 10.0) -> None:
         self.url = url
         self._timeout = timeout
-        self._kept: Connection | None = None
+        self._kept = KeptConnection()
 
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Keeps a connection for the calls inside, which come one after the other."""
-        with self.connected() as connection:
-            self._kept = connection
-            try:
-                yield
-            finally:
-                self._kept = None
+        with self.connected() as connection, self._kept.keep(connection):
+            yield
 
     def url_of(self, address: str) -> str:
         """The connection string of a cell, for the role that opened this directory."""
@@ -101,8 +98,8 @@ class Directory:
             DatabaseUnavailable: the directory cannot be reached.
             SchemaMismatch: there is no directory in this database.
         """
-        if self._kept is not None and not self._kept.closed:
-            yield self._kept
+        if (kept := self._kept.connection) is not None:
+            yield kept
             return
         try:
             with connect(self.url, timeout=self._timeout) as connection:
