@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from pgrecall.database.cancelling import ended
+
 T = TypeVar("T")
 
 AsyncLock = asyncio.Lock
@@ -52,8 +54,7 @@ async def async_run(work: Callable[[], T], give_up: Callable[[], None] | None = 
     except asyncio.CancelledError:
         if give_up is not None:
             give_up()
-            await asyncio.wait([thread])
-            thread.exception()  # marks its exception as retrieved: nobody awaits it any more
+            await ended(thread)
         elif left is not None and not thread.done():
             thread.add_done_callback(lambda done: done.exception())
             left.add(thread)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from pgrecall.database.cancelling import cancelled_once
 from pgrecall.database.connections import (
     BoundedAsyncConnection,
     formats_to_set,
@@ -105,6 +106,9 @@ class AsyncDatabase:
 
     async def fetch(self, call: Call, *, tenant: str) -> list[Row]:
         """Makes one call for ``tenant`` in a transaction of its own and returns its rows."""
+        return await cancelled_once(self._fetch(call, tenant))
+
+    async def _fetch(self, call: Call, tenant: str) -> list[Row]:
         sent = self._limits.statements(call, tenant)
         pool = await self._here()
         with self._limits.our_errors(pool):
@@ -124,6 +128,9 @@ class AsyncDatabase:
             A position in the log of the primary, in bytes, that the rows know all before; None if this server
             is no standby. And the rows.
         """
+        return await cancelled_once(self._fetch_replayed(call, tenant))
+
+    async def _fetch_replayed(self, call: Call, tenant: str) -> tuple[int | None, list[Row]]:
         first, second = self._limits.replica_statements(call, tenant)
         pool = await self._here()
         with self._limits.our_errors(pool):

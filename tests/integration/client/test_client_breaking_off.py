@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import anyio
 import pytest
 
 from pgrecall import AsyncMemory, DatabaseTimeout, InvalidInput, Memory
@@ -19,6 +20,7 @@ from pgrecall.database import async_pool, connections, pool, statements
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
+from tests.faults.wire import wire
 from tests.integration.client.blocking import memories_locked, silent, waiting
 from tests.waiting import PATIENCE, until
 
@@ -83,6 +85,28 @@ def test_a_cancelled_search_is_cancelled_in_postgres(
             assert len((await memory.search("harbour")).hits) == 1
 
     asyncio.run(use())
+
+
+def test_so_is_one_whose_task_is_cancelled_again_and_again(
+    settings: Settings, database_url: str, query: Query
+) -> None:
+    async def use(url: str) -> None:
+        async with client(replace(settings, database_url=url, pool_size=1)) as memory:
+            await memory.remember("The harbour opens at six", key="harbour")
+            connections = len(tcp.lines)
+            for _ in range(3):
+                with memories_locked(database_url):
+                    async with anyio.create_task_group() as group:  # cancels in every turn of the event loop
+                        group.start_soon(memory.search, "harbour")
+                        await blocked(query)
+                        group.cancel_scope.cancel()
+                    await asyncio.to_thread(nothing_runs, query)
+            assert len((await memory.search("harbour")).hits) == 1
+            cancellations = len(tcp.lines) - connections
+            assert cancellations == 3, "the client goes on with its connection"
+
+    with wire(database_url) as tcp:  # over TCP a request to cancel takes several turns
+        asyncio.run(use(tcp.url))
 
 
 def test_a_cancelled_write_leaves_nothing(settings: Settings, database_url: str, query: Query) -> None:
