@@ -1,9 +1,8 @@
 """Tasks that are cancelled, however often, and still end as they should.
 
-anyio cancels a task again in every turn of the event loop until it has ended, and MCP and Starlette cancel through
-anyio. What ends in an orderly way, as psycopg does when it asks the server to cancel a statement, is interrupted by
-the second cancellation. Over a Unix socket the request is sent by then; over TCP it is not, and the statement would go
-on waiting in Postgres.
+anyio cancels a task again in every turn of the event loop until it has ended, and MCP and Starlette cancel
+through anyio. The second cancellation interrupts psycopg while it asks the server to cancel a statement. Over
+a Unix socket the request is sent by then; over TCP it is not, and the statement would go on waiting.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ T = TypeVar("T")
 
 
 async def cancelled_once(work: Coroutine[Any, Any, T]) -> T:
-    """Runs work in a task of its own, passes on one cancellation at most, and waits for the end of the work."""
+    """Runs work in a task of its own, passes on at most one cancellation, and waits for its end."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -29,7 +28,7 @@ async def cancelled_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def ended(task: asyncio.Future[Any]) -> None:
-    """Waits for the end of a task or thread that nobody else awaits, even if the caller is cancelled meanwhile."""
+    """Waits for the end of a task that nobody else awaits, even if the caller is cancelled meanwhile."""
     while not task.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait([task])

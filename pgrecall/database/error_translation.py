@@ -53,8 +53,7 @@ _PROTOCOL = "08P01"
 def translated(error: psycopg.Error) -> RecallError:
     """Returns the pgrecall error for a psycopg error."""
     message = error.diag.message_primary or first_line(error)
-    other = error.sqlstate == _PROTOCOL and "prepared statement" in message  # where messages are English
-    if other or error.sqlstate in _MIXED_UP:
+    if error.sqlstate in _MIXED_UP or (error.sqlstate == _PROTOCOL and _binds(error)):
         return DatabaseError(
             f"A connection pooler mixed up prepared statements; nothing was changed: {sentence(message)}",
             hint="Set PGRECALL_PREPARED_STATEMENTS=off, or let the pooler track them.",
@@ -70,6 +69,12 @@ def translated(error: psycopg.Error) -> RecallError:
             sqlstate=error.sqlstate,
         )
     return _by_class(error)
+
+
+def _binds(error: psycopg.Error) -> bool:
+    """Whether parameters did not fit a prepared statement; the server may say so in any language."""
+    from_server = error.diag.source_function == "exec_bind_message"
+    return from_server or "prepared statement" in (error.diag.message_primary or "")
 
 
 def _by_class(error: psycopg.Error) -> RecallError:

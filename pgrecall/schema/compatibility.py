@@ -29,13 +29,14 @@ CALLS = Path(__file__).with_name("calls.json")
 
 DECLARED = (
     "SELECT p.proname AS name, coalesce((SELECT jsonb_agg(jsonb_build_array("
-    "coalesce(p.proargnames[i], ''), format_type(p.proargtypes[i - 1], NULL)) ORDER BY i) "
+    "coalesce(p.proargnames[i], ''), replace(format_type(p.proargtypes[i - 1], NULL), '\"', '')) ORDER BY i) "
     "FROM generate_series(1, p.pronargs) i), '[]') AS arguments, "
-    "p.pronargs - p.pronargdefaults AS required, pg_get_function_result(p.oid) AS result "
+    "p.pronargs - p.pronargdefaults AS required, replace(pg_get_function_result(p.oid), '\"', '') AS result "
     "FROM pg_proc p WHERE p.pronamespace = 'recall'::regnamespace AND p.proname = ANY (%(names)s::name[]) "
     "ORDER BY 1, 2, 4"
 )
-"""How functions are called: their arguments by name and type, how many have no default, and the result."""
+"""How functions are called: their arguments by name and type, how many have no default, and the result.
+Without the quotes that a server with quote_all_identifiers adds."""
 
 _SERVED = (
     "SELECT obj_description(p.oid) AS said FROM pg_proc p "

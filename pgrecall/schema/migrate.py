@@ -20,7 +20,7 @@ from sqlalchemy import Connection, create_engine, exc, pool, text
 
 from pgrecall.database.connections import connect, set_formats
 from pgrecall.database.error_translation import translated
-from pgrecall.database.server import ServerFacts, require_suitable, server_facts
+from pgrecall.database.server import MINIMUM_SERVER, ServerFacts, require_suitable, server_facts
 from pgrecall.errors import InvalidInput
 from pgrecall.schema import state
 from pgrecall.schema.fit import explained, require_columns
@@ -102,6 +102,8 @@ def upgrade(
         )
     with connect(url, timeout=timeout) as connection:
         facts = server_facts(connection)
+    if facts.version < MINIMUM_SERVER:  # it would not understand what comes first
+        require_suitable(facts)
     return lock_retry.apply(lambda: _upgraded(url, facts, dimensions, lock_retry), url, timeout=timeout)
 
 
@@ -161,6 +163,8 @@ def _locked(url: str) -> Iterator[Connection]:
     with _engine_connection(url) as connection, connection.begin():
         # A cell beside Citus is whole, and Citus refuses some functions. Without it this says nothing.
         connection.execute(text("SELECT set_config('citus.enable_ddl_propagation', 'off', true)"))
+        # Functions keep their search path as it is written, and are checked for it.
+        connection.execute(text("SELECT set_config('quote_all_identifiers', 'off', true)"))
         if _schema_exists(connection):
             driver = _driver(connection)
             act_as_owner(driver)

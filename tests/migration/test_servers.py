@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -18,6 +22,7 @@ from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.migration.catalogue import fetch
+from tests.server_folders import server_folder
 
 
 @pytest.fixture
@@ -41,6 +46,36 @@ def test_a_role_that_may_not_create_is_refused(plain_role: str) -> None:
     assert f"role {role} may not create in database test_" in message
     assert "an administrator must run CREATE EXTENSION vector" in message
     assert "run `pgrecall init` again" in message
+
+
+@pytest.fixture
+def too_old() -> Iterator[str]:
+    """The URL of a Postgres before 16, as Debian 12 has it."""
+    programs = next(iter(Path("/usr/lib/postgresql").glob("1[0-5]/bin")), None)
+    if programs is None:
+        pytest.skip("This needs a Postgres before 16 in /usr/lib/postgresql.")
+    account = "nobody" if os.geteuid() == 0 else None
+    with server_folder() as folder:
+        if account:
+            shutil.chown(folder, account)
+        data = str(folder / "data")
+
+        def run(program: str, *arguments: str) -> None:
+            command = [programs / program, "-D", data, *arguments]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, user=account)
+
+        run("initdb", "-A", "trust", "-U", "postgres", "-N")
+        run("pg_ctl", "-w", "-l", f"{data}/log", "-o", f"-c listen_addresses= -k {folder}", "start")
+        try:
+            yield make_conninfo(host=str(folder), user="postgres", dbname="postgres")
+        finally:
+            run("pg_ctl", "-m", "immediate", "stop")
+
+
+def test_an_old_server_is_refused_before_anything_else(too_old: str) -> None:
+    with pytest.raises(DatabaseUnsuitable, match=r"it is Postgres 1\d.*, and pgrecall needs 16 or newer"):
+        migrate.upgrade(too_old, dimensions=64)
+    assert fetch(too_old, "SELECT FROM pg_namespace WHERE nspname = 'recall'") == []
 
 
 def test_a_role_that_may_create_needs_no_superuser(plain_role: str, empty_database: str) -> None:

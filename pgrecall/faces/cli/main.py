@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.exceptions import Exit, NoArgsIsHelpError
+from click.exceptions import Exit, NoArgsIsHelpError, NoSuchCommand, NoSuchOption
 
 from pgrecall import __version__
 from pgrecall.errors import InvalidInput, RecallError
@@ -107,6 +107,14 @@ class LazyGroup(CommandGroup):
         found: click.Command = getattr(import_module(f"pgrecall.faces.cli.{module}"), name)
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except NoSuchCommand as error:  # click knows no command before it is imported
+            raise NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from None
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         with _errors_reported():
             return super().parse_args(ctx, args)
@@ -141,6 +149,13 @@ def _traced(ctx: click.Context) -> Iterator[None]:
             end.name = ctx.meta.get(COMMAND_NAME, "")
 
 
+def _complaint(error: click.UsageError) -> str:
+    """What click says of a wrong command line, as sentences, with the likeliest name of an unknown one."""
+    if isinstance(error, NoSuchOption | NoSuchCommand) and error.possibilities:
+        return f"{error.message.rstrip('.')}. Did you mean '{error.possibilities[0]}'?"
+    return f"{error.format_message().rstrip('.')}."
+
+
 @contextmanager
 def _errors_reported() -> Iterator[None]:
     try:
@@ -151,8 +166,7 @@ def _errors_reported() -> Iterator[None]:
         raise
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "pgrecall"
-        sentence = error.format_message().rstrip(".")
-        raise fail(InvalidInput(f"{sentence}.", hint=f"`{command} --help` lists the options.")) from None
+        raise fail(InvalidInput(_complaint(error), hint=f"`{command} --help` lists the options.")) from None
     except KeyboardInterrupt:
         notes().print("stopped")
         raise Exit(INTERRUPTED) from None

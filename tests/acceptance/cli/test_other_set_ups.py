@@ -113,6 +113,8 @@ SETTINGS: dict[str, dict[str, str]] = {
         "plan_cache_mode": "force_generic_plan", "work_mem": "64kB", "hash_mem_multiplier": "1",
         "random_page_cost": "40", "enable_nestloop": "off",
     },
+    "quotes": {"quote_all_identifiers": "on"},
+    "no nulls in arrays": {"array_nulls": "off"},
     "talkative": {"client_min_messages": "debug1", "log_statement": "all"},
 }  # fmt: skip
 

@@ -70,7 +70,8 @@ $$;
 -- other tenants.
 CREATE OR REPLACE FUNCTION recall.function_problems() RETURNS TABLE (problem text, fix text)
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+SET search_path FROM CURRENT
+SET quote_all_identifiers = off AS $$
     WITH known AS MATERIALIZED (
         SELECT p.oid, format('recall.%I(%s)', p.proname, pg_get_function_identity_arguments(p.oid)) AS signature,
                CASE p.prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END AS kind, p.proowner, p.prosecdef,
@@ -122,7 +123,8 @@ $$;
 -- row security or with policies other than those declared.
 CREATE OR REPLACE FUNCTION recall.table_problems() RETURNS TABLE (relation oid, problem text, fix text)
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+SET search_path FROM CURRENT
+SET quote_all_identifiers = off AS $$
     WITH known AS MATERIALIZED (
         SELECT c.oid, format('recall.%I', c.relname) AS name, c.relkind, c.relowner, c.relrowsecurity, c.relacl,
                CASE c.relkind WHEN 'S' THEN 'SEQUENCE' WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END AS kind

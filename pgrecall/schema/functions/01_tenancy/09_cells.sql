@@ -234,7 +234,7 @@ BEGIN
     FOR v_table IN SELECT * FROM recall.tenant_tables(p_tenant) LOOP
         -- The binary form of vectors and bits takes a tenth of the time.
         SELECT string_agg(CASE
-            WHEN format_type(a.atttypid, NULL) = 'halfvec' THEN format('md5(halfvec_send(t.%I))', a.attname)
+            WHEN a.atttypid = 'halfvec'::regtype THEN format('md5(halfvec_send(t.%I))', a.attname)
             WHEN a.atttypid = 'varbit[]'::regtype THEN format('md5(array_send(t.%I))', a.attname)
             ELSE format('t.%I', a.attname) END, ', ' ORDER BY a.attname)
         INTO v_row

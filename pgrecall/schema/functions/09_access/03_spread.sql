@@ -97,9 +97,10 @@ RETURN CASE
         p_state[2]]
 END;
 
--- spread_sum: the boost {value, epoch} that results from adding these in the order given.
+-- spread_sum: the boost {value, epoch} that results from adding these in the order given. The epoch is missing at first,
+-- not NULL, which a server with array_nulls off would read as a word.
 CREATE OR REPLACE AGGREGATE recall.spread_sum(double precision, double precision, double precision) (
-    SFUNC = recall.add_spread, STYPE = double precision[], INITCOND = '{0,NULL}', PARALLEL = SAFE
+    SFUNC = recall.add_spread, STYPE = double precision[], INITCOND = '{0}', PARALLEL = SAFE
 );
 
 -- apply_spread: adds what these accesses spread to the stored boosts of the memories they reach.
