@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,8 @@ from pgrecall.operations.memories import KnownContent, Rejected
 
 EMBEDDED_BATCH = 64
 """Drafts an import embeds and commits at a time."""
+
+UNREAD = "characters at the end of very long texts, which were stored but not embedded"
 
 PLAIN_BATCH, PLAIN_CHARACTERS = 500, 2_000_000
 """Drafts that need no embedding: so many at a time, fewer where they are long."""
@@ -95,13 +98,16 @@ def add_batch(
 ) -> ImportReport:
     """The report with one more batch counted."""
     outcomes = [row.outcome for row in stored.remembered]
+    left_out = Counter({UNREAD: sum(row.unread for row in stored.remembered)})
+    for one in (*report.skipped, *skipped):
+        left_out[one.what] += one.count
     return replace(
         report,
         created=report.created + outcomes.count("created"),
         updated=report.updated + outcomes.count("updated") + outcomes.count("revived"),
         unchanged=report.unchanged + outcomes.count("unchanged"),
         problems=(*report.problems, *problems, *stored.problems),
-        skipped=(*report.skipped, *skipped),
+        skipped=tuple(Skipped(what, count) for what, count in left_out.most_common() if count),
     )
 
 

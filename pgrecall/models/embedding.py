@@ -25,3 +25,7 @@ class Embedded(NamedTuple):
     vector: list[float]
     tokens: TokenSigns | None = None
     passages: tuple[EmbeddedPassage, ...] | None = None
+
+    def unread(self, body: str) -> int:
+        """Characters at the end of the body of this memory that no vector covers."""
+        return max(len(body.rstrip()) - self.passages[-1].end, 0) if self.passages else 0

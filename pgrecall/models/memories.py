@@ -110,12 +110,15 @@ class Remembered:
         outcome: ``unchanged`` if a memory had all of it already, its vector included; ``id`` and ``key`` are
             those of that memory.
         similar: another memory that it nearly repeats; it was stored all the same.
+        unread: characters at the end of a very long text that were stored but not embedded. A search does not
+            find them by meaning, and may not find them by words.
     """
 
     id: int
     key: str | None
     outcome: Outcome
     similar: Similar | None = None
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def remember_many(
             "compare": compare,
             "now": now,
         },
-        lambda rows: [_remembered(row) for row in rows],
+        lambda rows: [_remembered(row, drafts, vectors) for row in rows],
     )
 
 
@@ -243,12 +243,21 @@ def _item(draft: Draft, embedded: Embedded | None) -> dict[str, object]:
     return item
 
 
-def _remembered(row: Row) -> Remembered | Rejected:
+def _remembered(
+    row: Row, drafts: Sequence[Draft], vectors: Sequence[Embedded | None]
+) -> Remembered | Rejected:
+    place = row["item"] - 1
     if row["outcome"] == "rejected":
-        return Rejected(row["item"] - 1, row["problem"])
+        return Rejected(place, row["problem"])
     outcome: Outcome = row["outcome"]
-    similar = row["similar_to"]
-    return Remembered(row["id"], row["key"], outcome, read_as(Similar, similar) if similar else None)
+    similar, embedded = row["similar_to"], vectors[place]
+    return Remembered(
+        row["id"],
+        row["key"],
+        outcome,
+        read_as(Similar, similar) if similar else None,
+        embedded.unread(drafts[place].body) if embedded else 0,
+    )
 
 
 def _memory(rows: Sequence[Row], reference: int | str) -> StoredMemory:

@@ -149,6 +149,9 @@ class RememberResult(Result):
     similar: SimilarResult | None = Field(
         description="A memory with nearly the same text: forget one, or supersede the older."
     )
+    unread: int = Field(
+        description="Characters at the end of a very long text that a search may not find: store them apart."
+    )
 
 
 class UsedResult(Result):

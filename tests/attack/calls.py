@@ -52,9 +52,7 @@ def functions_of(admin: psycopg.Connection[Any]) -> list[Function]:
     return [Function(r[0], r[1], tuple(r[4]), tuple(r[5]), r[2] - r[3]) for r in rows]
 
 
-def attacks_on(
-    function: Function, ids: Mapping[str, int], own: Mapping[str, int]
-) -> Iterator[Attack]:
+def attacks_on(function: Function, ids: Mapping[str, int], own: Mapping[str, int]) -> Iterator[Attack]:
     """Every hostile value in every argument, harmless ones in the others; and the plain call."""
     harmless = dict(zip(function.names, function.types, strict=True))
     needed = {

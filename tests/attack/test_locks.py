@@ -145,9 +145,7 @@ def test_nobody_waits_for_what_others_hold_open(
     ):
         other.execute("SELECT set_config('recall.tenant', %s, false)", (victim,))
         attacker.execute("BEGIN")
-        held = sum(
-            _succeeds(attacker, next(attacks_on(one, {}, with_globex.own))) for one in functions
-        )
+        held = sum(_succeeds(attacker, next(attacks_on(one, {}, with_globex.own))) for one in functions)
         assert held > 20
         other.execute("SET lock_timeout = '20s'")
         waits: list[str] = []

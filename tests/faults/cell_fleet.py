@@ -132,9 +132,7 @@ class KillableCells:
     def _in_order(self, tenant: str, cell: int) -> None:
         """Vitality is the exact sum over the log: to compute it anew changes nothing. `verify` is clean."""
         settings = Settings(tenant=tenant, embedder="hash", connect_timeout=20)
-        with Memory(
-            self.victims[cell].url, settings=settings, embedder=HashEmbedder(DIMENSIONS)
-        ) as memory:
+        with Memory(self.victims[cell].url, settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory:
             memory.maintenance.fold()
             assert memory.maintenance.rebuild() == 0
         sound(self.victims[cell].url, tenant, indexes=True)

@@ -162,4 +162,3 @@ def run(cells: KillableCells, *arguments: str) -> int:
             stderr=log,
             check=False,
         ).returncode
-

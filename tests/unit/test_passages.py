@@ -82,6 +82,14 @@ def test_a_million_characters_of_english_are_read_to_the_end() -> None:
     assert spans[-1].end == len(body.rstrip())
 
 
+def test_what_lies_beyond_the_last_passage_is_counted() -> None:
+    whole, cut = "word " * 1000, "\u6e2f" * 400_000
+    made = embed_memories(EMBEDDER, [("", "short"), ("", whole), ("", cut)])
+    unread = [embedded.unread(body) for embedded, body in zip(made, ("short", whole, cut), strict=True)]
+    assert unread[:2] == [0, 0]
+    assert unread[2] == len(cut) - made[2].passages[-1].end > 90_000  # type: ignore[index]
+
+
 def test_a_passage_has_the_title_in_front() -> None:
     [spans] = passage_spans(EMBEDDER, [("Winch", "word " * 400)])
     assert passage_text("Winch", "word " * 400, spans[0]).startswith("Winch\nword")

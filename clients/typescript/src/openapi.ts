@@ -2315,6 +2315,8 @@ export interface components {
             readonly outcome: "created" | "updated" | "revived" | "unchanged";
             /** @description Another memory that it nearly repeats; it was stored all the same. */
             readonly similar: components["schemas"]["Similar"] | null;
+            /** @description Characters at the end of a very long text that were stored but not embedded. A search does not find them by meaning, and may not find them by words. */
+            readonly unread: number;
         };
         /** @description Replayed questions: which results would change with other settings. */
         readonly Replay: {

@@ -51,32 +51,36 @@ async def edit(
     connection: AsyncConnection, reference: int | str, changes: Mapping[str, object], now: datetime | None
 ) -> Remembered:
     """Changes fields of a memory; a new text is embedded."""
-    embedded, digest = None, None
+    embedded, digest, unread = None, None, 0
     if connection.embedder is not None and changes.keys() & {"title", "body"}:
         stored = await connection.execute(memories.get(reference, now))
         title, body = (changes.get(name, getattr(stored, name)) or "" for name in ("title", "body"))
         if (title, body) != (stored.title, stored.body) and f"{title}{body}".strip():
             digest = content_hash(Draft(str(body), title=str(title)))
             [embedded] = await connection.embed_memories([(str(title), str(body))])
-    return await connection.execute(
+            unread = embedded.unread(str(body))
+    edited = await connection.execute(
         memories.edit(reference, changes, embedded, connection.embedder_name, digest, now)
     )
+    return replace(edited, unread=unread)
 
 
 async def restore_version(
     connection: AsyncConnection, reference: int | str, number: int, now: datetime | None
 ) -> Remembered:
     """Makes a memory say what it said in a version; a text that it does not have now is embedded."""
-    embedded, digest = None, None
+    embedded, digest, unread = None, None, 0
     if connection.embedder is not None:
         known = await connection.execute(versions.versions(reference, versions.MOST))
         wanted = next((one for one in known if one.number == number), known[0])  # SQL refuses others
         if (wanted.title, wanted.body) != (known[0].title, known[0].body):
             digest = content_hash(Draft(wanted.body, title=wanted.title))
             [embedded] = await connection.embed_memories([(wanted.title, wanted.body)])
-    return await connection.execute(
+            unread = embedded.unread(wanted.body)
+    restored = await connection.execute(
         versions.restore_version(reference, number, embedded, connection.embedder_name, digest, now)
     )
+    return replace(restored, unread=unread)
 
 
 async def import_drafts(

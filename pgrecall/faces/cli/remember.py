@@ -95,6 +95,7 @@ def remember(
                 f"Similar to {like.key or like.id} ({like.similarity:.2f}): `pgrecall show "
                 f"{like.id}` shows it, `pgrecall supersede` replaces it by this one."
             )
+        _warn_unread(stored)
 
 
 _OUTCOMES = {
@@ -103,6 +104,14 @@ _OUTCOMES = {
     "revived": "Restored and updated",
     "unchanged": "Unchanged: it is already stored as",
 }
+
+
+def _warn_unread(stored: Remembered) -> None:
+    if stored.unread:
+        notes().print(
+            f"The last {stored.unread:,} characters are not embedded, so a search may not find them: "
+            "store them as another memory."
+        )
 
 
 def _name(stored: Remembered) -> str:
@@ -144,6 +153,7 @@ def edit(
         output().print("Nothing changed.")
     else:
         output().print(f"Updated {_name(changed)}.")
+        _warn_unread(changed)
 
 
 def _edited(body: str) -> str:

@@ -39,6 +39,12 @@ def test_remember_says_what_is_new_the_same_and_similar(pgrecall: Command) -> No
     assert told.err.startswith("Similar to spare (1.00): `pgrecall show 1` shows it")
 
 
+def test_remember_says_how_much_of_a_very_long_text_has_no_vector(pgrecall: Command) -> None:
+    stored = pgrecall("remember", stdin="\u6e2f".encode() * 310_000)
+    assert stored.code == 0
+    assert re.fullmatch(r"The last \d+,\d{3} characters are not embedded, so .*\n", stored.err)
+
+
 def test_remember_reads_standard_input(pgrecall: Command) -> None:
     assert pgrecall("remember", stdin=b"from a pipe\n").out == "Stored as id 1.\n"
     assert pgrecall("remember", "-", stdin=b"with a dash\n").out == "Stored as id 2.\n"

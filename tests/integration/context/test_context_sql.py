@@ -77,9 +77,7 @@ def test_no_ids_no_rows(sql: Query, ids: Any) -> None:
 def test_two_hundred_are_the_most(sql: Query, function: str) -> None:
     ids = [*range(1, 201)]
     sql(f"SELECT * FROM recall.{function}(%s)", (ids * 2,))
-    with pytest.raises(
-        psycopg.errors.InvalidParameterValue, match="201 memories cannot be compared at once"
-    ):
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="201 memories cannot be compared at once"):
         sql(f"SELECT * FROM recall.{function}(%s)", ([*ids, 201],))
 
 

@@ -28,9 +28,7 @@ def _remember(sql: Query, drafts: list[dict[str, Any]], at: datetime) -> list[in
     items = [
         draft | {"embedding": [float(x) for x in text]} for draft, text in zip(drafts, texts, strict=True)
     ]
-    rows = sql(
-        "SELECT id FROM recall.remember_many(%s::jsonb, 'hash', p_now => %s)", (json.dumps(items), at)
-    )
+    rows = sql("SELECT id FROM recall.remember_many(%s::jsonb, 'hash', p_now => %s)", (json.dumps(items), at))
     return [row["id"] for row in rows]
 
 

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from pgrecall import Draft, InvalidInput, Memory
+from pgrecall.client.import_batches import UNREAD
 from pgrecall.models.embedding import TokenSigns
 from pgrecall.models.search import Hit
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
@@ -261,6 +262,18 @@ def test_a_huge_memory_has_a_bounded_number_of_passages(memory: Memory, query: Q
     assert sum(map(len, parts(query).values())) <= 1200
     assert problems(memory) == {}
     assert len(by_meaning(memory, "note winch ledger")) == 1
+
+
+def test_characters_without_a_vector_are_reported(memory: Memory) -> None:
+    long = "\u6e2f" * 310_000
+    stored = memory.remember(long, key="long")
+    assert 5_000 < stored.unread < 15_000
+    assert memory.remember("A short one.").unread == 0
+    assert memory.edit("long", body=f"{long}\u6e2f").unread == stored.unread + 1
+    report = memory.import_drafts(
+        [Draft(f"{long}{n}", key=f"k{n}") for n in range(2)] + [Draft("A note.")], source="s"
+    )
+    assert [(one.what, one.count) for one in report.skipped] == [(UNREAD, 2 * (stored.unread + 1))]
 
 
 @pytest.mark.parametrize("housed", [False, True])

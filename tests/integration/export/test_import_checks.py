@@ -139,8 +139,7 @@ def test_a_field_that_one_line_lacks_has_its_default(documents: list[dict[str, A
     place = next(place for place, each in enumerate(documents) if place and "memory_version" in each)
     row = {name: value for name, value in documents[place]["memory_version"].items() if name != "tags"}
     header, *lines = [
-        json.dumps(each)
-        for each in [*documents[:place], {"memory_version": row}, *documents[place + 1 :]]
+        json.dumps(each) for each in [*documents[:place], {"memory_version": row}, *documents[place + 1 :]]
     ]
     sql("SELECT recall.begin_import(%s)", (header,), tenant="target")
     sql("SELECT recall.import_lines(%s)", (lines,), tenant="target")

@@ -84,7 +84,5 @@ def test_a_transaction_that_a_tenant_leaves_open_stops_nobodys_jobs(query: Query
         other.execute("SELECT recall.pin(%s)", (used,))
         assert (run(query, "fold"), run(query, "fold"), run(query, "fold")) == (True, True, False)
         other.rollback()
-    assert runs(query, "job, state, error") == [
-        ("fold", "failed", "canceling statement due to lock timeout")
-    ]
+    assert runs(query, "job, state, error") == [("fold", "failed", "canceling statement due to lock timeout")]
     assert runs(query, "job, state", tenant="globex") == [("fold", "done")]
