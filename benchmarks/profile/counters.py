@@ -20,6 +20,10 @@ SELECT regexp_replace(s.query, '\\s+', ' ', 'g') AS statement, sum(s.calls)::flo
        sum(s.total_exec_time) AS ms, sum(s.shared_blks_hit + s.shared_blks_read)::float8 AS buffers
 FROM pg_stat_statements s WHERE NOT s.toplevel GROUP BY 1 ORDER BY 3 DESC
 """
+# Those of a statement include those of the statements inside it, so only the outermost ones are added up.
+_BUFFERS = """
+SELECT coalesce(sum(s.shared_blks_hit + s.shared_blks_read), 0)::float8 FROM pg_stat_statements s WHERE s.toplevel
+"""
 _FUNCTIONS = """
 SELECT f.funcname AS function, f.calls::float8 AS calls, f.self_time AS own_ms, f.total_time AS ms
 FROM pg_stat_xact_user_functions f WHERE f.schemaname = 'recall' ORDER BY 3 DESC
@@ -37,19 +41,16 @@ def processor_ms(pid: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Statements and functions, most expensive first, and rows fetched by table; sums."""
+    """Statements and functions, most expensive first, rows fetched by table, and buffers; sums."""
 
     statements: Rows
     functions: Rows
     rows: Counter[str]
+    buffers: float
 
     @property
     def plans(self) -> float:
         return float(sum(row["calls"] for row in self.statements))
-
-    @property
-    def buffers(self) -> float:
-        return float(sum(row["buffers"] for row in self.statements))
 
 
 @contextmanager
@@ -61,15 +62,16 @@ def counting(connection: Connect) -> Iterator[list[Counted]]:
     found: list[Counted] = []
     for name, value in (("track_functions", "all"), ("pg_stat_statements.track", "all")):
         connection.execute("SELECT set_config(%s, %s, false)", (name, value))
-    connection.execute("SELECT pg_stat_statements_reset()")
     try:
         with connection.transaction(force_rollback=True), connection.cursor(row_factory=dict_row) as cursor:
             before = _rows(connection)
+            connection.execute("SELECT pg_stat_statements_reset()")
             yield found
+            buffers = connection.execute(_BUFFERS).fetchall()[0][0]
             rows = _rows(connection) - before
             functions = cursor.execute(_FUNCTIONS).fetchall()
             statements = cursor.execute(_STATEMENTS).fetchall()
-            found.append(Counted(statements, functions, rows))
+            found.append(Counted(statements, functions, rows, buffers))
     finally:
         connection.execute("RESET track_functions")
         connection.execute("SET pg_stat_statements.track = 'none'")
