@@ -4,8 +4,9 @@
 
 Fills a database of each size with conversations (vectors, token signs, sessions, links) and asks the same
 questions in five ways in turn: by meaning, by words, by both, explained, and explained and logged. The
-server's processor time is the median of all questions, as Linux counts it for the backend; beside it stands
-a bare scan of the vector index. Then the same questions are counted: plans started, buffers, rows of each
+server's processor time is the median of all questions, as Linux counts it for the backend. For comparison,
+there are a bare scan of the vector index, and the last way in a tenant of three memories: what a search costs
+before it has anything to read. Then the same questions are counted: plans started, buffers, rows of each
 table, and the time of each function and statement, which counting makes longer. 1,000,000 memories take
 about half an hour to fill. The databases are kept in the folder --cache.
 """
@@ -26,10 +27,11 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.profile.conversations import DIMENSIONS, NOW, TENANT, Conversations, Question
+from benchmarks.profile.conversations import DIMENSIONS, MODEL, NOW, TENANT, Conversations, Question
 from benchmarks.profile.counters import Connect, Counted, counting, processor_ms
 from benchmarks.speed.search import NEAREST, home_of
 from benchmarks.speed.server import bench_server
@@ -50,6 +52,14 @@ WAYS: dict[str, SearchOptions] = {
 }
 """How a question is asked; the default search of the client is the last."""
 BARE = "bare scan of the vector index"
+FEW, ALMOST_NONE = "logged, three memories", "few"
+"""The way of a search that has almost nothing to read, and its tenant."""
+_STORE_FEW = """
+SELECT count(*) FROM recall.remember_many((
+    SELECT jsonb_agg(jsonb_build_object('key', m.id::text, 'body', m.body, 'embedding', v.embedding::text::jsonb))
+    FROM recall.memory m JOIN recall.{} v ON v.tenant = m.tenant AND v.memory_id = m.id
+    WHERE m.tenant = %(tenant)s AND m.id <= 3), %(model)s, p_now => %(now)s)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +110,11 @@ def profile(url: str, memories: int, asked: Sequence[Question]) -> Profile:
         connection.execute("SELECT set_config('recall.tenant', %s, false)", (TENANT,))
         connection.execute("SET synchronous_commit = off")  # as the client sets it for a search
         connection.execute("SET pg_stat_statements.track = 'none'")
+        _store_few(connection)
         bare = NEAREST.format(home_of(connection, TENANT))
         acts: dict[str, Callable[[Question], object]] = {way: partial(_ask, connection, way) for way in WAYS}
         acts[BARE] = partial(_scan, connection, bare)
+        acts[FEW] = partial(_ask, connection, "logged", tenant=ALMOST_NONE)
         for question in asked[:12]:
             for act in acts.values():
                 act(question)
@@ -126,9 +138,17 @@ def _scan(connection: Connect, sql: str, question: Question) -> object:
     return connection.execute(sql, {"vector": str(question.embedded.vector)}, prepare=True).fetchall()
 
 
-def _ask(connection: Connect, way: str, question: Question) -> object:
+def _ask(connection: Connect, way: str, question: Question, *, tenant: str = TENANT) -> object:
     made = operation(way, question)
-    return connection.execute(made.sql, {**made.parameters, "tenant": TENANT}, prepare=True).fetchall()
+    return connection.execute(made.sql, {**made.parameters, "tenant": tenant}, prepare=True).fetchall()
+
+
+def _store_few(connection: Connect) -> None:
+    """Stores three memories of the large tenant in a tenant of their own, unless they are there."""
+    store = SQL(_STORE_FEW).format(Identifier(home_of(connection, TENANT)))
+    with connection.transaction():
+        connection.execute("SELECT set_config('recall.tenant', %s, true)", (ALMOST_NONE,))
+        connection.execute(store, {"tenant": TENANT, "model": MODEL, "now": NOW})
 
 
 @contextmanager
