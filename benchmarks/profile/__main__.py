@@ -56,7 +56,8 @@ FEW, ALMOST_NONE = "logged, three memories", "few"
 """The way of a search that has almost nothing to read, and its tenant."""
 _STORE_FEW = """
 SELECT count(*) FROM recall.remember_many((
-    SELECT jsonb_agg(jsonb_build_object('key', m.id::text, 'body', m.body, 'embedding', v.embedding::text::jsonb))
+    SELECT jsonb_agg(jsonb_build_object(
+        'key', m.id::text, 'body', m.body, 'embedding', v.embedding::text::jsonb))
     FROM recall.memory m JOIN recall.{} v ON v.tenant = m.tenant AND v.memory_id = m.id
     WHERE m.tenant = %(tenant)s AND m.id <= 3), %(model)s, p_now => %(now)s)
 """

@@ -22,7 +22,8 @@ FROM pg_stat_statements s WHERE NOT s.toplevel GROUP BY 1 ORDER BY 3 DESC
 """
 # Those of a statement include those of the statements inside it, so only the outermost ones are added up.
 _BUFFERS = """
-SELECT coalesce(sum(s.shared_blks_hit + s.shared_blks_read), 0)::float8 FROM pg_stat_statements s WHERE s.toplevel
+SELECT coalesce(sum(s.shared_blks_hit + s.shared_blks_read), 0)::float8
+FROM pg_stat_statements s WHERE s.toplevel
 """
 _FUNCTIONS = """
 SELECT f.funcname AS function, f.calls::float8 AS calls, f.self_time AS own_ms, f.total_time AS ms
