@@ -17,12 +17,11 @@ All servers are on one machine, so a move competes with itself for its cores.
 from __future__ import annotations
 
 import argparse
-import itertools
 import multiprocessing
 import os
-import random
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -34,20 +33,19 @@ import psutil
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from pgrecall import Access, Memory
+from benchmarks.cell_data import DIMENSIONS, fill
+from pgrecall import Memory
 from pgrecall.cells.fleet import Fleet
 from pgrecall.cells.move import Mover
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.models.memories import Draft
 from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 
-DIMENSIONS = 384
 CALLS = 20_000
-BATCH = 1000
 QUERY = "word1 word2 word3"
 PINNED_SECONDS = 20.0
+WRITERS = 2
 _CALLS = (
     "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "
     f"SELECT recall.current_tenant() FROM generate_series(1, {CALLS})"
@@ -139,29 +137,11 @@ def client_cpu(actions: list[Callable[[], object]], rounds: int) -> list[float]:
     return [median(taken) for taken in spent]
 
 
-def drafts(count: int) -> Iterator[Draft]:
-    chance = random.Random(1)
-    words = [f"word{number}" for number in range(3000)]
-    for number in range(count):
-        yield Draft(" ".join(chance.choices(words, k=30)), key=f"m{number}")
-
-
 def client(url: str, tenant: str, *, cells: bool = False) -> Memory:
     settings, embedder = Settings(tenant=tenant, embedder="hash"), HashEmbedder(DIMENSIONS)
     if cells:
         return Memory(cells=url, settings=settings, embedder=embedder)
     return Memory(url, settings=settings, embedder=embedder)
-
-
-def fill(directory: Node, tenant: str, memories: int) -> None:
-    """Stores memories of a tenant, with an access to every tenth."""
-    with client(directory.url, tenant, cells=True) as memory:
-        source = drafts(memories)
-        while batch := list(itertools.islice(source, BATCH)):
-            memory.remember_many(batch, compare=False)
-            memory.record_accesses([Access(draft.key or "", "used") for draft in batch[::10]])
-        memory.jobs.run("vectors")
-        memory.maintenance.refresh_statistics()
 
 
 def paths(directory: Node, one: Node, two: Node, alone: float, rounds: int) -> None:
@@ -186,14 +166,57 @@ def paths(directory: Node, one: Node, two: Node, alone: float, rounds: int) -> N
             )
 
 
+class Writers:
+    """Threads that write to acme ten times a second each, and how long each write took."""
+
+    def __init__(self, directory: Node) -> None:
+        self.waited: list[float] = []
+        self._stop = threading.Event()
+        self._directory = directory
+        self._threads = [threading.Thread(target=self._write, args=(number,)) for number in range(WRITERS)]
+
+    def __enter__(self) -> Writers:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _write(self, writer: int) -> None:
+        with client(self._directory.url, "acme", cells=True) as memory:
+            number = 0
+            while not self._stop.wait(0.1):
+                began = time.monotonic()
+                memory.remember(f"Written by {writer} while it moves: {number}.", compare=False)
+                self.waited.append(time.monotonic() - began)
+                number += 1
+
+
+class Steps:
+    """Prints each step of a move with the seconds since the beginning."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def __call__(self, sentence: str) -> None:
+        done, _, tables = sentence.partition(" of ")
+        if not tables or tables.split()[0] == done:  # of the tables that are copied only the last one
+            print(f"{time.monotonic() - self._began:7.1f} s  {sentence}", flush=True)
+
+
 def move(directory: Node, one: Node, two: Node, memories: int) -> None:
-    """The move of acme to cell two, and the end of it."""
-    mover, before = Mover(Fleet(directory.url), print), one.cpu() + two.cpu()
-    moved = mover.move("acme", 1)
+    """The move of acme to cell two while others write to it, and the end of it."""
+    mover, before = Mover(Fleet(directory.url), Steps()), one.cpu() + two.cpu()
+    with Writers(directory) as writers:
+        moved = mover.move("acme", 1)
     spent = one.cpu() + two.cpu() - before
     print(
-        f"move of {memories:,} memories: {moved.seconds:.1f} s, writers waited {moved.stopped:.2f} s, "
-        f"server CPU {spent:.1f} s"
+        f"move of {memories:,} memories: {moved.seconds:.1f} s, writers stopped for {moved.stopped:.2f} s, "
+        f"server CPU {spent:.1f} s; {len(writers.waited):,} writes meanwhile, median "
+        f"{median(writers.waited) * 1000:.0f} ms, longest {max(writers.waited):.2f} s"
     )
     began = time.monotonic()
     deleted = mover.finish("acme")
@@ -249,11 +272,11 @@ def main() -> None:
             fleet.add(node.url)
         fleet.place("acme", 0)
         fleet.place("beta", 1)
-        fill(directory, "acme", chosen.memories)
+        fill(one.url, "acme", chosen.memories, indexed=parts != ["move"])
         if "paths" in parts:
             paths(directory, one, two, alone, chosen.rounds)
         if "pinned" in parts:
-            fill(directory, "beta", chosen.memories)
+            fill(two.url, "beta", chosen.memories)
             pinned(one, two)
         if "move" in parts:
             move(directory, one, two, chosen.memories)

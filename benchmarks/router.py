@@ -19,7 +19,8 @@ from statistics import median
 import psutil
 import psycopg
 
-from benchmarks.cells import DIMENSIONS, QUERY, client, drafts
+from benchmarks.cell_data import DIMENSIONS, drafts
+from benchmarks.cells import QUERY, client
 from pgrecall.cells.fleet import Fleet
 from pgrecall.cells.router.installing import install
 from pgrecall.schema import migrate

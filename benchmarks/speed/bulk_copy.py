@@ -42,10 +42,10 @@ def vector_rows(tenant: str, ids: npt.NDArray[np.int64], vectors: npt.NDArray[np
     return [blob[start : start + size] for start in range(0, len(blob), size)]
 
 
-def copy_vectors(connection: Connect, rows: Iterable[bytes]) -> None:
-    """Stores the output of ``vector_rows`` in the shared table of vectors."""
-    into = "COPY recall.vector_shared (tenant, memory_id, embedding) FROM STDIN (FORMAT binary)"
-    with connection.cursor().copy(into) as copy:
+def copy_vectors(connection: Connect, rows: Iterable[bytes], table: str = "vector_shared") -> None:
+    """Stores the output of ``vector_rows`` in the shared table of vectors, or in that of a tenant."""
+    into = f"COPY recall.{table} (tenant, memory_id, embedding) FROM STDIN (FORMAT binary)"
+    with connection.cursor().copy(into.encode()) as copy:
         copy.write(_HEAD + b"".join(rows) + _TAIL)
 
 

@@ -53,9 +53,15 @@ class Cell:
         self._kept = KeptConnection()
 
     @contextmanager
+    def another(self) -> Iterator[psycopg.Connection[Row]]:
+        """A connection of its own, which commits each statement, as the role of the URL."""
+        with connect(self.url, timeout=self._timeout) as connection:
+            yield connection
+
+    @contextmanager
     def kept(self) -> Iterator[None]:
         """Keeps a connection for the calls inside, which come one after the other."""
-        with connect(self.url, timeout=self._timeout) as connection, self._kept.keep(connection):
+        with self.another() as connection, self._kept.keep(connection):
             yield
 
     @contextmanager
@@ -77,7 +83,7 @@ class Cell:
     def plain(self) -> Iterator[psycopg.Connection[Row]]:
         """A connection as the role of the URL, committing each statement."""
         if (kept := self._kept.connection) is None:
-            with connect(self.url, timeout=self._timeout) as connection:
+            with self.another() as connection:
                 yield connection
             return
         try:
@@ -123,6 +129,10 @@ class Cell:
         self.run("SELECT recall.check_residents(true)")
         self.wait_for_transactions(limit=60.0)
         self.run("SELECT count(*) FROM recall.register_residents()")
+
+    def known_tenants(self) -> list[str]:
+        """Every tenant with rows here."""
+        return [row["tenant"] for row in self.run("SELECT k AS tenant FROM recall.known_tenants() k")]
 
     def residents(self) -> dict[str, tuple[str, int | None]]:
         """State and cell of every tenant that the cell knows, by name."""

@@ -66,7 +66,7 @@ def _check(fleet: Fleet, entry: CellEntry, moving: set[str], *, alone: bool) -> 
     for message, fix in problems:
         yield CellFinding(number, "fail", message, fix)
     if not problems:
-        message = f"{shown(entry.address)}, {entry.tenants} tenants, schema current."
+        message = f"{shown(entry.address)}, tenants: {entry.tenants:,}, schema current."
         yield CellFinding(number, "ok", message)
     if entry.replica is not None:
         yield _check_replica(fleet, entry, entry.replica)

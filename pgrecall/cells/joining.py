@@ -74,8 +74,11 @@ def _require_embedder(fleet: Fleet, facts: CellFacts, others: tuple[CellEntry, .
 def _check_residents(fleet: Fleet) -> None:
     """Registers every tenant where it has rows; with several cells, makes them refuse the others."""
     entries = fleet.directory.cells()
-    for entry in entries if len(entries) > 1 else ():
+    for entry in entries:
         cell = fleet.cell(entry)
+        if len(entries) == 1:
+            fleet.directory.place_all(cell.known_tenants(), entry.number)
+            return
         if not cell.facts().checked:
             cell.check_residents()
         live = [tenant for tenant, (_, elsewhere) in cell.residents().items() if elsewhere is None]
@@ -83,15 +86,15 @@ def _check_residents(fleet: Fleet) -> None:
 
 
 def remove(fleet: Fleet, number: int) -> None:
-    """Takes a cell without tenants out of the installation. The database stays as it is.
+    """Takes a cell out of the installation. The database stays as it is.
 
     Raises:
-        InvalidInput: tenants live there, or a move to or from it is under way.
+        InvalidInput: tenants live there and it is not the only cell, or a move to or from it is under way.
     """
     entry = fleet.directory.cell(number)
-    if entry.tenants:
+    if entry.tenants and len(fleet.directory.cells()) > 1:
         raise InvalidInput(
-            f"{entry.tenants} tenants live in cell {number}.",
+            f"Cell {number} still has tenants: {entry.tenants:,}.",
             hint=f"Move them first: pgrecall cell drain {number}; pgrecall tenant move NAME --to CELL.",
         )
     if moves := [move for move in fleet.directory.moves() if number in (move.source, move.target)]:
@@ -106,7 +109,9 @@ def remove(fleet: Fleet, number: int) -> None:
             f"Cell {number} does not answer, so it would still believe that it is a cell.",
             hint="Start its server, then remove it.",
         ) from error
-    fleet.directory.run("DELETE FROM recall_cells.cell WHERE number = %(number)s", {"number": number})
+    for table, column in (("place", "cell"), ("cell", "number")):
+        statement = f"DELETE FROM recall_cells.{table} WHERE {column} = %(number)s"
+        fleet.directory.run(statement, {"number": number})
     if len(left := fleet.directory.cells()) == 1:
         fleet.cell(left[0]).run("SELECT recall.check_residents(false)")
 

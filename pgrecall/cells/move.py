@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from pgrecall.cells.comparing import Comparison
+from pgrecall.cells.comparing import Comparison, CopyDiffers
 from pgrecall.cells.copying import Copying
 from pgrecall.cells.directory import MoveEntry
 from pgrecall.cells.fleet import Fleet
@@ -235,11 +235,12 @@ class Mover:
             copying.catch_up(limit=COPY_PATIENCE, to_the_end=False)
             self._report("Comparing.")
             try:
-                with Comparison(copying.source, copying.target, copying.tenant) as comparison:
-                    copying.catch_up(limit=COPY_PATIENCE, to_the_end=False)
+                with Comparison(copying, patience=COPY_PATIENCE, limit=STOP_LIMIT) as comparison:
                     return self._flip(copying, comparison, target)
             except DatabaseError as error:
-                if error.sqlstate != "55P03" or attempt == ATTEMPTS:
+                # A copy that differs is compared once more from the beginning before the move is given up.
+                again = isinstance(error, CopyDiffers) or error.sqlstate == "55P03"
+                if not again or attempt == ATTEMPTS:
                     raise
                 self._report(f"{error.message} Trying again.")
         raise AssertionError  # the last attempt returns or raises
@@ -248,10 +249,9 @@ class Mover:
         """Stops the writers, compares what is left, and flips; returns the seconds that writers waited."""
         source, tenant, released = copying.source, copying.tenant, False
         copying.hand_over()
+        comparison.approach()
         try:
             with source.kept(), copying.target.kept(), self._fleet.directory.kept():
-                comparison.rehearse()
-                copying.catch_up(limit=COPY_PATIENCE, to_the_end=False)
                 began = time.monotonic()
                 source.set_resident(tenant, "moving", None)
                 self._compare(copying, comparison)
@@ -265,12 +265,11 @@ class Mover:
             raise
 
     def _compare(self, copying: Copying, comparison: Comparison) -> None:
-        """Waits until the target has everything of a tenant that nobody writes to, and compares."""
-        copying.source.wait_for_transactions(limit=STOP_LIMIT, besides=[comparison.session])
-        copying.catch_up(limit=STOP_LIMIT, to_the_end=True)
+        """Waits until nobody writes to a tenant any more, and compares what the target has by then."""
+        copying.source.wait_for_transactions(limit=STOP_LIMIT, besides=comparison.sessions)
         if differing := comparison.differences():
             tenant, tables = copying.tenant, ", ".join(differing)
-            raise DatabaseError(
+            raise CopyDiffers(
                 f"The copy of tenant {tenant} differs in {tables}; it stays where it is.",
                 hint=f"Start again: pgrecall tenant move {tenant} --undo.",
             )

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 from pgrecall.cells.checking import CellFinding
 from pgrecall.database.server import require_suitable
 from pgrecall.errors import DatabaseUnsuitable, RecallError
-from pgrecall.faces.wording import counted
+from pgrecall.faces.wording import about_replica, counted
 from pgrecall.models.maintenance import JobStatus, Status
 from pgrecall.models.service import Caller
 from pgrecall.schema import state as schema
@@ -123,14 +123,10 @@ def check_replica(state: Status) -> Iterator[Finding]:
     if replica is None:
         return
     if replica.problem:
-        message = f"Searches go to the primary: {replica.problem.removeprefix('replica: ')}."
         fix = "see the log of the standby, PGRECALL_REPLICA_URL and PGRECALL_REPLICA_LAG"
-        yield Finding("server", "warn", message, fix)
-        return
-    lag = "" if replica.staleness is None else f", at most {replica.staleness:.1f} s behind"
-    yield Finding(
-        "server", "ok", f"A replica answers searches{lag}; it has {replica.behind:,} bytes to replay."
-    )
+        yield Finding("server", "warn", about_replica(replica), fix)
+    else:
+        yield Finding("server", "ok", about_replica(replica))
 
 
 def check_caller(caller: Caller, *, allowed: bool) -> Finding:

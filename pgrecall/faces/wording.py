@@ -11,6 +11,7 @@ from pgrecall.faces.snippets import printable
 from pgrecall.vitality.parameters import DEFAULT_ZONES
 
 if TYPE_CHECKING:
+    from pgrecall.models.maintenance import ReplicaStatus
     from pgrecall.models.prune import PlanKeptBack, PlanOptions, PlanReport, PrunePlan
 
 _SPANS = (
@@ -42,6 +43,14 @@ def named(title: str, key: str | None, number: int, width: int = 100) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """``1 memory``, ``1,204 memories``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def about_replica(replica: ReplicaStatus) -> str:
+    """What a replica does, and how far it is behind; why the primary answers if it does."""
+    if replica.problem:
+        return f"Searches go to the primary: {replica.problem.removeprefix('replica: ')}."
+    lag = "" if replica.staleness is None else f", at most {replica.staleness:.1f} s behind"
+    return f"A replica answers searches{lag}; it has {counted(replica.behind or 0, 'byte')} to replay."
 
 
 def percent(part: float, whole: float = 1) -> str:

@@ -14,6 +14,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.console import notes, output, print_json, styled, table
 from pgrecall.faces.cli.invocation import DONE, FAILED, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option, name_of
+from pgrecall.faces.wording import counted
 
 if TYPE_CHECKING:
     from pgrecall.cells.balance import BalancePlan
@@ -86,7 +87,7 @@ def add(given: GlobalOptions, url: str, number: int | None, room: int | None) ->
     first. User and password of the URL are not kept: clients use those of PGRECALL_CELLS.
     """
     entry = require_fleet(given).add(url, number=number, room=room)
-    output().print(f"Cell {entry.number}: {_where(entry.address)}, {entry.tenants:,} tenants.")
+    output().print(f"Cell {entry.number}: {_where(entry.address)}, {counted(entry.tenants, 'tenant')}.")
 
 
 @cell.command("list")
@@ -173,14 +174,14 @@ def drain(given: GlobalOptions, number: int, stop: bool) -> None:
     if stop:
         output().print(f"Cell {entry.number} takes new tenants again.")
         return
-    output().print(f"Cell {entry.number} takes no new tenants. {len(left):,} live there.")
+    output().print(f"Cell {entry.number} takes no new tenants. It still has {counted(len(left), 'tenant')}.")
 
 
 @cell.command("remove")
 @cell_argument
 @pass_globals
 def remove(given: GlobalOptions, number: int) -> None:
-    """Remove a cell in which no tenant lives. Its database stays as it is."""
+    """Remove a cell in which no tenant lives, or the only cell. Its database stays as it is."""
     require_fleet(given).remove(number)
     notes().print(f"Cell {number} was removed; its database still exists.")
 

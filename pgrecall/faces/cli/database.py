@@ -26,7 +26,7 @@ from pgrecall.faces.cli.console import (
 )
 from pgrecall.faces.cli.invocation import DONE, NO_DATABASE, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import json_option, now_option
-from pgrecall.faces.wording import counted, percent
+from pgrecall.faces.wording import about_replica, counted, percent
 from pgrecall.models.maintenance import Status
 from pgrecall.models.service import CellsReport
 
@@ -202,6 +202,8 @@ def _lines(state: Status, where: str) -> Iterator[str]:
     language = f"language {state.language}{'' if state.accents_off else ' (without unaccent)'}"
     cell = "" if state.cell is None else f" in cell {state.cell}"
     yield f"schema {state.revision}, {embedder}, {language}, tenant {state.tenant}{cell}"
+    if state.replica is not None:
+        yield about_replica(state.replica)
     bare = f"{state.awaiting_embedding:,} without embedding"
     yield f"{counted(state.memories, 'memory', 'memories')}, {state.archived:,} archived, {bare}"
     if state.passages or state.awaiting_passages:

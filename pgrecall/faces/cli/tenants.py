@@ -13,6 +13,7 @@ from pgrecall.faces.cli.cells import require_fleet, size_text
 from pgrecall.faces.cli.console import notes, output, print_json, table
 from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
+from pgrecall.faces.wording import counted
 
 if TYPE_CHECKING:
     from pgrecall.cells.fleet import TenantSize
@@ -80,9 +81,10 @@ def move(
     mover = Mover(require_fleet(given), lambda sentence: notes().print(sentence))
     if target is not None and dry_run:
         plan = mover.plan(name, target)
+        held = f"{counted(plan.memories, 'memory', 'memories')}, about {size_text(plan.bytes)}"
         line = (
-            f"Tenant {name} would move from cell {plan.source} to cell {plan.target}: {plan.memories:,} "
-            f"memories, about {size_text(plan.bytes)}, about {plan.seconds:,.0f} s."
+            f"Tenant {name} would move from cell {plan.source} to cell {plan.target}: {held}, "
+            f"about {plan.seconds:,.0f} s."
         )
         _say(plan, line, as_json)
     elif target is not None:
@@ -94,7 +96,9 @@ def move(
         _say({"tenant": name, "undone": True}, f"The move of tenant {name} is undone.", as_json)
     else:
         deleted = mover.finish(name)
-        _say({"tenant": name, "deleted": deleted}, f"{deleted:,} rows deleted at the source.", as_json)
+        _say(
+            {"tenant": name, "deleted": deleted}, f"{counted(deleted, 'row')} deleted at the source.", as_json
+        )
 
 
 @tenant.command("sweep")
@@ -111,7 +115,7 @@ def sweep(given: GlobalOptions, older_than: float, as_json: bool) -> None:
     if as_json:
         print_json([{"tenant": name, "deleted": deleted} for name, deleted in done])
     for name, deleted in () if as_json else done:
-        output().print(f"{name}: {deleted:,} rows deleted.")
+        output().print(f"{name}: {counted(deleted, 'row')} deleted.")
     if not done and not as_json:
         output().print("Nothing to delete.")
 

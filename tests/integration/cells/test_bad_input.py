@@ -163,5 +163,5 @@ def test_a_cell_is_down(apart: Installation) -> None:
     with pytest.raises(DatabaseUnavailable):
         Mover(apart.fleet).move("acme", 1)
     assert apart.fleet.directory.moves() == ()
-    with pytest.raises(InvalidInput, match=r"1 tenants live in cell 1\."):
+    with pytest.raises(InvalidInput, match=r"Cell 1 still has tenants: 1\."):
         apart.fleet.remove(1)

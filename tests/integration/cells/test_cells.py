@@ -148,7 +148,7 @@ def test_check_finds_what_is_wrong(two_cells: Installation) -> None:
 def test_drain_and_remove(two_cells: Installation) -> None:
     fleet = two_cells.fleet
     two_cells.memory().remember("The winch needs grease.")
-    with pytest.raises(InvalidInput, match="1 tenants live in cell 0"):
+    with pytest.raises(InvalidInput, match="Cell 0 still has tenants: 1"):
         fleet.remove(0)
     with pytest.raises(InvalidInput, match="There is no cell 7"):
         fleet.drain(7)

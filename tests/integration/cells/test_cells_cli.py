@@ -64,12 +64,43 @@ def test_cells_by_command(installation: Installation, line_of: LineOf) -> None:
     assert line("upgrade", "--cell", "1").startswith("Cell 1: Nothing to do")
     assert "Cell 1: " in line("doctor", "--only", "cells")
     assert "statistics were never" in line("--tenant", "acme", "doctor", "--only", "memories")
-    assert "takes no new tenants. 1 live there." in line("cell", "drain", "1")
+    assert "takes no new tenants. It still has 1 tenant." in line("cell", "drain", "1")
     assert "draining" in line("cell", "list")
     assert "acme" in line("cell", "balance", "--plan")
     assert "takes new tenants again" in line("cell", "drain", "1", "--stop")
     line("cell", "remove", "0")
     assert len(line.json("cell", "list")) == 1
+
+
+def test_the_first_cell_brings_its_tenants(installation: Installation, line_of: LineOf) -> None:
+    for tenant in ("acme", "beta"):
+        installation.direct(0, tenant).remember("The winch needs grease.")
+    line = line_of(installation)
+    assert line("cell", "add", installation.cells[0]).endswith(", 2 tenants.\n")
+    assert [row["tenant"] for row in line.json("tenant", "list")] == ["acme", "beta"]
+    line("cell", "remove", "0")  # whoever tries it out can go back
+    assert line.json("cell", "list") == []
+    assert installation.direct(0).search("winch", log=False).hits
+    assert line("cell", "add", installation.cells[0]).endswith(", 2 tenants.\n")
+    assert line("cell", "add", installation.cells[1]).endswith(", 0 tenants.\n")
+    assert "It still has 2 tenants." in line("cell", "drain", "0")
+
+
+def test_a_restore_point_by_command(movable: Installation, line_of: LineOf) -> None:
+    line = line_of(movable)
+    said = line("cell", "restore-point", "noon")
+    [position, address] = said.split(maxsplit=1)
+    assert [int(half, 16) >= 0 for half in position.split("/")] == [True, True]
+    assert "/run" in address  # one line: directory and cells are on one server
+    assert said.count("\n") == 1
+    assert "is empty or too long" in line("cell", "restore-point", "", code=2)
+    assert "is empty or too long" in line("cell", "restore-point", "é" * 32, code=2)
+    line("tenant", "place", "acme", "--cell", "0")
+    movable.fleet.directory.run(
+        "INSERT INTO recall_cells.move (tenant, source, target) VALUES ('acme', 0, 1)"
+    )
+    refused = line("cell", "restore-point", "later", code=2)
+    assert "Tenant acme is being copied from cell 0 to 1." in refused
 
 
 @pytest.mark.parametrize(
@@ -131,7 +162,7 @@ def test_a_move_by_command(movable: Installation, process: Command) -> None:
     line("tenant", "place", "acme", "--cell", "0")
     line("--tenant", "acme", "remember", "The winch needs grease.", "--key", "winch")
     move = ("tenant", "move", "acme", "--to", "1")
-    assert "would move from cell 0 to cell 1: 1 memories" in line(*move, "--dry-run")
+    assert "would move from cell 0 to cell 1: 1 memory," in line(*move, "--dry-run")
     assert "Moved from cell 0 to cell 1" in line(*move)
     assert "in cell 1" in line("--tenant", "acme", "status")
     assert "its old cell still has the rows" in line("tenant", "list")

@@ -217,10 +217,23 @@ CREATE OR REPLACE FUNCTION recall.move_name(p_tenant text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'recall_move_' || md5(p_tenant);
 
--- digests_where: count and digest of the rows of a tenant that fulfil a condition, by table. The digest is a sum over the
--- content of the rows, which does not depend on their order. Generated columns are left out. The condition may use t for
--- the row, $2 for p_xid and $3 for p_multi.
-CREATE OR REPLACE FUNCTION recall.digests_where(p_tenant text, p_condition text, p_xid xid, p_multi xid)
+-- row_digest: an SQL expression for the digest of row t of a table. Generated columns are left out.
+CREATE OR REPLACE FUNCTION recall.row_digest(p_table name) RETURNS text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    -- The binary form of vectors and bits takes a tenth of the time.
+    SELECT format('hashtextextended(ROW(%s)::text, 0)::numeric', string_agg(CASE
+        WHEN a.atttypid = 'halfvec'::regtype THEN format('md5(halfvec_send(t.%I))', a.attname)
+        WHEN a.atttypid = 'varbit[]'::regtype THEN format('md5(array_send(t.%I))', a.attname)
+        ELSE format('t.%I', a.attname) END, ', ' ORDER BY a.attname))
+    FROM pg_attribute a
+    WHERE a.attrelid = format('recall.%I', p_table)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+      AND a.attgenerated = ''
+$$;
+
+-- tenant_digests: count and digest of all rows of a tenant, by table. The digest is a sum over the content of the rows,
+-- which does not depend on their order.
+CREATE OR REPLACE FUNCTION recall.tenant_digests(p_tenant text)
 RETURNS TABLE (relation text, held bigint, digest numeric)
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
@@ -229,46 +242,46 @@ SET datestyle = 'ISO'
 SET extra_float_digits = 1 AS $$
 DECLARE
     v_table name;
-    v_row text;
 BEGIN
     FOR v_table IN SELECT * FROM recall.tenant_tables(p_tenant) LOOP
-        -- The binary form of vectors and bits takes a tenth of the time.
-        SELECT string_agg(CASE
-            WHEN a.atttypid = 'halfvec'::regtype THEN format('md5(halfvec_send(t.%I))', a.attname)
-            WHEN a.atttypid = 'varbit[]'::regtype THEN format('md5(array_send(t.%I))', a.attname)
-            ELSE format('t.%I', a.attname) END, ', ' ORDER BY a.attname)
-        INTO v_row
-        FROM pg_attribute a
-        WHERE a.attrelid = format('recall.%I', v_table)::regclass AND a.attnum > 0 AND NOT a.attisdropped
-          AND a.attgenerated = '';
-        RETURN QUERY EXECUTE format(
-            'SELECT %L, count(*), coalesce(sum(hashtextextended(ROW(%s)::text, 0)::numeric), 0) '
-            'FROM recall.%I t WHERE t.tenant = $1 AND (%s)', v_table, v_row, v_table, p_condition)
-        USING p_tenant, p_xid, p_multi;
+        RETURN QUERY EXECUTE format('SELECT %L, count(*), coalesce(sum(%s), 0) FROM recall.%I t WHERE t.tenant = $1',
+            v_table, recall.row_digest(v_table), v_table)
+        USING p_tenant;
     END LOOP;
 END $$;
 
--- tenant_digests: count and digest of all rows of a tenant, by table.
-CREATE OR REPLACE FUNCTION recall.tenant_digests(p_tenant text)
+-- keyed_digests: as tenant_digests, but only of the rows with these primary keys, in the tables that are named. p_keys has
+-- an array of keys by table, as in {"link": [{"tenant": "acme", "src": 1, "dst": 2, "relation": "links_to"}]}. Finds
+-- the rows by index. Keys without a row, and repeated ones, do no harm.
+CREATE OR REPLACE FUNCTION recall.keyed_digests(p_tenant text, p_keys jsonb)
 RETURNS TABLE (relation text, held bigint, digest numeric)
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
-    SELECT * FROM recall.digests_where(p_tenant, 'true', NULL, NULL)
-$$;
-
--- changed_digests: count and digest of all rows that were stored, changed or deleted since p_xid was the oldest
--- transaction under way and p_multi the next multixact (a group of transactions that lock a row together). Some unchanged
--- rows may be included. Called in a snapshot from before the changes, it sums up what they replaced; called after them,
--- what they stored. An unchanged row is in both sums or in neither. So the earlier digests, minus the first sum and plus
--- the second, are the current digests.
-CREATE OR REPLACE FUNCTION recall.changed_digests(p_tenant text, p_xid xid, p_multi xid)
-RETURNS TABLE (relation text, held bigint, digest numeric)
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
-    -- xmax is a transaction or a multixact, and does not say which.
-    SELECT * FROM recall.digests_where(p_tenant,
-        'age(t.xmin) <= age($2) OR age(t.xmax) <= age($2) OR mxid_age(t.xmax) BETWEEN 0 AND mxid_age($3)', p_xid, p_multi)
-$$;
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET timezone = 'UTC'
+SET datestyle = 'ISO'
+SET extra_float_digits = 1
+-- The planner does not know how many keys there are.
+SET enable_hashjoin = off
+SET enable_mergejoin = off AS $$
+DECLARE
+    v_table name;
+    v_keys jsonb;
+    v_columns text;
+BEGIN
+    FOR v_table, v_keys IN
+        SELECT t, p_keys -> t::text FROM recall.tenant_tables(p_tenant) t WHERE p_keys ? t::text
+    LOOP
+        SELECT string_agg(format('%I', a.attname), ', ') INTO v_columns
+        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+        WHERE i.indrelid = format('recall.%I', v_table)::regclass AND i.indisprimary;
+        RETURN QUERY EXECUTE format(
+            'SELECT %1$L, count(*), coalesce(sum(%2$s), 0) '
+            'FROM (SELECT DISTINCT %3$s FROM jsonb_populate_recordset(NULL::recall.%4$I, $2)) k '
+            'JOIN recall.%4$I t USING (%3$s) WHERE t.tenant = $1',
+            v_table, recall.row_digest(v_table), v_columns, v_table)
+        USING p_tenant, v_keys;
+    END LOOP;
+END $$;
 
 -- forget_tenant: deletes every row of a tenant that does not live here, and its table of vectors. Returns how many.
 CREATE OR REPLACE FUNCTION recall.forget_tenant(p_tenant text) RETURNS bigint
