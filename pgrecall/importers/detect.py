@@ -58,8 +58,7 @@ def open_source(
         follow_links: read what symbolic links in a folder of notes lead to outside of it.
 
     Raises:
-        InvalidInput: the path does not exist, its format is unknown, ``layer`` is given for JSON Lines, or
-            ``tools`` for something that is not a chat.
+        InvalidInput: unknown path or format, ``layer`` for JSON Lines, or ``tools`` for anything but chats.
     """
     known = known_kind(path, kind)
     if tools and known not in (*BY_SESSION, "chat"):
@@ -67,16 +66,7 @@ def open_source(
     name = source or source_name(path, known)
     match known:
         case "markdown":
-            from pgrecall.importers.markdown.reader import read_markdown, read_note_file
-
-            if _is_archive(path):
-                from pgrecall.importers.markdown.archive import read_archive
-
-                return read_archive(path, source=name, prefix=prefix, layer=layer or "knowledge")
-            read = read_markdown if path.is_dir() else read_note_file
-            return read(
-                path, source=name, prefix=prefix, layer=layer or "knowledge", follow_links=follow_links
-            )
+            return _read_notes(path, name, prefix, layer or "knowledge", follow_links)
         case "jsonl":
             if layer:
                 raise InvalidInput("JSON Lines set the layer in each record.", hint="Add it there.")
@@ -96,6 +86,19 @@ def open_source(
 
             return read_hindsight(path, source=name, prefix=prefix, layer=layer)
     assert_never(known)
+
+
+def _read_notes(
+    path: Path, source: str, prefix: str, layer: str, follow_links: bool
+) -> Iterator[Draft | Problem | Skipped]:
+    if _is_archive(path):
+        from pgrecall.importers.markdown.archive import read_archive
+
+        return read_archive(path, source=source, prefix=prefix, layer=layer)
+    from pgrecall.importers.markdown.reader import read_markdown, read_note_file
+
+    read = read_markdown if path.is_dir() else read_note_file
+    return read(path, source=source, prefix=prefix, layer=layer, follow_links=follow_links)
 
 
 def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:

@@ -155,3 +155,35 @@ def test_types_say_what_is_awaited(tmp_path: Path) -> None:
     assert done.stderr == ""
     assert {Path(file).name for file, *_ in complaints} == {"misuse.py"}, done.stdout
     assert {int(line) for _, line, *_ in complaints} == {5, 6, 7, 8, 9, 10, 11}, done.stdout
+
+
+def methods_of(cls: type) -> list[Any]:
+    return [value for value in public(cls).values() if inspect.isfunction(value)]
+
+
+@pytest.mark.parametrize("cls", [Memory, *groups(Memory).values()], ids=lambda cls: cls.__name__)
+def test_docstrings_name_every_argument_result_and_error(cls: type) -> None:
+    for method in methods_of(cls):
+        text = inspect.getdoc(method) or ""
+        described = re.findall(
+            r"^    ([\w, ]+):", text.split("Returns:")[0].split("Raises:")[0], re.MULTILINE
+        )
+        arguments = {name for names in described for name in names.split(", ")}
+        assert inspect.signature(method).parameters.keys() - {"self"} <= arguments, method.__qualname__
+        if method.__annotations__["return"] != "None":
+            assert "Returns:" in text or text.startswith("Returns"), method.__qualname__
+        raised = re.findall(
+            r"\w+", " ".join(re.findall(r"^    ((?:[A-Z]\w+(?:, )?)+): ", text, re.MULTILINE))
+        )
+        assert {name for name in raised if not hasattr(pgrecall, name)} == set(), method.__qualname__
+
+
+DAILY = (
+    "remember", "remember_many", "get", "list", "search", "context", "record_access", "used", "link",
+    "supersede", "pin", "forget", "status",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAILY)
+def test_daily_methods_have_an_example(name: str) -> None:
+    assert ">>> " in (inspect.getdoc(getattr(Memory, name)) or "")

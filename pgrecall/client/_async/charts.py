@@ -33,6 +33,9 @@ class AsyncChartsGroup(AsyncGroup):
             memory: its id or key.
             limit: accesses at most, 1 to 10,000.
 
+        Returns:
+            Each access with its time, kind, weight (0.1 or 1) and session.
+
         Raises:
             MemoryNotFound: there is none in this tenant.
             InvalidInput: the limit is out of its bounds.
@@ -47,6 +50,9 @@ class AsyncChartsGroup(AsyncGroup):
         Args:
             bins: equal parts of 0 to 1, 2 to 200.
             now: time to use instead of the database's clock.
+
+        Returns:
+            For each layer the number of memories in each bin, from 0 to 1.
 
         Raises:
             InvalidInput: ``bins`` is out of its bounds.
@@ -65,6 +71,9 @@ class AsyncChartsGroup(AsyncGroup):
             instants: at most 2,000; those before the memory existed are left out of the result.
             now: time to use instead of the database's clock.
 
+        Returns:
+            Vitality and retention (0 to 1) and the zone at each instant, in order.
+
         Raises:
             MemoryNotFound: there is none in this tenant.
             InvalidInput: there are too many instants.
@@ -81,6 +90,9 @@ class AsyncChartsGroup(AsyncGroup):
             hops: links away at most, in either direction, 1 to 3.
             limit: memories at most, 2 to 500.
             now: time to use instead of the database's clock.
+
+        Returns:
+            The memories with their distance in links, and the links.
 
         Raises:
             MemoryNotFound: there is none in this tenant.
@@ -110,6 +122,9 @@ class AsyncChartsGroup(AsyncGroup):
             bins: equal parts of 0 to 1 that the histogram counts in, 2 to 200.
             now: time to use instead of the database's clock.
 
+        Returns:
+            Zones and a histogram of vitality for each layer, and the lists.
+
         Raises:
             InvalidInput: a list or the layer is unknown, or a number is out of its bounds.
         """
@@ -129,6 +144,9 @@ class AsyncChartsGroup(AsyncGroup):
             instants: at most 100.
             sample: memories to look at, 100 to 100,000.
 
+        Returns:
+            For each instant and layer, the number of memories in each zone.
+
         Raises:
             InvalidInput: there are too many instants, or the sample is out of its bounds.
         """
@@ -145,6 +163,9 @@ class AsyncHistoryGroup(AsyncGroup):
             memory: its id or key.
             at: the instant.
 
+        Returns:
+            The terms of its vitality, and its zone.
+
         Raises:
             MemoryNotFound: there is none in this tenant.
             InvalidInput: it did not exist then.
@@ -152,5 +173,12 @@ class AsyncHistoryGroup(AsyncGroup):
         return await self._connection.execute(charts.vitality_as_of(memory, at))
 
     async def zones(self, at: datetime) -> tuple[LayerStatus, ...]:
-        """Counts how many live memories each layer held in each zone at a past instant."""
+        """Counts how many live memories each layer held in each zone at a past instant.
+
+        Args:
+            at: the instant.
+
+        Returns:
+            Counts of all layers.
+        """
         return await self._connection.execute(charts.zones_as_of(at))

@@ -78,6 +78,9 @@ class AsyncClient:
 
         Entering the client as a context manager does it. A view has nothing to open.
 
+        Returns:
+            This client.
+
         Raises:
             DatabaseUnavailable, DatabaseUnsuitable, SchemaMismatch, EmbedderMismatch: it cannot be used.
         """
@@ -138,6 +141,9 @@ class AsyncClient:
 
         It shares connections and models. Closing it closes nothing.
 
+        Args:
+            tenant: the name of the tenant, 1 to 200 characters.
+
         Raises:
             InvalidInput: no tenant can have this name.
         """
@@ -153,6 +159,9 @@ class AsyncClient:
         >>> async with memory.session("chat-42") as session:                       # doctest: +SKIP
         ...     result = await session.search("when is the contract signed?")
         ...     await session.record_access(result.hits[0].id, "used")
+
+        Args:
+            session_id: the name of the session.
 
         Raises:
             InvalidInput: the name is empty.

@@ -58,6 +58,9 @@ class AsyncDedupeGroup(AsyncGroup):
             layers: plan only memories of these layers.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The plan with all its clusters.
+
         Raises:
             InvalidInput: a number is out of its bounds, or a layer is unknown.
         """
@@ -78,6 +81,9 @@ class AsyncDedupeGroup(AsyncGroup):
             memories: ids or keys of the memories to merge into it, 1 to 100.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The plan, which has one cluster.
+
         Raises:
             MemoryNotFound: one of them does not exist in this tenant.
             InvalidInput: one of them is archived, superseded or the keeper itself, one that would go is
@@ -92,6 +98,9 @@ class AsyncDedupeGroup(AsyncGroup):
             plan: the id of the plan.
             limit: read this many clusters at most, the nearest first; None for all.
             offset: leave out so many clusters before them.
+
+        Returns:
+            The plan, with the requested clusters.
 
         Raises:
             InvalidInput: this tenant has no such plan, or the limit or the offset is negative.
@@ -111,6 +120,9 @@ class AsyncDedupeGroup(AsyncGroup):
         Args:
             limit: plans at most, 1 to 10,000.
 
+        Returns:
+            A summary of each plan.
+
         Raises:
             InvalidInput: the limit is out of its bounds.
         """
@@ -129,6 +141,9 @@ class AsyncDedupeGroup(AsyncGroup):
             clusters: merge only these clusters, by their numbers; None for all. A plan is applied once.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The outcome of each memory.
+
         Raises:
             InvalidInput: there is no such plan or cluster, or it was applied before or is stale. Nothing was
                 merged.
@@ -141,6 +156,9 @@ class AsyncDedupeGroup(AsyncGroup):
         Args:
             plan: the id of the plan.
             now: time to use instead of the database's clock.
+
+        Returns:
+            How many memories were restored, and how many had come back before.
 
         Raises:
             InvalidInput: there is no such plan, it is not applied, or a later plan has merged one of its

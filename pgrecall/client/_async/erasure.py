@@ -48,6 +48,9 @@ class AsyncErasureGroup(AsyncGroup):
             sample: memories to return with the plan, 0 to 1,000.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The planned erasure, with the rows to delete by table.
+
         Raises:
             InvalidInput: no field is given, or a text is empty or too long.
         """
@@ -62,6 +65,9 @@ class AsyncErasureGroup(AsyncGroup):
             erasure: the id of the erasure.
             sample: remaining memories to return with it, 0 to 1,000.
 
+        Returns:
+            The erasure.
+
         Raises:
             InvalidInput: this tenant has no such erasure, or the sample is out of its bounds.
         """
@@ -72,6 +78,9 @@ class AsyncErasureGroup(AsyncGroup):
 
         Args:
             limit: erasures at most, 1 to 10,000.
+
+        Returns:
+            A summary of each erasure.
 
         Raises:
             InvalidInput: the limit is out of its bounds.
@@ -99,6 +108,9 @@ class AsyncErasureGroup(AsyncGroup):
             progress: called with the number of remaining memories after each batch.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The erasure. Its report is complete once its state is ``done``.
+
         Raises:
             InvalidInput: there is no such erasure, or an argument is out of its bounds.
         """
@@ -116,6 +128,12 @@ class AsyncErasureGroup(AsyncGroup):
 
     async def drop(self, erasure: int) -> bool:
         """Removes the plan of an erasure that was not begun.
+
+        Args:
+            erasure: the id of the erasure.
+
+        Returns:
+            True; anything else is an error.
 
         Raises:
             InvalidInput: there is no such erasure, or it was begun.

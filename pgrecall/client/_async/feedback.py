@@ -30,6 +30,9 @@ class AsyncFeedbackGroup(AsyncGroup):
             unused: only memories that were shown and never used.
             since: only searches from this time on; at most the newest 100,000 of them.
 
+        Returns:
+            Counts by memory, and by rank with the propensity of each rank.
+
         Raises:
             InvalidInput: the limit is out of its bounds.
         """
@@ -49,6 +52,9 @@ class AsyncFeedbackGroup(AsyncGroup):
             since: only searches from this time on.
             skipped: include what stood above a used memory and was passed over, as not relevant.
             limit: searches at most, 1 to 100,000.
+
+        Returns:
+            Each search with its judgements.
 
         Raises:
             InvalidInput: the limit is out of its bounds.
@@ -83,6 +89,9 @@ class AsyncCalibrationGroup(AsyncGroup):
             dry_run: store nothing.
             force: store even what does not predict better.
             progress: called with 1 for each query that was searched.
+
+        Returns:
+            Log loss, Brier score, calibration error and MRR before and after, and whether the fit was stored.
 
         Raises:
             InvalidInput: the file has a bad line; there are fewer than 30 queries or 30 relevant
@@ -125,9 +134,20 @@ class AsyncCalibrationGroup(AsyncGroup):
         return await self._connection.execute(feedback.reset_rerank_model(self._connection.reranker.name))
 
     async def relevance_models(self, profile: str | None = None) -> tuple[RelevanceModel, ...]:
-        """Lists the coefficients of all profiles or of one; of each, those in force first."""
+        """Lists the coefficients of all profiles or of one; of each, those in force first.
+
+        Args:
+            profile: only this profile; None for all.
+
+        Returns:
+            The rows of coefficients with their origin.
+        """
         return await self._connection.execute(feedback.relevance_models(profile))
 
     async def rerank_models(self) -> tuple[RerankModel, ...]:
-        """Lists how the scores of rerankers are read, by reranker, those in force first."""
+        """Lists how the scores of rerankers are read, by reranker, those in force first.
+
+        Returns:
+            The rows of coefficients with their origin.
+        """
         return await self._connection.execute(feedback.rerank_models())

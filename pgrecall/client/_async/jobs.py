@@ -74,7 +74,14 @@ class AsyncJobsGroup(AsyncGroup):
             self._connection.note_write()
 
     async def list(self, *, now: datetime | None = None) -> tuple[JobStatus, ...]:
-        """Lists every job with its interval, its newest run, and its state."""
+        """Lists every job with its interval, its newest run, and its state.
+
+        Args:
+            now: time to use instead of the database's clock.
+
+        Returns:
+            The state of each job.
+        """
         return job_statuses(await self._connection.execute(states_of_jobs(now)))
 
     async def runs(self, name: str | None = None, *, limit: int = 20) -> tuple[JobRun, ...]:
@@ -83,6 +90,9 @@ class AsyncJobsGroup(AsyncGroup):
         Args:
             name: of this job only.
             limit: runs at most.
+
+        Returns:
+            Each run with its outcome, and its error if it failed.
 
         Raises:
             InvalidInput: there is no job of this name.
@@ -104,6 +114,9 @@ class AsyncJobsGroup(AsyncGroup):
             stop: once set, running steps end and nothing new begins.
             progress: called with the tenant, how much is done, and of how much if that is known, in the
                 thread that does the work.
+
+        Returns:
+            The runner. It runs nothing until it is called.
         """
         return self._runner_in(self._connection.database, embedder=embedder, stop=stop, progress=progress)
 
@@ -147,6 +160,9 @@ class AsyncExportGroup(AsyncGroup):
             progress: called with the lines that are written and those there are, in the thread that works.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The tenant, and how many rows of each kind were written.
+
         Raises:
             InvalidInput: the file cannot be written.
         """
@@ -172,6 +188,9 @@ class AsyncExportGroup(AsyncGroup):
             source: the file, decompressed where its name ends in ``.gz``, or a binary stream.
             embeddings: with False vectors are left out; a worker makes them again.
             progress: called with the lines that are stored and those there are, in the thread that works.
+
+        Returns:
+            The tenant of the export, and how many rows of each kind were stored.
 
         Raises:
             InvalidInput: the tenant is not empty, the export is damaged or incomplete, or it does not fit

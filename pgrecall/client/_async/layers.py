@@ -18,7 +18,11 @@ class AsyncLayersGroup(AsyncGroup):
     """The layers of a tenant. Its own rates win over the database's, these over the defaults."""
 
     async def list(self) -> tuple[Layer, ...]:
-        """Lists every layer this tenant can use, by name."""
+        """Lists every layer this tenant can use, by name.
+
+        Returns:
+            The layers with their rates and zones, and where each is defined.
+        """
         return await self._connection.execute(layers.layers())
 
     async def set(self, name: str, *, now: datetime | None = None, **fields: Unpack[LayerFields]) -> int:
@@ -75,11 +79,19 @@ class AsyncSettingsGroup(AsyncGroup):
     """The numbers a tenant can tune, and its language. What the client was made with is ``configuration``."""
 
     async def list(self) -> tuple[Setting, ...]:
-        """Lists every setting with the value in force for this tenant, by name."""
+        """Lists every setting with the value in force for this tenant, by name.
+
+        Returns:
+            The settings.
+        """
         return await self._connection.execute(layers.settings())
 
     async def set(self, name: str, value: float) -> None:
         """Sets a value for this tenant.
+
+        Args:
+            name: the name of the setting.
+            value: the number.
 
         Raises:
             InvalidInput: there is no such setting, or the value is out of its bounds.
@@ -88,6 +100,9 @@ class AsyncSettingsGroup(AsyncGroup):
 
     async def reset(self, name: str) -> None:
         """Removes this tenant's own value, so that the database's or the default applies again.
+
+        Args:
+            name: the name of the setting.
 
         Raises:
             InvalidInput: there is no such setting.
@@ -102,6 +117,9 @@ class AsyncSettingsGroup(AsyncGroup):
         """Sets the tenant's language; its memories are parsed again and its words counted again.
 
         Nothing else can be stored for this tenant meanwhile.
+
+        Args:
+            name: the name of the language, such as ``german``.
 
         Returns:
             How many memories were parsed again.

@@ -70,6 +70,8 @@ class AsyncLinks(AsyncClient):
     async def supersede(self, old: int | str, new: int | str, *, now: datetime | None = None) -> bool:
         """Records that a memory replaces another, which default search then leaves out.
 
+        >>> await memory.supersede("contract", "contract-2")                       # doctest: +SKIP
+
         Args:
             old: id or key of the memory that is replaced.
             new: id or key of the one that replaces it.

@@ -39,6 +39,9 @@ class AsyncMaintenanceGroup(AsyncGroup):
         """Finds and protects the memories that connect parts of the link graph.
 
         Protection keeps a memory out of the dormant zone; it never changes its rank.
+
+        Returns:
+            Counts of memories, links and protected memories, and the links that alone connect two parts.
         """
         return await refresh_graph(self._connection)
 
@@ -99,13 +102,20 @@ class AsyncKeysGroup(AsyncGroup):
             read_only: whether its holder may only search and read, over HTTP and on the page; not over MCP.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The key and its secret.
+
         Raises:
             InvalidInput: the name is empty or too long.
         """
         return await self._connection.execute(service.create_key(name, now, read_only))
 
     async def list(self) -> tuple[ApiKey, ...]:
-        """Lists this tenant's keys, newest first, revoked ones included."""
+        """Lists this tenant's keys, newest first, revoked ones included.
+
+        Returns:
+            The keys, without their secrets.
+        """
         return await self._connection.execute(service.keys())
 
     async def revoke(self, key: int, *, now: datetime | None = None) -> bool:
@@ -124,7 +134,15 @@ class AsyncKeysGroup(AsyncGroup):
         return await self._connection.execute(service.revoke_key(key, now))
 
     async def holder(self, secret: str, *, now: datetime | None = None) -> KeyHolder | None:
-        """Finds the tenant a key acts for, whichever it is; None for an unknown or revoked key."""
+        """Finds the tenant a key acts for, whichever it is; None for an unknown or revoked key.
+
+        Args:
+            secret: the key.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            The tenant and the id of the key.
+        """
         finding = service.key_holder(secret, now)
         return await self._connection.execute_anywhere(finding, service.digest(secret))
 
@@ -132,17 +150,39 @@ class AsyncKeysGroup(AsyncGroup):
         """Opens a session of the page, named by a cookie; returns False for an unknown or revoked key.
 
         A key has 20 sessions at most: the oldest ends when it opens another. Only digests are stored.
+
+        Args:
+            secret: the key.
+            cookie: the cookie that names the session.
+            seconds: how long the session lasts.
+
+        Returns:
+            Whether the session was opened.
         """
         opening = service.open_page_session(secret, cookie, seconds)
         return await self._connection.execute_anywhere(opening, service.digest(secret))
 
     async def session_tenant(self, cookie: str) -> str | None:
-        """Finds the tenant of a session; None if it has ended or its key was revoked."""
+        """Finds the tenant of a session; None if it has ended or its key was revoked.
+
+        Args:
+            cookie: the cookie of the session.
+
+        Returns:
+            The name of the tenant.
+        """
         finding = service.page_session_tenant(cookie)
         return await self._connection.execute_anywhere(finding, service.digest(cookie))
 
     async def close_session(self, cookie: str) -> bool:
-        """Ends a session, for every copy of its cookie; returns whether there was one."""
+        """Ends a session, for every copy of its cookie; returns whether there was one.
+
+        Args:
+            cookie: the cookie of the session.
+
+        Returns:
+            Whether there was one.
+        """
         closing = service.close_page_session(cookie)
         return await self._connection.execute_anywhere(closing, service.digest(cookie))
 
@@ -159,13 +199,20 @@ class AsyncServiceGroup(AsyncGroup):
         return await self._connection.execute_anywhere(service.caller())
 
     async def census(self) -> Census:
-        """Computes figures of all tenants together, also those of all cells. It reads every memory."""
+        """Computes figures of all tenants together, also those of all cells. It reads every memory.
+
+        Returns:
+            Memories by layer and zone, what waits for jobs, and the jobs by state.
+        """
         if self._connection.finder is not None:
             return await self._connection.finder.census(self._connection.tenant)
         return await self._connection.execute_anywhere(service.census())
 
     async def cells(self) -> CellsReport | None:
         """Lists the cells, whether they answer, and the tenants that move; None without cells.
+
+        Returns:
+            The cells and moves.
 
         Raises:
             DatabaseUnsuitable: this role is bound to a tenant, and may not ask for all cells.
@@ -174,5 +221,9 @@ class AsyncServiceGroup(AsyncGroup):
         return None if finder is None else await finder.cells(self._connection.tenant)
 
     async def schema(self) -> SchemaStamp:
-        """Reads the schema version; an upgrade may have changed it since this client was opened."""
+        """Reads the schema version; an upgrade may have changed it since this client was opened.
+
+        Returns:
+            The revision of the tables, and the fingerprint of the functions.
+        """
         return await self._connection.execute_anywhere(service.schema_state())

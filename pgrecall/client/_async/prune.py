@@ -46,6 +46,9 @@ class AsyncPruneGroup(AsyncGroup):
             layers: plan only memories of these layers.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The plan with all its items.
+
         Raises:
             InvalidInput: a number is out of its bounds, or a layer is unknown.
         """
@@ -58,6 +61,9 @@ class AsyncPruneGroup(AsyncGroup):
         Args:
             plan: the id of the plan.
             limit: read this many items at most, the least lively first; None for all.
+
+        Returns:
+            The plan, with the requested items.
 
         Raises:
             InvalidInput: this tenant has no such plan, or the limit is negative.
@@ -75,6 +81,9 @@ class AsyncPruneGroup(AsyncGroup):
 
         Args:
             limit: plans at most, 1 to 10,000.
+
+        Returns:
+            A summary of each plan.
 
         Raises:
             InvalidInput: the limit is out of its bounds.
@@ -94,6 +103,9 @@ class AsyncPruneGroup(AsyncGroup):
             only: ids of the memories to archive; the others of the plan are skipped. None for all.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The outcome of each memory.
+
         Raises:
             InvalidInput: there is no such plan, it does not have one of ``only``, it was applied before or is
                 stale, or it would now take more than its share of the live memories. Nothing was archived.
@@ -106,6 +118,9 @@ class AsyncPruneGroup(AsyncGroup):
         Args:
             plan: the id of the plan.
             now: time to use instead of the database's clock.
+
+        Returns:
+            How many memories were restored, and how many had come back before.
 
         Raises:
             InvalidInput: there is no such plan, or it is not applied.

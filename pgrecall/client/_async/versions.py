@@ -29,6 +29,9 @@ class AsyncVersionsGroup(AsyncGroup):
             memory: its id or key.
             limit: versions at most, 1 to 1,001.
 
+        Returns:
+            The versions, each with its time, role and interface.
+
         Raises:
             MemoryNotFound: there is none in this tenant.
             InvalidInput: the limit is out of its bounds.
@@ -44,6 +47,9 @@ class AsyncVersionsGroup(AsyncGroup):
             memory: its id or key.
             earlier: the number of a version.
             later: the number of another; None: the present.
+
+        Returns:
+            The fields that differ, with both values.
 
         Raises:
             MemoryNotFound: there is none in this tenant.
@@ -95,6 +101,9 @@ class AsyncChangesGroup(AsyncGroup):
                 the first that is kept.
             limit: changes at most, 1 to 1,000.
             kinds: only changes of these kinds.
+
+        Returns:
+            The changes, each with the cursor after it.
 
         Raises:
             InvalidInput: the cursor is none, lies ahead of the database, or is older than what is kept; a

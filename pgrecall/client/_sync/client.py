@@ -79,6 +79,9 @@ class Client:
 
         Entering the client as a context manager does it. A view has nothing to open.
 
+        Returns:
+            This client.
+
         Raises:
             DatabaseUnavailable, DatabaseUnsuitable, SchemaMismatch, EmbedderMismatch: it cannot be used.
         """
@@ -139,6 +142,9 @@ class Client:
 
         It shares connections and models. Closing it closes nothing.
 
+        Args:
+            tenant: the name of the tenant, 1 to 200 characters.
+
         Raises:
             InvalidInput: no tenant can have this name.
         """
@@ -154,6 +160,9 @@ class Client:
         >>> with memory.session("chat-42") as session:                       # doctest: +SKIP
         ...     result = session.search("when is the contract signed?")
         ...     session.record_access(result.hits[0].id, "used")
+
+        Args:
+            session_id: the name of the session.
 
         Raises:
             InvalidInput: the name is empty.

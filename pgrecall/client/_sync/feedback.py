@@ -29,6 +29,9 @@ class FeedbackGroup(Group):
             unused: only memories that were shown and never used.
             since: only searches from this time on; at most the newest 100,000 of them.
 
+        Returns:
+            Counts by memory, and by rank with the propensity of each rank.
+
         Raises:
             InvalidInput: the limit is out of its bounds.
         """
@@ -48,6 +51,9 @@ class FeedbackGroup(Group):
             since: only searches from this time on.
             skipped: include what stood above a used memory and was passed over, as not relevant.
             limit: searches at most, 1 to 100,000.
+
+        Returns:
+            Each search with its judgements.
 
         Raises:
             InvalidInput: the limit is out of its bounds.
@@ -82,6 +88,9 @@ class CalibrationGroup(Group):
             dry_run: store nothing.
             force: store even what does not predict better.
             progress: called with 1 for each query that was searched.
+
+        Returns:
+            Log loss, Brier score, calibration error and MRR before and after, and whether the fit was stored.
 
         Raises:
             InvalidInput: the file has a bad line; there are fewer than 30 queries or 30 relevant
@@ -124,9 +133,20 @@ class CalibrationGroup(Group):
         return self._connection.execute(feedback.reset_rerank_model(self._connection.reranker.name))
 
     def relevance_models(self, profile: str | None = None) -> tuple[RelevanceModel, ...]:
-        """Lists the coefficients of all profiles or of one; of each, those in force first."""
+        """Lists the coefficients of all profiles or of one; of each, those in force first.
+
+        Args:
+            profile: only this profile; None for all.
+
+        Returns:
+            The rows of coefficients with their origin.
+        """
         return self._connection.execute(feedback.relevance_models(profile))
 
     def rerank_models(self) -> tuple[RerankModel, ...]:
-        """Lists how the scores of rerankers are read, by reranker, those in force first."""
+        """Lists how the scores of rerankers are read, by reranker, those in force first.
+
+        Returns:
+            The rows of coefficients with their origin.
+        """
         return self._connection.execute(feedback.rerank_models())

@@ -75,7 +75,14 @@ class JobsGroup(Group):
             self._connection.note_write()
 
     def list(self, *, now: datetime | None = None) -> tuple[JobStatus, ...]:
-        """Lists every job with its interval, its newest run, and its state."""
+        """Lists every job with its interval, its newest run, and its state.
+
+        Args:
+            now: time to use instead of the database's clock.
+
+        Returns:
+            The state of each job.
+        """
         return job_statuses(self._connection.execute(states_of_jobs(now)))
 
     def runs(self, name: str | None = None, *, limit: int = 20) -> tuple[JobRun, ...]:
@@ -84,6 +91,9 @@ class JobsGroup(Group):
         Args:
             name: of this job only.
             limit: runs at most.
+
+        Returns:
+            Each run with its outcome, and its error if it failed.
 
         Raises:
             InvalidInput: there is no job of this name.
@@ -105,6 +115,9 @@ class JobsGroup(Group):
             stop: once set, running steps end and nothing new begins.
             progress: called with the tenant, how much is done, and of how much if that is known, in the
                 thread that does the work.
+
+        Returns:
+            The runner. It runs nothing until it is called.
         """
         return self._runner_in(self._connection.database, embedder=embedder, stop=stop, progress=progress)
 
@@ -148,6 +161,9 @@ class ExportGroup(Group):
             progress: called with the lines that are written and those there are, in the thread that works.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The tenant, and how many rows of each kind were written.
+
         Raises:
             InvalidInput: the file cannot be written.
         """
@@ -173,6 +189,9 @@ class ExportGroup(Group):
             source: the file, decompressed where its name ends in ``.gz``, or a binary stream.
             embeddings: with False vectors are left out; a worker makes them again.
             progress: called with the lines that are stored and those there are, in the thread that works.
+
+        Returns:
+            The tenant of the export, and how many rows of each kind were stored.
 
         Raises:
             InvalidInput: the tenant is not empty, the export is damaged or incomplete, or it does not fit

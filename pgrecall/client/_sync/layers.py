@@ -19,7 +19,11 @@ class LayersGroup(Group):
     """The layers of a tenant. Its own rates win over the database's, these over the defaults."""
 
     def list(self) -> tuple[Layer, ...]:
-        """Lists every layer this tenant can use, by name."""
+        """Lists every layer this tenant can use, by name.
+
+        Returns:
+            The layers with their rates and zones, and where each is defined.
+        """
         return self._connection.execute(layers.layers())
 
     def set(self, name: str, *, now: datetime | None = None, **fields: Unpack[LayerFields]) -> int:
@@ -76,11 +80,19 @@ class SettingsGroup(Group):
     """The numbers a tenant can tune, and its language. What the client was made with is ``configuration``."""
 
     def list(self) -> tuple[Setting, ...]:
-        """Lists every setting with the value in force for this tenant, by name."""
+        """Lists every setting with the value in force for this tenant, by name.
+
+        Returns:
+            The settings.
+        """
         return self._connection.execute(layers.settings())
 
     def set(self, name: str, value: float) -> None:
         """Sets a value for this tenant.
+
+        Args:
+            name: the name of the setting.
+            value: the number.
 
         Raises:
             InvalidInput: there is no such setting, or the value is out of its bounds.
@@ -89,6 +101,9 @@ class SettingsGroup(Group):
 
     def reset(self, name: str) -> None:
         """Removes this tenant's own value, so that the database's or the default applies again.
+
+        Args:
+            name: the name of the setting.
 
         Raises:
             InvalidInput: there is no such setting.
@@ -103,6 +118,9 @@ class SettingsGroup(Group):
         """Sets the tenant's language; its memories are parsed again and its words counted again.
 
         Nothing else can be stored for this tenant meanwhile.
+
+        Args:
+            name: the name of the language, such as ``german``.
 
         Returns:
             How many memories were parsed again.

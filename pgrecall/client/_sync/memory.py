@@ -121,6 +121,10 @@ class Memory(Store):
                 ``min_relevance`` (0.05) leaves out filler but never the best memory, and ``require_answer``
                 (True) leaves the text empty if probably nothing answers.
 
+        Returns:
+            The text with its tokens, the memories in it as numbered sources, and what was left out with the
+            reason.
+
         Raises:
             InvalidInput: the budget, a quota, a weight or the order is invalid, a layer is unknown, the token
                 counter returned no count, or the search was refused.
@@ -234,8 +238,19 @@ class Memory(Store):
         """Records which memories that a search showed did not answer the question.
 
         It makes none less lively; calibration and reports learn from it. Of ``used`` and ``rejected`` the
-        later one stands; an access that was recorded stays recorded. Arguments, result and errors are those
-        of :meth:`used`.
+        later one stands; an access that was recorded stays recorded.
+
+        Args:
+            search_id: ``search_id`` of the :class:`SearchResult` or :class:`ContextBlock`.
+            memories: one or more, by id or key.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            The number of memories for which this is new.
+
+        Raises:
+            InvalidInput: as for :meth:`used`. Nothing was recorded.
+            MemoryNotFound: there is no memory with this key.
         """
         from pgrecall.operations.feedback import rejected
 
@@ -244,8 +259,13 @@ class Memory(Store):
     def status(self, *, now: datetime | None = None) -> Status:
         """Reads what this tenant holds, the state of its jobs, and the versions of schema and server.
 
+        >>> (memory.status()).memories                                       # doctest: +SKIP
+
         Args:
             now: time to use instead of the database's clock.
+
+        Returns:
+            Counts by layer and zone, jobs, alarms, versions, and the lag of a replica if there is one.
         """
         from pgrecall.jobs.catalogue import job_statuses, states_of_jobs
         from pgrecall.operations.service import server_version, status

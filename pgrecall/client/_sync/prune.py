@@ -47,6 +47,9 @@ class PruneGroup(Group):
             layers: plan only memories of these layers.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The plan with all its items.
+
         Raises:
             InvalidInput: a number is out of its bounds, or a layer is unknown.
         """
@@ -59,6 +62,9 @@ class PruneGroup(Group):
         Args:
             plan: the id of the plan.
             limit: read this many items at most, the least lively first; None for all.
+
+        Returns:
+            The plan, with the requested items.
 
         Raises:
             InvalidInput: this tenant has no such plan, or the limit is negative.
@@ -76,6 +82,9 @@ class PruneGroup(Group):
 
         Args:
             limit: plans at most, 1 to 10,000.
+
+        Returns:
+            A summary of each plan.
 
         Raises:
             InvalidInput: the limit is out of its bounds.
@@ -95,6 +104,9 @@ class PruneGroup(Group):
             only: ids of the memories to archive; the others of the plan are skipped. None for all.
             now: time to use instead of the database's clock.
 
+        Returns:
+            The outcome of each memory.
+
         Raises:
             InvalidInput: there is no such plan, it does not have one of ``only``, it was applied before or is
                 stale, or it would now take more than its share of the live memories. Nothing was archived.
@@ -107,6 +119,9 @@ class PruneGroup(Group):
         Args:
             plan: the id of the plan.
             now: time to use instead of the database's clock.
+
+        Returns:
+            How many memories were restored, and how many had come back before.
 
         Raises:
             InvalidInput: there is no such plan, or it is not applied.

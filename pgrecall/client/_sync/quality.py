@@ -41,6 +41,9 @@ class QualityGroup(Group):
             limit: searches at most, the newest ones, 1 to 100,000.
             questions: unanswered questions at most, 1 to 1,000.
 
+        Returns:
+            Shares by rank with intervals, and the unanswered questions.
+
         Raises:
             InvalidInput: a number is out of its bounds.
         """
@@ -60,6 +63,9 @@ class QualityGroup(Group):
             difference: the smallest difference of shares worth knowing, 0.01 to 0.5; the smaller, the more
                 sessions are needed before anything is concluded.
 
+        Returns:
+            The arms with their intervals, and a conclusion, or the reason why there is none.
+
         Raises:
             InvalidInput: a number is out of its bounds.
         """
@@ -74,6 +80,9 @@ class QualityGroup(Group):
             question: the question.
             memory: the memory's id or key.
             options: those of :meth:`Memory.search`; reranking is left out.
+
+        Returns:
+            The outcome, the rank, and the findings of each arm.
 
         Raises:
             MemoryNotFound: there is no such memory.
@@ -111,6 +120,9 @@ class QualityGroup(Group):
             limit: searches at most, the newest ones, 1 to 1,000.
             moved: maximum number of changed searches in the report, the most changed ones, up to 1,000.
             change: what to change: ``weights`` of arms, ``vitality_mode``, ``vitality_weight``, ``profile``.
+
+        Returns:
+            What would change, and the mean change of the reciprocal rank of used memories.
 
         Raises:
             InvalidInput: nothing is changed; a weight, a mode, a profile or a number is out of its bounds.

@@ -52,6 +52,8 @@ class Store(Links):
     ) -> builtins.list[Remembered]:
         """Stores drafts in one transaction: all or none.
 
+        >>> memory.remember_many([Draft("The yard opens at six", key="yard")])   # doctest: +SKIP
+
         Args:
             drafts: the memories to store.
             compare: look for memories that they repeat, as :meth:`remember` does; for up to 100 drafts.
@@ -110,6 +112,9 @@ class Store(Links):
             strict: stop at the first problem instead of collecting problems.
             progress: called with the number of items read since the last call.
 
+        Returns:
+            How many were created, updated and unchanged, keys that are gone, problems, and what was left out.
+
         Raises:
             InvalidInput: with ``strict``, the first problem. Earlier batches stay stored.
         """
@@ -133,6 +138,9 @@ class Store(Links):
         Args:
             memory: its id or key.
             now: time to use instead of the database's clock.
+
+        Returns:
+            All its fields, with every term of its vitality.
 
         Raises:
             MemoryNotFound: there is none in this tenant.
@@ -175,13 +183,22 @@ class Store(Links):
         return self._connection.execute(list_memories(chosen, order=order, after=after, limit=limit, now=now))
 
     def keys_of(self, source: str) -> builtins.list[str]:
-        """Lists the keys of the live memories that came from a source, in order."""
+        """Lists the keys of the live memories that came from a source, in order.
+
+        Args:
+            source: the source, as given to :meth:`remember` or an import.
+
+        Returns:
+            The keys; empty if nothing came from there.
+        """
         from pgrecall.operations.memories import keys_of_source
 
         return self._connection.execute(keys_of_source(source))
 
     def pin(self, memory: int | str, pinned: bool = True, *, now: datetime | None = None) -> bool:
         """Pins a memory, so that no prune plan takes it, or unpins it.
+
+        >>> memory.pin("contract")                                           # doctest: +SKIP
 
         Args:
             memory: its id or key.

@@ -133,21 +133,11 @@ def memory_chart(life: Life, frame: Frame = WIDE) -> Chart:
         *(element("path", class_="notch", d=f"M{number(future(tick.value))} {_FLOOR:g}v5") for tick in spans),
         names_below(spans, future, 290, at.width),
     ]
-    vitality = life.memory.vitality
-    used = sum(access.kind not in ("retrieval", "write") for access in life.accesses)
-    lasting = next((zone for zone, days in exits.items() if days is None), None)
-    leaves = "".join(
-        f" Without further use it leaves {zone} in {duration_words(days * _DAY)}."
-        for zone, days in exits.items()
-        if days is not None
-    )
-    lasts = f" Without further use it is still {lasting} in a century." if lasting else ""
     return Chart(
         name=f"life{frame.ending}",
         title=named(life.memory.title, life.memory.key, life.memory.id, 80),
-        about=f"Vitality is {amount(vitality.vitality)} now, in the zone {vitality.zone}.{leaves}{lasts} "
-        f"{counted(used, 'use')} in {counted(len(life.accesses), 'access', 'accesses')}.",
-        caption=_PAST_AND_FUTURE + (_HELD if floored else "") + lasts,
+        about=_about(life, exits),
+        caption=_PAST_AND_FUTURE + (_HELD if floored else "") + _lasts(exits),
         body=joined(parts),
         width=at.width,
         height=_HEIGHT,
@@ -157,6 +147,27 @@ def memory_chart(life: Life, frame: Frame = WIDE) -> Chart:
             for x, point in (*before, *after)
         ),
     )
+
+
+def _about(life: Life, exits: dict[str, float | None]) -> str:
+    """The chart in words."""
+    vitality = life.memory.vitality
+    used = sum(access.kind not in ("retrieval", "write") for access in life.accesses)
+    leaves = "".join(
+        f" Without further use it leaves {zone} in {duration_words(days * _DAY)}."
+        for zone, days in exits.items()
+        if days is not None
+    )
+    return (
+        f"Vitality is {amount(vitality.vitality)} now, in the zone {vitality.zone}.{leaves}{_lasts(exits)} "
+        f"{counted(used, 'use')} in {counted(len(life.accesses), 'access', 'accesses')}."
+    )
+
+
+def _lasts(exits: dict[str, float | None]) -> str:
+    """A sentence about the zone that it never leaves; empty without one."""
+    lasting = next((zone for zone, days in exits.items() if days is None), None)
+    return f" Without further use it is still {lasting} in a century." if lasting else ""
 
 
 def _days_in_zones(life: Life) -> Iterator[tuple[str, float | None]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 
@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from pgrecall.faces.charts.axes import (
     WIDE,
+    Band,
     Frame,
     Scale,
     Tick,
@@ -88,11 +89,7 @@ def vitality_histogram(
     up = Scale(0, ticks[-1].value, _FLOOR, _TOP)
     parts = [rules(ticks, up, frame.left, frame.right)]
     bands = zone_bands(zones) if zones else ()
-    for zone, low, high in bands:
-        if low:
-            parts.append(element("path", class_="bound", d=f"M{number(across(low))} 8V{number(_FLOOR)}"))
-        if text_width(zone, 12) < across(high) - across(low):
-            parts.append(text(zone, (across(low) + across(high)) / 2, _FLOOR + 38, "name", anchor="middle"))
+    parts += _bounds(bands, across)
     for place, memories in enumerate(counts):
         if memories:
             low, high = edges[place], edges[place + 1]
@@ -118,6 +115,15 @@ def vitality_histogram(
         height=height,
         caption="Vitality, from 0 (forgotten) to 1 (just used).",
     )
+
+
+def _bounds(bands: Sequence[Band], across: Scale) -> Iterator[Markup]:
+    """The lower bound of each zone, and its name where there is room."""
+    for zone, low, high in bands:
+        if low:
+            yield element("path", class_="bound", d=f"M{number(across(low))} 8V{number(_FLOOR)}")
+        if text_width(zone, 12) < across(high) - across(low):
+            yield text(zone, (across(low) + across(high)) / 2, _FLOOR + 38, "name", anchor="middle")
 
 
 def plan_histogram(plan: PrunePlan, frame: Frame = WIDE) -> Chart:

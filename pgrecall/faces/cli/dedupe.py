@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import click
 from click.exceptions import Exit
 
-from pgrecall.faces.cli.console import notes, output, plain, print_json
+from pgrecall.faces.cli.console import output, plain, print_json
 from pgrecall.faces.cli.dedupe_output import show_outcome, show_plan, show_plans, show_undone
-from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.invocation import (
+    DONE,
+    NOTHING_FOUND,
+    CommandGroup,
+    GlobalOptions,
+    finish,
+    pass_globals,
+)
 from pgrecall.faces.cli.options import REFERENCE, TEXT, json_option, limit_option, now_option
 from pgrecall.models.dedupe import DedupePlan
 
@@ -110,11 +118,7 @@ def apply(
     with given.opened() as memory:
         outcome = memory.dedupe.apply(number, clusters=clusters or None, now=now)
         applied = memory.dedupe.get(number)
-    if as_json:
-        print_json(outcome)
-    else:
-        show_outcome(output(), outcome, applied)
-    raise Exit(DONE if outcome.merged else NOTHING_FOUND)
+    finish(outcome, as_json, partial(show_outcome, plan=applied), found=outcome.merged)
 
 
 @dedupe.command("undo")
@@ -126,11 +130,7 @@ def undo(given: GlobalOptions, number: int, as_json: bool, now: datetime | None)
     """Undo the merges of a plan. Exit code 1 when there was nothing to restore."""
     with given.opened() as memory:
         undone = memory.dedupe.undo(number, now=now)
-    if as_json:
-        print_json(undone)
-    else:
-        show_undone(output(), undone)
-    raise Exit(DONE if undone.restored else NOTHING_FOUND)
+    finish(undone, as_json, show_undone, found=undone.restored)
 
 
 @dedupe.command("list")
@@ -141,13 +141,8 @@ def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
     """List the newest plans and their states. Exit code 1 when there are none."""
     with given.opened() as memory:
         plans = memory.dedupe.list(limit=limit)
-    if as_json:
-        print_json(plans)
-    elif plans:
-        show_plans(output(), plans)
-    else:
-        notes().print("There are no plans yet. Create one: pgrecall dedupe plan")
-    raise Exit(DONE if plans else NOTHING_FOUND)
+    nothing = "There are no plans yet. Create one: pgrecall dedupe plan"
+    finish(plans, as_json, show_plans, found=plans, otherwise=nothing)
 
 
 def plan_document(plan: DedupePlan) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 
 import click
@@ -12,9 +13,16 @@ from rich.table import Table
 from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording as words
 from pgrecall.faces.cli.console import Progress, SafeConsole, notes, output, print_json, table
-from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.invocation import (
+    DONE,
+    NOTHING_FOUND,
+    CommandGroup,
+    GlobalOptions,
+    finish,
+    pass_globals,
+)
 from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option
-from pgrecall.models.erasure import Erasure, ErasureReport, Subject
+from pgrecall.models.erasure import Erasure, ErasureReport, ErasureSummary, Subject
 
 erasure_argument = click.argument(
     "number", type=int, metavar="ID", help="Id of the erasure, as in `pgrecall erasure list`."
@@ -103,21 +111,8 @@ def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
     """List the newest erasures and their states. Exit code 1 when there are none."""
     with given.opened() as memory:
         found = memory.erasure.list(limit=limit)
-    if as_json:
-        print_json(found)
-    elif found:
-        rows = table("id", "state", "subject", "asked by", "planned on", "memories", "remaining")
-        for one in found:
-            rows.add_row(
-                str(one.id), one.state, _subject(one.subject), one.asked_by, words.moment(one.created_at),
-                f"{one.planned:,}", f"{one.remaining:,}",
-            )  # fmt: skip
-        output().print(rows)
-    else:
-        notes().print(
-            "There are no erasures yet. Plan one: pgrecall erasure plan --author NAME --asked-by NAME"
-        )
-    raise Exit(DONE if found else NOTHING_FOUND)
+    nothing = "There are no erasures yet. Plan one: pgrecall erasure plan --author NAME --asked-by NAME"
+    finish(found, as_json, _show_list, found=found, otherwise=nothing)
 
 
 @erasure.command("drop")
@@ -134,6 +129,16 @@ def _confirm(found: Erasure) -> None:
     question = f"Delete {words.counted(found.remaining, 'memory', 'memories')} for good?"
     if not (sys.stderr.isatty() and click.confirm(question, err=True)):
         raise InvalidInput("Nothing was deleted.", hint="Confirm with --yes.")
+
+
+def _show_list(console: SafeConsole, erasures: Sequence[ErasureSummary]) -> None:
+    rows = table("id", "state", "subject", "asked by", "planned on", "memories", "remaining")
+    for one in erasures:
+        rows.add_row(
+            str(one.id), one.state, _subject(one.subject), one.asked_by, words.moment(one.created_at),
+            f"{one.planned:,}", f"{one.remaining:,}",
+        )  # fmt: skip
+    console.print(rows)
 
 
 def _show(found: Erasure, as_json: bool) -> None:

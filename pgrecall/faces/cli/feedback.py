@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,8 +14,15 @@ from rich.table import Table
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording as words
-from pgrecall.faces.cli.console import SafeConsole, notes, output, plain, print_json, table
-from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.console import SafeConsole, notes, output, plain, table
+from pgrecall.faces.cli.invocation import (
+    DONE,
+    NOTHING_FOUND,
+    CommandGroup,
+    GlobalOptions,
+    finish,
+    pass_globals,
+)
 from pgrecall.faces.cli.options import (
     REFERENCE,
     REFERENCE_HELP,
@@ -82,13 +90,8 @@ def report(given: GlobalOptions, limit: int, unused: bool, since: str | None, as
     begin = parse_since(since, clock())
     with given.opened() as client:
         found = client.feedback.report(limit=limit, unused=unused, since=begin)
-    if as_json:
-        print_json(found)
-    elif found.ranks:
-        show_feedback(output(), found, unused=unused)
-    else:
-        notes().print("No logged search showed any memory.")
-    raise Exit(DONE if found.ranks else NOTHING_FOUND)
+    nothing = "No logged search showed any memory."
+    finish(found, as_json, partial(show_feedback, unused=unused), found=found.ranks, otherwise=nothing)
 
 
 @feedback.command("qrels")

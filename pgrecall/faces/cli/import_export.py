@@ -106,27 +106,35 @@ def import_(
         return
     wanted = known_kind(path, kind)
     name = source if source is not None else source_name(path, wanted)
-    opened = partial(
-        open_source,
-        path,
-        kind=wanted,
-        source=name,
-        prefix=prefix,
-        layer=layer,
-        tools=tools,
+    read = partial(
+        open_source, path, kind=wanted, source=name, prefix=prefix, layer=layer, tools=tools,
         follow_links=follow_links,
-    )
+    )  # fmt: skip
     total = count_items(path, wanted, follow_links=follow_links)
     if total is None:  # reading takes a small part of the time that embedding does, so a chat is read twice
-        total = sum(1 for item in opened() if not isinstance(item, Skipped))
+        total = sum(1 for item in read() if not isinstance(item, Skipped))
+    report = _import_drafts(given, read(), wanted, name, total, strict)
+    show_import(output(), report)
+    raise Exit(_exit_code(report, path))
+
+
+def _import_drafts(
+    given: GlobalOptions,
+    items: Iterator[Draft | Problem | Skipped],
+    kind: KnownKind,
+    source: str,
+    total: int,
+    strict: bool,
+) -> ImportReport:
+    """Stores the drafts of a source, with their progress. Ctrl-C keeps what is stored."""
     with given.opened(embeds=True) as memory:
         try:
-            with Progress("importing", _UNITS[wanted], total) as bar:
-                counted = _Counted(opened(), by_note=wanted == "markdown")
-                report = memory.import_drafts(
+            with Progress("importing", _UNITS[kind], total) as bar:
+                counted = _Counted(items, by_note=kind == "markdown")
+                return memory.import_drafts(
                     counted,
-                    source=name,
-                    by_session=wanted in BY_SESSION,
+                    source=source,
+                    by_session=kind in BY_SESSION,
                     strict=strict,
                     progress=lambda _: bar.reached(counted.count),
                 )
@@ -136,8 +144,6 @@ def import_(
             kept = wording.counted(stored, "memory is", "memories are")
             notes().print(f"stopped; {kept} stored, run it again to complete")
             raise Exit(INTERRUPTED) from None
-    show_import(output(), report)
-    raise Exit(_exit_code(report, path))
 
 
 def _refuse_options(kind: Kind, given: dict[str, object]) -> None:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 import click
 from click.exceptions import Exit
 
 from pgrecall.database.calling_interface import acting_through
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, InvalidInput, RecallError
-from pgrecall.faces.cli.console import notes
+from pgrecall.faces.cli.console import SafeConsole, notes, output, print_json
 from pgrecall.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from pgrecall import Memory
     from pgrecall.embedded.shared_server import EmbeddedServer
     from pgrecall.models.service import Caller
+
+T = TypeVar("T")
 
 DONE, NOTHING_FOUND, FAILED, BAD_INPUT, NO_DATABASE, INTERRUPTED, BROKEN_PIPE = 0, 1, 1, 2, 3, 130, 141
 
@@ -143,6 +145,30 @@ def _say_on_terminal(sentence: str) -> None:
 def announce(server: _Server) -> None:
     """Says where the data is, on the first start that creates it."""
     notes().print(f"{server.describe()}.")
+
+
+def finish(
+    result: T,
+    as_json: bool,
+    show: Callable[[SafeConsole, T], object],
+    *,
+    found: object,
+    otherwise: str | None = None,
+) -> NoReturn:
+    """Prints the result of a command and ends it, with exit code 1 if nothing was found.
+
+    Args:
+        show: prints the result for people.
+        found: what is empty, zero or false if nothing was found.
+        otherwise: the sentence for people in that case; None: ``show`` has one.
+    """
+    if as_json:
+        print_json(result)
+    elif found or otherwise is None:
+        show(output(), result)
+    else:
+        notes().print(otherwise)
+    raise Exit(DONE if found else NOTHING_FOUND)
 
 
 def fail(error: RecallError) -> Exit:

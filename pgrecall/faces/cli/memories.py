@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -26,7 +27,7 @@ from pgrecall.faces.cli.console import (
     vitality_bar,
     zone_text,
 )
-from pgrecall.faces.cli.invocation import BAD_INPUT, DONE, NOTHING_FOUND, GlobalOptions, pass_globals
+from pgrecall.faces.cli.invocation import BAD_INPUT, DONE, NOTHING_FOUND, GlobalOptions, finish, pass_globals
 from pgrecall.faces.cli.options import (
     MOMENT,
     REFERENCE,
@@ -63,15 +64,7 @@ def list_(given: GlobalOptions, /, limit: int, as_json: bool, **options: Any) ->
     arguments = read_search_options(options)
     with given.opened() as client:
         page = client.list(limit=limit, **arguments)
-    if as_json:
-        print_json(page)
-    elif page:
-        _show_list(output(), page)
-        if len(page) == limit:
-            notes().print(f"There may be more: continue with --after '{page[-1].cursor}'")
-    else:
-        notes().print("Nothing was found.")
-    raise Exit(DONE if page else NOTHING_FOUND)
+    finish(page, as_json, partial(_show_list, limit=limit), found=page, otherwise="Nothing was found.")
 
 
 @click.command("show")
@@ -228,8 +221,8 @@ def _confirm(name: str) -> None:
         raise InvalidInput("Nothing was deleted.", hint="Confirm with --yes.")
 
 
-def _show_list(console: SafeConsole, page: Sequence[ListedMemory]) -> None:
-    """A table of memories."""
+def _show_list(console: SafeConsole, page: Sequence[ListedMemory], limit: int) -> None:
+    """A table of memories, and how to continue if the page is full."""
     rows = table("id", "happened", "vitality", "layer", "memory", right=("id",))
     for memory in page:
         bar = vitality_bar(memory.vitality, memory.zone, unicode=console.unicode)
@@ -242,6 +235,8 @@ def _show_list(console: SafeConsole, page: Sequence[ListedMemory]) -> None:
         vitality = Text(" ").join([bar, zone_text(memory.zone)])
         rows.add_row(str(memory.id), f"{memory.happened_at:%Y-%m-%d}", vitality, memory.layer, description)
     console.print(rows)
+    if len(page) == limit:
+        notes().print(f"There may be more: continue with --after '{page[-1].cursor}'")
 
 
 def show_memory(console: SafeConsole, memory: StoredMemory) -> None:

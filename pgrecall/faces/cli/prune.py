@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,14 @@ from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.console import notes, output, plain, print_json
-from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.invocation import (
+    DONE,
+    NOTHING_FOUND,
+    CommandGroup,
+    GlobalOptions,
+    finish,
+    pass_globals,
+)
 from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option
 from pgrecall.faces.cli.prune_output import show_outcome, show_plan, show_plans, show_undone
 from pgrecall.models.prune import PrunePlan
@@ -97,11 +105,7 @@ def apply(
     with given.opened() as memory:
         outcome = memory.prune.apply(number, only=only or None, now=now)
         applied = memory.prune.get(number)
-    if as_json:
-        print_json(outcome)
-    else:
-        show_outcome(output(), outcome, applied)
-    raise Exit(DONE if outcome.archived else NOTHING_FOUND)
+    finish(outcome, as_json, partial(show_outcome, plan=applied), found=outcome.archived)
 
 
 @prune.command("undo")
@@ -113,11 +117,7 @@ def undo(given: GlobalOptions, number: int, as_json: bool, now: datetime | None)
     """Restore all memories that a plan archived. Exit code 1 when there was nothing to restore."""
     with given.opened() as memory:
         undone = memory.prune.undo(number, now=now)
-    if as_json:
-        print_json(undone)
-    else:
-        show_undone(output(), undone)
-    raise Exit(DONE if undone.restored else NOTHING_FOUND)
+    finish(undone, as_json, show_undone, found=undone.restored)
 
 
 @prune.command("list")
@@ -128,13 +128,8 @@ def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
     """List the newest plans and their states. Exit code 1 when there are none."""
     with given.opened() as memory:
         plans = memory.prune.list(limit=limit)
-    if as_json:
-        print_json(plans)
-    elif plans:
-        show_plans(output(), plans)
-    else:
-        notes().print("There are no plans yet. Create one: pgrecall prune plan")
-    raise Exit(DONE if plans else NOTHING_FOUND)
+    nothing = "There are no plans yet. Create one: pgrecall prune plan"
+    finish(plans, as_json, show_plans, found=plans, otherwise=nothing)
 
 
 def plan_document(plan: PrunePlan) -> dict[str, Any]:

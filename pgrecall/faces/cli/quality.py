@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import click
-from click.exceptions import Exit
 
-from pgrecall.faces.cli.console import notes, output, print_json
-from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, finish, pass_globals
 from pgrecall.faces.cli.options import (
     TEXT,
     clock,
@@ -27,6 +25,8 @@ from pgrecall.faces.cli.options import (
 )
 from pgrecall.faces.cli.quality_output import show_experiment, show_miss, show_quality, show_replay
 from pgrecall.models.search import VitalityMode
+
+NO_SEARCH = "No search is logged."
 
 mode_option = click.option(
     "--vitality-mode", type=click.Choice(get_args(VitalityMode)), help="How vitality changes the score."
@@ -68,13 +68,7 @@ def report(given: GlobalOptions, since: str | None, limit: int, questions: int, 
     begin = parse_since(since, clock())
     with given.opened() as memory:
         found = memory.quality.report(since=begin, limit=limit, questions=questions)
-    if as_json:
-        print_json(found)
-    elif found.searches:
-        show_quality(output(), found)
-    else:
-        notes().print("No search is logged.")
-    raise Exit(DONE if found.searches else NOTHING_FOUND)
+    finish(found, as_json, show_quality, found=found.searches, otherwise=NO_SEARCH)
 
 
 @quality.command("experiment")
@@ -100,11 +94,7 @@ def experiment(given: GlobalOptions, number: int | None, difference: float, as_j
     """
     with given.opened() as memory:
         found = memory.quality.experiment(number, difference=difference)
-    if as_json:
-        print_json(found)
-    else:
-        show_experiment(output(), found)
-    raise Exit(DONE if found.refused is None else NOTHING_FOUND)
+    finish(found, as_json, show_experiment, found=found.refused is None)
 
 
 @quality.command("miss")
@@ -140,11 +130,7 @@ def miss(
     arguments = read_search_options(options)
     with given.opened(embeds=True) as client:
         found = client.quality.miss(asked, memory, weights=arms or None, **arguments)
-    if as_json:
-        print_json(found)
-    else:
-        show_miss(output(), found)
-    raise Exit(DONE if found.outcome == "found" else NOTHING_FOUND)
+    finish(found, as_json, show_miss, found=found.outcome == "found")
 
 
 @quality.command("replay")
@@ -185,10 +171,4 @@ def replay(
     arms = read_arm_weights(weights)
     with given.opened(embeds=True) as client:
         found = client.quality.replay(since=begin, until=end, weights=arms or None, **options)
-    if as_json:
-        print_json(found)
-    elif found.searches or found.refused:
-        show_replay(output(), found)
-    else:
-        notes().print("No search is logged.")
-    raise Exit(DONE if found.searches else NOTHING_FOUND)
+    finish(found, as_json, show_replay, found=found.searches, otherwise=None if found.refused else NO_SEARCH)

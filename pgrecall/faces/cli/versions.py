@@ -12,7 +12,7 @@ from click.exceptions import Exit
 from rich.text import Text
 
 from pgrecall.faces.cli.console import SafeConsole, notes, output, print_json, styled, table
-from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, GlobalOptions, pass_globals
+from pgrecall.faces.cli.invocation import NOTHING_FOUND, GlobalOptions, finish, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option, reference_argument
 from pgrecall.faces.snippets import snippet
 from pgrecall.faces.wording import name_of
@@ -57,14 +57,7 @@ def diff(given: GlobalOptions, memory: int | str, earlier: int, later: int | Non
     """
     with given.opened() as client:
         found = client.versions.diff(memory, earlier, later)
-    if as_json:
-        print_json(found)
-    elif found:
-        for difference in found:
-            output().print(styled((f"{difference.field.replace('_', ' ')}:", "cyan")), _differing(difference))
-    else:
-        notes().print("Nothing differs.")
-    raise Exit(DONE if found else NOTHING_FOUND)
+    finish(found, as_json, _show_differences, found=found, otherwise="Nothing differs.")
 
 
 @click.command("restore")
@@ -112,14 +105,7 @@ def changes(
             output().print(client.changes.cursor())
             return
         page = client.changes.list(since, limit=limit, kinds=kinds or None)
-    if as_json:
-        print_json(page)
-    elif page:
-        _show_changes(output(), page)
-        notes().print(f"Continue with --since {page[-1].cursor}")
-    else:
-        notes().print("Nothing changed.")
-    raise Exit(DONE if page else NOTHING_FOUND)
+    finish(page, as_json, _show_changes, found=page, otherwise="Nothing changed.")
 
 
 def _show_versions(console: SafeConsole, versions: Sequence[Version]) -> None:
@@ -134,6 +120,11 @@ def _show_versions(console: SafeConsole, versions: Sequence[Version]) -> None:
             shown,
         )
     console.print(rows)
+
+
+def _show_differences(console: SafeConsole, differences: Sequence[FieldDifference]) -> None:
+    for difference in differences:
+        console.print(styled((f"{difference.field.replace('_', ' ')}:", "cyan")), _differing(difference))
 
 
 def _differing(difference: FieldDifference) -> Text:
@@ -160,3 +151,4 @@ def _show_changes(console: SafeConsole, page: Sequence[Change]) -> None:
         name = "" if change.layer is None else name_of(change.title or "", change.key, change.id)
         rows.add_row(f"{change.at:%Y-%m-%d %H:%M}", what, str(change.id), name)
     console.print(rows)
+    notes().print(f"Continue with --since {page[-1].cursor}")

@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
@@ -91,19 +92,42 @@ def build_server(
         trace_for: returns the context of the span that a request belongs to; None: the current one.
         turn_for: bounds how many requests of a tenant run at once.
     """
-    observing = telemetry or Telemetry()
+    tools = _Tools(memory_for, session_for, telemetry or Telemetry(), trace_for, turn_for)
+    resources = _Resources(memory_for, turn_for)
+    return Server(
+        "pgrecall",
+        version=__version__,
+        title="pgrecall memory",
+        instructions=INSTRUCTIONS,
+        on_list_tools=tools.list,
+        on_call_tool=tools.call,
+        on_list_resources=resources.list,
+        on_list_resource_templates=resources.list_templates,
+        on_read_resource=resources.read,
+    )
 
-    async def list_tools(_: Request, __: PaginatedRequestParams | None) -> ListToolsResult:
+
+@dataclass(frozen=True, slots=True)
+class _Tools:
+    """The requests about tools."""
+
+    memory_for: MemoryForRequest
+    session_for: SessionForRequest
+    telemetry: Telemetry
+    trace_for: Callable[[Request], object]
+    turn_for: TurnForRequest
+
+    async def list(self, _: Request, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[ListedTool.model_validate(tool) for tool in mcp_tools()])
 
-    async def call_tool(request: Request, params: CallToolRequestParams) -> CallToolResult:
+    async def call(self, request: Request, params: CallToolRequestParams) -> CallToolResult:
         tool = _get_tool(params.name)
         try:
-            with observing.call(tool.name, trace_for(request)), acting_through("mcp"):
-                memory = await memory_for(request)
-                session = session_for(request)
+            with self.telemetry.call(tool.name, self.trace_for(request)), acting_through("mcp"):
+                memory = await self.memory_for(request)
+                session = self.session_for(request)
                 memory = memory.session(session) if session else memory
-                async with turn_for(memory):
+                async with self.turn_for(memory):
                     result = await call_async(tool, memory, params.arguments or {}, datetime.now(UTC))
         except RecallError as error:
             return _tool_error(str(error))
@@ -114,34 +138,32 @@ def build_server(
         # As text too, for clients that show their model nothing else.
         return CallToolResult(content=[TextContent(text=_compact(document))], structured_content=document)
 
-    async def list_resources(_: Request, __: PaginatedRequestParams | None) -> ListResourcesResult:
-        return ListResourcesResult(resources=list(RESOURCES))
 
-    async def list_templates(_: Request, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=list(RESOURCE_TEMPLATES))
+@dataclass(frozen=True, slots=True)
+class _Resources:
+    """The requests about resources."""
 
-    async def read_resource(request: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
+    memory_for: MemoryForRequest
+    turn_for: TurnForRequest
+
+    async def list(self, _: Request, __: PaginatedRequestParams | None) -> ListResourcesResult:
+        return ListResourcesResult(resources=[*RESOURCES])
+
+    async def list_templates(
+        self, _: Request, __: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=[*RESOURCE_TEMPLATES])
+
+    async def read(self, request: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
         try:
-            memory = await memory_for(request)
-            async with turn_for(memory):
+            memory = await self.memory_for(request)
+            async with self.turn_for(memory):
                 document = await _read_resource(memory, params.uri, datetime.now(UTC))
         except RecallError as error:
             kind = "not_found" if isinstance(error, MemoryNotFound) else "refused"
             raise MCPError(INVALID_PARAMS, str(error), {"uri": params.uri, "kind": kind}) from error
         content = TextResourceContents(uri=params.uri, mime_type=JSON, text=_compact(document))
         return ReadResourceResult(contents=[content])
-
-    return Server(
-        "pgrecall",
-        version=__version__,
-        title="pgrecall memory",
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-    )
 
 
 async def _read_resource(memory: AsyncMemory, uri: str, now: datetime) -> dict[str, Any]:

@@ -92,20 +92,22 @@ async def undo_plan(request: PageRequest) -> Response:
 def _groups(
     plan: DedupePlan, clusters: Sequence[DedupeCluster]
 ) -> tuple[tuple[str, list[tuple[DedupeCluster, str]]], ...]:
-    """The clusters by what makes them duplicates, each with what its keeper gains."""
+    """The clusters by how much their texts differ, each with what its keeper gains."""
     groups: dict[str, list[tuple[DedupeCluster, str]]] = {}
     for cluster in clusters:
-        kind = "Chosen by hand" if plan.options.chosen else _kind(cluster)
+        kind = "Chosen by hand" if plan.options.chosen else _difference(cluster)
         groups.setdefault(kind, []).append((cluster, gain_words(cluster.moves)))
     return tuple(sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])))
 
 
-def _kind(cluster: DedupeCluster) -> str:
-    if all(member.reason == "The same text." for member in cluster.members):
+def _difference(cluster: DedupeCluster) -> str:
+    """How the memories to merge differ from the keeper, by the words that differ."""
+    changes = {words.change for member in cluster.members for words in member.difference}
+    if changes <= {"same"}:
         return "Word for word the same"
-    if cluster.keeper.reason.startswith("It says"):
-        return "One contains everything the others say"
-    return "The same except for small words, endings, capitals or punctuation"
+    if "removed" not in changes:
+        return "The one that stays has every word of the others, and more"
+    return "Some words differ"
 
 
 def gain_words(moves: DedupeMoves) -> str:

@@ -19,11 +19,10 @@ from sqlalchemy import (
     Sequence,
     Table,
     Text,
-    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
+from pgrecall.schema.tables.columns import SCHEMA, index_where, moment, owned_by_memory
 
 ACCESS_KINDS = "'write', 'read', 'reference', 'used', 'retrieval'"
 ARCHIVAL_REASONS = "'forgotten', 'pruned', 'expired', 'merged'"
@@ -62,19 +61,8 @@ def _access(metadata: MetaData) -> Table:
         CheckConstraint(f"kind IN ({ACCESS_KINDS})", name="access_kind_check"),
         CheckConstraint("weight BETWEEN 0 AND 100", name="access_weight_check"),
         Index("access_memory_idx", "tenant", "memory_id", "at"),
-        Index(
-            "access_session_idx",
-            "tenant",
-            "session_id",
-            "at",
-            postgresql_where=text("session_id IS NOT NULL"),
-        ),
-        Index(
-            "access_merged_from_idx",
-            "tenant",
-            "merged_from",
-            postgresql_where=text("merged_from IS NOT NULL"),
-        ),
+        index_where("session_id IS NOT NULL", "access_session_idx", "tenant", "session_id", "at"),
+        index_where("merged_from IS NOT NULL", "access_merged_from_idx", "tenant", "merged_from"),
         schema=SCHEMA,
         postgresql_partition_by="RANGE (recorded_at)",
     )
@@ -125,13 +113,7 @@ def _archival(metadata: MetaData) -> Table:
         CheckConstraint(
             "(plan_id IS NOT NULL) = (reason IN ('pruned', 'merged'))", name="archival_plan_check"
         ),
-        Index(
-            "archival_current_idx",
-            "tenant",
-            "memory_id",
-            unique=True,
-            postgresql_where=text("restored_at IS NULL"),
-        ),
+        index_where("restored_at IS NULL", "archival_current_idx", "tenant", "memory_id", unique=True),
         Index("archival_memory_idx", "tenant", "memory_id"),
         schema=SCHEMA,
     )

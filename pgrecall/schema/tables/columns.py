@@ -1,10 +1,11 @@
-"""Columns and keys that many tables share."""
+"""Columns, keys and indexes that many tables share."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Column, DateTime, ForeignKeyConstraint, text
+from sqlalchemy import Column, ColumnElement, DateTime, ForeignKeyConstraint, Index, TextClause, text
 
 SCHEMA = "recall"
 
@@ -24,3 +25,10 @@ def owned_by_memory(name: str, column: str = "memory_id") -> ForeignKeyConstrain
     return ForeignKeyConstraint(
         ["tenant", column], ["recall.memory.tenant", "recall.memory.id"], name=name, ondelete="CASCADE"
     )
+
+
+def index_where(
+    where: str, name: str, *columns: str | ColumnElement[Any] | TextClause, **options: Any
+) -> Index:
+    """An index of the rows for which a condition holds."""
+    return Index(name, *columns, postgresql_where=text(where), **options)

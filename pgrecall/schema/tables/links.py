@@ -19,19 +19,20 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import BIT
 
 from pgrecall.models.memories import RELATIONS
-from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
+from pgrecall.schema.tables.columns import SCHEMA, index_where, moment, owned_by_memory
 
 RELATION_NAMES = ", ".join(f"'{relation}'" for relation in RELATIONS)
 
 
 def add(metadata: MetaData) -> None:
     """Adds these tables to the metadata that holds ``memory``."""
-    _links(metadata)
+    _link(metadata)
+    _pending_link(metadata)
     _name(metadata)
 
 
-def _links(metadata: MetaData) -> None:
-    Table(
+def _link(metadata: MetaData) -> Table:
+    return Table(
         "link",
         metadata,
         Column("tenant", Text, nullable=False),
@@ -52,30 +53,17 @@ def _links(metadata: MetaData) -> None:
         CheckConstraint("weight > 0 AND weight <= 100", name="link_weight_check"),
         CheckConstraint(f"relation IN ({RELATION_NAMES})", name="link_relation_check"),
         Index("link_dst_idx", "tenant", "dst"),
-        Index(
-            "link_contradicts_src_idx",
-            "tenant",
-            "src",
-            "dst",
-            postgresql_where=text("relation = 'contradicts'"),
-        ),
-        Index(
-            "link_contradicts_dst_idx",
-            "tenant",
-            "dst",
-            "src",
-            postgresql_where=text("relation = 'contradicts'"),
-        ),
-        Index("link_next_dst_idx", "tenant", "dst", "src", postgresql_where=text("relation = 'next'")),
-        Index(
-            "link_merged_from_idx",
-            "tenant",
-            "merged_from",
-            postgresql_where=text("merged_from IS NOT NULL"),
-        ),
+        index_where("relation = 'contradicts'", "link_contradicts_src_idx", "tenant", "src", "dst"),
+        index_where("relation = 'contradicts'", "link_contradicts_dst_idx", "tenant", "dst", "src"),
+        index_where("relation = 'next'", "link_next_dst_idx", "tenant", "dst", "src"),
+        index_where("merged_from IS NOT NULL", "link_merged_from_idx", "tenant", "merged_from"),
         schema=SCHEMA,
     )
-    Table(
+
+
+def _pending_link(metadata: MetaData) -> Table:
+    """Links to memories that do not exist yet."""
+    return Table(
         "pending_link",
         metadata,
         Column("tenant", Text, nullable=False),
@@ -114,11 +102,6 @@ def _name(metadata: MetaData) -> Table:
         Index("name_memory_idx", "tenant", "memory_id"),
         Index("name_plain_idx", "tenant", "plain", "entity"),
         # Misspelt names are looked for among all entities of a tenant, by a few bits of each.
-        Index(
-            "name_signature_idx",
-            "tenant",
-            postgresql_include=["signature", "memory_id"],
-            postgresql_where=text("entity"),
-        ),
+        index_where("entity", "name_signature_idx", "tenant", postgresql_include=["signature", "memory_id"]),
         schema=SCHEMA,
     )

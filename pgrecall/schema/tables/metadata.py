@@ -32,10 +32,13 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
 from pgrecall.schema.tables import access, dedupe, erasure, jobs, links, settings, vectors, versions
 from pgrecall.schema.tables import search as search_tables
-from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
+from pgrecall.schema.tables.columns import SCHEMA, index_where, moment, owned_by_memory
 
 HIDEABLE = (
     "superseded_by IS NOT NULL OR valid_from IS NOT NULL OR valid_until IS NOT NULL OR expires_at IS NOT NULL"
+)
+UNSPLIT = (
+    "embedded_with IS NOT NULL AND passage_count IS NULL AND octet_length(title) + octet_length(body) > 250"
 )
 SEARCH_TEXT = (
     "setweight(recall.text_words(recall.configuration(language), "
@@ -127,60 +130,41 @@ def _memory_indexes() -> tuple[Index, ...]:
     return (
         Index("memory_words_idx", text("recall.tenant_words(tenant, search_text)"), postgresql_using="gin"),
         Index("memory_happened_at_idx", "tenant", "happened_at"),
-        # Of which memories the words are the same, whatever the case and punctuation: `remember` asks.
+        # `remember` looks for memories with the same words, whatever their case and punctuation.
         Index(
             "memory_same_words_idx",
             "tenant",
             text(r"hashtextextended(btrim(lower(regexp_replace(left(body, 4000), '\W+', ' ', 'g'))), 0)"),
         ),
-        Index(
+        index_where(
+            "author IS NOT NULL",
             "memory_author_idx",
             "tenant",
             text('recall.plain(lower(author)) COLLATE "C"'),
-            postgresql_where=text("author IS NOT NULL"),
         ),
         # Reports and refreshes read these columns of every memory without the wide rows.
         Index("memory_state_idx", "tenant", "id", postgresql_include=["layer", "pinned", "archived_at"]),
-        Index(
-            "memory_expires_at_idx", "tenant", "expires_at", postgresql_where=text("expires_at IS NOT NULL")
-        ),
-        Index("memory_unembedded_idx", "tenant", "id", postgresql_where=text("embedded_with IS NULL")),
+        index_where("expires_at IS NOT NULL", "memory_expires_at_idx", "tenant", "expires_at"),
+        index_where("embedded_with IS NULL", "memory_unembedded_idx", "tenant", "id"),
         # A search asks whether a memory has passages; most have none.
-        Index(
-            "memory_passages_idx",
-            "tenant",
-            "id",
-            postgresql_include=["passage_count"],
-            postgresql_where=text("passage_count > 0"),
+        index_where(
+            "passage_count > 0", "memory_passages_idx", "tenant", "id", postgresql_include=["passage_count"]
         ),
-        Index(
-            "memory_unsplit_idx",
-            "tenant",
-            "id",
-            postgresql_where=text(
-                "embedded_with IS NOT NULL AND passage_count IS NULL "
-                "AND octet_length(title) + octet_length(body) > 250"
-            ),
-        ),
-        Index(
-            "memory_superseded_by_idx",
-            "tenant",
-            "superseded_by",
-            postgresql_where=text("superseded_by IS NOT NULL"),
-        ),
+        index_where(UNSPLIT, "memory_unsplit_idx", "tenant", "id"),
+        index_where("superseded_by IS NOT NULL", "memory_superseded_by_idx", "tenant", "superseded_by"),
         # The graph leaves these out, and they are few.
-        Index("memory_archived_idx", "tenant", "id", postgresql_where=text("archived_at IS NOT NULL")),
+        index_where("archived_at IS NOT NULL", "memory_archived_idx", "tenant", "id"),
         # Memories that default search may hide. A memory that is not in this index passes.
-        Index("memory_hideable_idx", "tenant", "id", postgresql_where=text(HIDEABLE)),
-        Index("memory_source_idx", "tenant", "source", postgresql_where=text("source IS NOT NULL")),
+        index_where(HIDEABLE, "memory_hideable_idx", "tenant", "id"),
+        index_where("source IS NOT NULL", "memory_source_idx", "tenant", "source"),
         # The path of a value is indexed with it, so it begins with the tenant. Most memories have none.
-        Index(
+        index_where(
+            "metadata <> '{}'",
             "memory_metadata_idx",
             literal_column("jsonb_set('{}', ARRAY[tenant], metadata)").label("led"),
             postgresql_using="gin",
             postgresql_with={"fastupdate": "off"},
             postgresql_ops={"led": "jsonb_path_ops"},
-            postgresql_where=text("metadata <> '{}'"),
         ),
     )
 
@@ -222,12 +206,12 @@ def _activation(metadata: MetaData) -> Table:
         CheckConstraint("in_degree >= 0", name="activation_degree_check"),
         CheckConstraint("zone IN ('active', 'stale', 'fading', 'dormant')", name="activation_zone_check"),
         # What the graph job stored last; it changes little from one time to the next.
-        Index(
+        index_where(
+            "cut_size <> 0 OR protected",
             "activation_cut_idx",
             "tenant",
             "memory_id",
             postgresql_include=["cut_size", "protected"],
-            postgresql_where=text("cut_size <> 0 OR protected"),
         ),
         schema=SCHEMA,
         # Half-empty pages keep every update of these rows heap-only (measured: 100 % at 45).

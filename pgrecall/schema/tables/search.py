@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
+from pgrecall.schema.tables.columns import SCHEMA, index_where, moment, owned_by_memory
 
 
 def add(metadata: MetaData) -> None:
@@ -73,13 +73,7 @@ def _search_log(metadata: MetaData) -> Table:
             name="search_log_arm_check",
         ),
         Index("search_log_at_idx", "tenant", "at"),
-        Index(
-            "search_log_experiment_idx",
-            "tenant",
-            "experiment",
-            "at",
-            postgresql_where=text("experiment IS NOT NULL"),
-        ),
+        index_where("experiment IS NOT NULL", "search_log_experiment_idx", "tenant", "experiment", "at"),
         schema=SCHEMA,
     )
 

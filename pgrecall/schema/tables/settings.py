@@ -26,7 +26,8 @@ from pgrecall.schema.tables.columns import SCHEMA, moment
 def add(metadata: MetaData) -> None:
     """Adds these tables to the metadata."""
     _layers(metadata)
-    _relevance(metadata)
+    _relevance_model(metadata)
+    _lexeme(metadata)
     _setting(metadata)
     _tenant_lock(metadata)
     _resident(metadata)
@@ -69,9 +70,9 @@ def _layers(metadata: MetaData) -> None:
     )
 
 
-def _relevance(metadata: MetaData) -> None:
-    """Coefficients of relevance, and how many memories hold each word."""
-    Table(
+def _relevance_model(metadata: MetaData) -> Table:
+    """Coefficients of relevance."""
+    return Table(
         "relevance_model",
         metadata,
         Column("tenant", Text, nullable=False),
@@ -104,7 +105,11 @@ def _relevance(metadata: MetaData) -> None:
         ),
         schema=SCHEMA,
     )
-    Table(
+
+
+def _lexeme(metadata: MetaData) -> Table:
+    """How many memories hold each word."""
+    return Table(
         "lexeme",
         metadata,
         Column("tenant", Text, nullable=False),

@@ -1,20 +1,14 @@
-"""Export of a cross-encoder from torch to ONNX Runtime, with its weights in 8-bit integers or unchanged.
-
-Dynamic quantization rounds the input of a matrix to 256 steps between its least and its greatest number. In a
-BERT a few outlier channels are many times as large as all others (five times in the feed-forward layers of
-MiniLM), and leave the others few steps. So the outlier channels are multiplied in full precision, apart from
-the rest, as LLM.int8() does on GPUs (Dettmers et al. 2022). On 7,500 pairs of chat this halved the error.
-"""
+"""Export of a cross-encoder from torch to ONNX Runtime, with its weights in 8-bit integers or unchanged."""
 
 from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.search.model_loading import first_line, max_positions, require_package, silence_libraries
@@ -25,19 +19,9 @@ from pgrecall.search.rerank.first_token import (
     encoded_samples,
     read_first_token_only,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
+from pgrecall.search.rerank.onnx_quantization import quantize_weights
 
 _HINT = "Give the folder of a cross-encoder with one score, as sentence-transformers saves it."
-
-OUTLIER_CHANNELS = 8
-"""Most channels of a matrix's input that are multiplied in full precision."""
-
-MIN_OUTLIER_RATIO = 2.0
-"""Least ratio of the largest channel to the largest one that is not an outlier."""
-
-Inputs = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,113 +183,3 @@ def _without_export_logs() -> Iterator[None]:
             yield
     finally:
         logging.disable(before)
-
-
-def quantize_weights(file: Path, out: Path, samples: Iterable[Inputs]) -> None:
-    """Write the graph in ``file`` to ``out`` with its matrices in 8 bits, one scale for each output channel;
-    ``samples`` show which input channels are outliers."""
-    import onnx
-
-    load_runtime()
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    model = onnx.load(file)
-    peaks = _peaks(model, samples)
-    exact: list[str] = []
-    for name, results in _products(model.graph).items():
-        if (outliers := _outlier_channels(peaks[name])) is not None:
-            exact += _split_outliers(model.graph, name, results, outliers)
-    split = out.with_suffix(".split")
-    onnx.save(model, split)
-    quantize_dynamic(
-        split,
-        out,
-        nodes_to_exclude=exact,
-        per_channel=True,
-        reduce_range=True,  # a CPU without VNNI overflows on 8 bits times 8 bits
-        weight_type=QuantType.QInt8,
-    )
-    split.unlink()
-
-
-def _products(graph: Any) -> dict[str, list[str]]:
-    """For each input of constant matrices, by name: the names of the products, in their order."""
-    constants = {constant.name for constant in graph.initializer}
-    found: dict[str, list[str]] = {}
-    for node in graph.node:
-        if node.op_type == "MatMul" and node.input[1] in constants:
-            found.setdefault(node.input[0], []).append(node.output[0])
-    return found
-
-
-def _peaks(model: Any, samples: Iterable[Inputs]) -> dict[str, np.ndarray]:
-    """The greatest magnitude of each channel of each matrix's input."""
-    import numpy as np
-    from onnx import ModelProto, helper
-
-    names = list(_products(model.graph))
-    observed = ModelProto()
-    observed.CopyFrom(model)
-    observed.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
-    session = load_runtime().InferenceSession(
-        observed.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    taken = {item.name for item in session.get_inputs()}
-    peaks: dict[str, np.ndarray] = {}
-    for fed in samples:
-        values = session.run(names, {name: value for name, value in fed.items() if name in taken})
-        for name, value in zip(names, values, strict=True):
-            peak = np.abs(value).reshape(-1, value.shape[-1]).max(axis=0)
-            peaks[name] = np.maximum(peaks.get(name, peak), peak)
-    return peaks
-
-
-def _outlier_channels(peaks: np.ndarray) -> np.ndarray | None:
-    """The outlier channels, ascending; None where no channels stand out."""
-    import numpy as np
-
-    order = np.argsort(-peaks, kind="stable")
-    if len(peaks) <= OUTLIER_CHANNELS or peaks[order[0]] < MIN_OUTLIER_RATIO * peaks[order[OUTLIER_CHANNELS]]:
-        return None
-    return np.sort(order[:OUTLIER_CHANNELS])
-
-
-def _split_outliers(graph: Any, name: str, results: Sequence[str], outliers: np.ndarray) -> list[str]:
-    """Turn each product x W into (x, 0 at the outliers) W + x[outliers] W[outliers]; returns the names
-    of the latter."""
-    import numpy as np
-    from onnx import helper, numpy_helper
-
-    constants = {constant.name: numpy_helper.to_array(constant) for constant in graph.initializer}
-
-    def constant(called: str, value: np.ndarray) -> str:
-        graph.initializer.append(numpy_helper.from_array(value, called))
-        return called
-
-    def in_two_parts(product: Any) -> list[Any]:
-        matrix, result = product.input[1], product.output[0]
-        part = constant(f"{result}_matrix", constants[matrix][outliers])
-        product.input[0], product.output[0] = f"{name}_rest", f"{result}_rest"
-        return [
-            product,
-            helper.make_node(
-                "MatMul",
-                [f"{name}_outlier_channels", part],
-                [f"{result}_outlier_channels"],
-                f"{result}_outlier_channels",
-            ),
-            helper.make_node("Add", [f"{result}_rest", f"{result}_outlier_channels"], [result]),
-        ]
-
-    nodes = []
-    for node in graph.node:
-        if node.output[0] == results[0]:
-            rest = np.ones(len(constants[node.input[1]]), np.float32)
-            rest[outliers] = 0
-            mask, indices = constant(f"{name}_mask", rest), constant(f"{name}_indices", outliers)
-            nodes.append(helper.make_node("Mul", [name, mask], [f"{name}_rest"]))
-            nodes.append(helper.make_node("Gather", [name, indices], [f"{name}_outlier_channels"], axis=-1))
-        nodes += in_two_parts(node) if node.output[0] in results else [node]
-    del graph.node[:]
-    graph.node.extend(nodes)
-    return [f"{result}_outlier_channels" for result in results]
