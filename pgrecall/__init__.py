@@ -84,7 +84,7 @@ if TYPE_CHECKING:
         Replay,
         ReplayedSearch,
         Share,
-        UnansweredQuestion,
+        UnansweredQuery,
     )
     from pgrecall.models.search import Hit, Reranked, SearchRequest, SearchResult
     from pgrecall.models.service import ApiKey, IssuedKey, KeyHolder
@@ -190,7 +190,7 @@ __all__ = [
     "StoredMemory",
     "Subject",
     "TenantElsewhere",
-    "UnansweredQuestion",
+    "UnansweredQuery",
     "Version",
     "VitalityCounts",
     "VitalityPoint",
@@ -261,7 +261,7 @@ _MODULES = {
         "Replay",
         "ReplayedSearch",
         "Share",
-        "UnansweredQuestion",
+        "UnansweredQuery",
     ),
     "models.search": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
     "models.service": ("ApiKey", "IssuedKey", "KeyHolder"),

@@ -26,7 +26,7 @@ from pgrecall.search.calibration.fitting import (
 from pgrecall.search.calibration.reliability import agreement_of, gain, reliability
 
 CANDIDATES = 50
-"""Hits of each question that are examples. For more, search would gather otherwise than it does."""
+"""Hits of each query that are examples. For more, search would gather otherwise than it does."""
 
 RERANK_SECONDS = 600.0
 """The reranker may take its time: nobody waits for an answer."""
@@ -34,7 +34,7 @@ RERANK_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class FitRequest:
-    """What to fit, to what, and when to store it; ``progress`` is called with 1 for each question searched.
+    """What to fit, to what, and when to store it; ``progress`` is called with 1 for each query searched.
 
     With ``reranker`` it is how the scores of the client's reranker are read, else the profile.
     """
@@ -64,7 +64,7 @@ class Subject:
 
 
 def relevance_subject(profile: str, models: Sequence[RelevanceModel], author_weight: float) -> Subject:
-    """A profile's coefficients. The ridge pulls towards those that ship, which never saw these questions.
+    """A profile's coefficients. The ridge pulls towards those that ship, which never saw these queries.
 
     ``models`` are those of the profile, the one in force first.
     """
@@ -97,10 +97,10 @@ def _no_row(_: Mapping[str, float]) -> list[float]:
     raise AssertionError("the rows of a reranker need two searches: reranked_rows")
 
 
-def plain(question: SearchRequest, profile: str) -> SearchRequest:
-    """The question as any search, except that vitality has no weight and nothing is logged as shown."""
+def plain(request: SearchRequest, profile: str) -> SearchRequest:
+    """The request as any search, except that vitality has no weight and nothing is logged as shown."""
     return replace(
-        question,
+        request,
         k=CANDIDATES,
         profile=profile,
         vitality_mode="off",
@@ -127,7 +127,7 @@ def reranked_rows(fused: SearchResult, reread: SearchResult, query: str) -> list
 
 
 def assess(subject: Subject, examples: Examples) -> Calibration:
-    """Coefficients fitted to all examples, and how those fitted without each question do on it."""
+    """Coefficients fitted to all examples, and how those fitted without each query do on it."""
     terms, current = subject.terms, subject.current
     coefficients = subject.fitter(examples, terms)
     before = terms.log_odds(examples.design, terms.values(current))

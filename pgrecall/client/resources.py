@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pgrecall.cells.directory import Directory
 from pgrecall.cells.routes import Routes
-from pgrecall.client.nameless import NamelessQuestions
+from pgrecall.client.nameless import NamelessQueries
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, EmbedderMismatch, InvalidInput, MissingExtra
 from pgrecall.schema import state as schema
 from pgrecall.schema.compatibility import unusable_calls
@@ -53,7 +53,7 @@ class Resources:
         self.timeout = _require_timeout(self.settings.timeout if timeout is None else timeout)
         self.server: EmbeddedServer | None = None
         self.revision = ""
-        self.nameless = NamelessQuestions()
+        self.nameless = NamelessQueries()
         self._dimensions: int | None = None
         made: list[object] = [
             model for model, given in ((self.embedder, embedder), (self.reranker, reranker)) if given is None

@@ -1,4 +1,4 @@
-"""The quality of searches: shares with intervals, unanswered questions, misses and replays."""
+"""The quality of searches: shares with intervals, unanswered queries, misses and replays."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class RankUse:
 
 
 @dataclass(frozen=True, slots=True)
-class UnansweredQuestion:
-    """A unanswered query.
+class UnansweredQuery:
+    """A query that nothing answered.
 
     It was asked ``times`` times: ``empty`` of them showed nothing, of ``rejected`` what was shown was judged
     and none of it used. The newest was ``search_id`` at ``last_at``.
     """
 
-    question: str
+    query: str
     times: int
     empty: int
     rejected: int
@@ -81,7 +81,7 @@ class Quality:
     followed: int
     answered: Share
     ranks: tuple[RankUse, ...]
-    unanswered: tuple[UnansweredQuestion, ...]
+    unanswered: tuple[UnansweredQuery, ...]
     since: datetime | None
     until: datetime | None
     conclusion: str
@@ -101,7 +101,7 @@ class Miss:
         candidates: how many candidates there are.
         score, relevance: its score and relevance; None if no arm found it.
         last_score: the score of the last hit shown; None if there are fewer than ``k``.
-        confidence: probability that any candidate answers the question.
+        confidence: probability that any candidate answers the query.
         arms: what each arm saw: ``semantic`` the similarity and the rank by it, ``lexical`` the words held
             and missing, ``name``, ``cue`` and ``graph`` where they found it; ``limit`` is how many it keeps.
         skipped: a sentence for each step of the search that did not run.
@@ -141,7 +141,7 @@ class LoggedSearch:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedSearch:
-    """A logged question asked twice, with today's settings and with changed ones.
+    """A logged query asked twice, with today's settings and with changed ones.
 
     ``before`` and ``after`` are the ids of the hits, best first; ``used`` those that were used when it was
     asked. ``gain`` is by how much the reciprocal rank of the first used one changes; None without any.
@@ -254,7 +254,7 @@ class ArmUse:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Replayed questions: which results would change with other settings.
+    """Replayed queries: which results would change with other settings.
 
     Attributes:
         searches: how many were asked again.

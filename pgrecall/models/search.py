@@ -49,7 +49,7 @@ class SearchRequest(SearchFilter):
     """A search: a query, filters, and options for the ranking.
 
     Attributes:
-        query: the question; may be empty with ``queries``, ``cues`` or a period.
+        query: what to search for; may be empty with ``queries``, ``cues`` or a period.
         k: maximum number of hits.
         queries: sub-queries, searched together; a memory counts by the query it answers best.
         cues: memories, by id or key, from which activation spreads; with ``session_id`` also the

@@ -1,4 +1,4 @@
-"""The quality of searches: use by rank, unanswered questions, misses, and logged searches to ask again."""
+"""The quality of searches: use by rank, unanswered queries, misses, and logged searches to ask again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pgrecall.models.quality import (
     Quality,
     RankUse,
     Share,
-    UnansweredQuestion,
+    UnansweredQuery,
     percent,
 )
 from pgrecall.models.reading import read_as
@@ -27,7 +27,7 @@ _LARGEST_INTEGER = 2**31 - 1
 
 
 def quality(
-    since: datetime | None, limit: int, unanswered: tuple[UnansweredQuestion, ...]
+    since: datetime | None, limit: int, unanswered: tuple[UnansweredQuery, ...]
 ) -> Operation[Quality]:
     """Counts how often what the newest searches showed was used."""
     return Operation(
@@ -38,12 +38,12 @@ def quality(
     )
 
 
-def unanswered_questions(limit: int, since: datetime | None) -> Operation[tuple[UnansweredQuestion, ...]]:
-    """Lists questions that nothing answered, the most frequent first."""
+def unanswered_queries(limit: int, since: datetime | None) -> Operation[tuple[UnansweredQuery, ...]]:
+    """Lists queries that nothing answered, the most frequent first."""
     return Operation(
-        "SELECT * FROM recall.unanswered_questions(%(limit)s, %(since)s)",
+        "SELECT * FROM recall.unanswered_queries(%(limit)s, %(since)s)",
         {"limit": _integer(limit, "1,000"), "since": since},
-        lambda rows: tuple(read_as(UnansweredQuestion, row) for row in rows),
+        lambda rows: tuple(read_as(UnansweredQuery, row) for row in rows),
         repeatable=True,
     )
 
@@ -92,7 +92,7 @@ def _logged(row: Row) -> LoggedSearch:
     )
 
 
-def _quality(document: Mapping[str, Any], unanswered: tuple[UnansweredQuestion, ...]) -> Quality:
+def _quality(document: Mapping[str, Any], unanswered: tuple[UnansweredQuery, ...]) -> Quality:
     answered = share_of(document["answered"], "count", "total")
     return Quality(
         document["searches"],

@@ -14,12 +14,12 @@ from pgrecall.operations.operation import NOW, Operation, Row, acting
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
 
 
-def questions_without_names(queries: Sequence[str]) -> Operation[tuple[tuple[str, tuple[str, ...]], ...]]:
+def queries_without_names(queries: Sequence[str]) -> Operation[tuple[tuple[str, tuple[str, ...]], ...]]:
     """Returns each query without known names, and these names."""
     return Operation(
-        f"SELECT * FROM recall.questions_without_names({acting('%(queries)s::text[]')})",
+        f"SELECT * FROM recall.queries_without_names({acting('%(queries)s::text[]')})",
         {"queries": text_array(queries)},
-        lambda rows: tuple((row["question"], tuple(row["names"])) for row in rows),
+        lambda rows: tuple((row["query"], tuple(row["names"])) for row in rows),
         repeatable=True,
         acting=True,
         reads=True,
@@ -105,9 +105,7 @@ def _array(vectors: Sequence[Vector]) -> str:
 def _found(rows: Sequence[Row]) -> Found:
     summary = rows[0]["summary"]
     if "named" in summary:
-        return Found(
-            (), {}, (), named=tuple((question, tuple(names)) for question, names in summary["named"])
-        )
+        return Found((), {}, (), named=tuple((query, tuple(names)) for query, names in summary["named"]))
     hits = [(row, _hit(row)) for row in rows if row["id"] is not None]
     blend = summary.get("blend") or {}
     terms = summary.get("confidence_terms")

@@ -44,8 +44,8 @@ Reference = Annotated[
 ]
 _Name = Annotated[str, Field(min_length=1, max_length=1000)]
 Names = Annotated[list[_Name], Field(min_length=1, max_length=100), BeforeValidator(parse_json)]
-Question = Annotated[str, Field(max_length=10_000)]
-Questions = Annotated[list[Question], Field(min_length=1, max_length=16), BeforeValidator(parse_json)]
+QueryText = Annotated[str, Field(max_length=10_000)]
+QueryTexts = Annotated[list[QueryText], Field(min_length=1, max_length=16), BeforeValidator(parse_json)]
 
 
 class Arguments(BaseModel):
@@ -93,12 +93,12 @@ class Filters(Arguments):
 class SearchArguments(Filters):
     """Arguments of ``search``."""
 
-    query: Question = Field(
+    query: QueryText = Field(
         "",
         description="What you want to know, as a question or in the words you expect in the memory. May be "
         "left out with since or until, which then return the newest memories of that time.",
     )
-    queries: Questions | None = Field(
+    queries: QueryTexts | None = Field(
         None, description="Other wordings or parts of the query, searched together."
     )
     hints: Names | None = Field(None, description="Words that a memory must contain.")
@@ -116,7 +116,7 @@ class SearchArguments(Filters):
 class ContextArguments(Filters):
     """Arguments of ``context``."""
 
-    query: Question = Field(description="The question or task.")
+    query: QueryText = Field(description="The question or task.")
     budget_tokens: int = Field(2000, ge=50, le=200_000, description="Maximum length of the text, in tokens.")
     per_layer: (
         Annotated[dict[str, Annotated[int, Field(ge=0, le=1000)]], BeforeValidator(parse_json)] | None

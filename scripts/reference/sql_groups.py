@@ -13,7 +13,7 @@ GROUPS: dict[str, str] = {
     "Versions and changes": "versions diff_versions restore_version changes change_cursor expire_changes",
     "Search": "search search_and_log explain find log_shown similarities",
     "Use and feedback": "record_access record_accesses accesses_of used rejected feedback_by_memory "
-    "feedback_by_rank feedback_qrels quality experiment unanswered_questions logged_searches explain_miss",
+    "feedback_by_rank feedback_qrels quality experiment unanswered_queries logged_searches explain_miss",
     "Links": "link unlink supersede successors associates neighbourhood count_pending_links",
     "Vitality": "vitality explain_vitality vitality_as_of vitality_curve vitality_histogram zones_as_of "
     "zones_over_time overview",
@@ -44,7 +44,7 @@ OF_THE_CLIENT = frozenset(
         "due_tenants",
         "end_job",
         "shortest_job_interval",
-        "questions_without_names",
+        "queries_without_names",
         "report_job",
         "require_memory",
     }

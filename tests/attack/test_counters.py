@@ -118,7 +118,7 @@ QUESTIONS = (GUESSED, GUESSED[:-1], f"{GUESSED} plan", "zanzibaritte", "wolframi
 CALLS = (
     "recall.search(%s, p_now => '2026-06-01')",
     "recall.find(jsonb_build_object('query', %s::text), p_now => '2026-06-01')",
-    "recall.question_without_names(%s)",
+    "recall.queries_without_names(ARRAY[%s])",
     "recall.search('contract', p_metadata => jsonb_build_object('word', %s::text), p_now => '2026-06-01')",
     "recall.search('contract', p_sources => ARRAY[%s], p_now => '2026-06-01')",
     "recall.list_memories(jsonb_build_object('metadata', jsonb_build_object('word', %s::text)))",

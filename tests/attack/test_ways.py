@@ -202,7 +202,7 @@ def test_shadows_are_never_called(with_globex: World, logins: dict[str, str], tr
             "verify()",
             "plan_prune()",
             "settings()",
-            "question_without_names('Mira of the harbour')",
+            "queries_without_names('{Mira of the harbour}')",
             "refresh_statistics()",
         ):
             rows = connection.execute(f"SELECT * FROM recall.{call}".encode()).fetchall()

@@ -88,7 +88,7 @@ def test_any_text_is_answered_or_refused_by_sql(acme: World, outcomes: Counter[s
                 "SELECT * FROM recall.find(%s)",
                 (json.dumps({"query": question, "queries": [other], "hints": [other]}),),
             ),
-            ("SELECT * FROM recall.question_without_names(%s)", (question,)),
+            ("SELECT * FROM recall.queries_without_names(ARRAY[%s]::text[])", (question,)),
         ):
             outcomes[f"SQL: {outcome(acme.admin, sql, parameters)}"] += 1
 

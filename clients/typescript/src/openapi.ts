@@ -367,7 +367,7 @@ export interface paths {
         };
         /**
          * Quality
-         * @description Report how often what searches showed was used, and which questions nothing answered.
+         * @description Report how often what searches showed was used, and which queries nothing answered.
          */
         readonly get: operations["quality"];
         readonly put?: never;
@@ -429,7 +429,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Replay
-         * @description Replay logged questions with other settings, and report which results would change. Changes nothing.
+         * @description Replay logged queries with other settings, and report which results would change. Changes nothing.
          */
         readonly post: operations["replay"];
         readonly delete?: never;
@@ -1218,7 +1218,7 @@ export interface components {
             /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then. Texts are those of today. */
             readonly as_of?: string | null;
             /**
-             * @description The question; may be empty with `queries`, `cues` or a period.
+             * @description What to search for; may be empty with `queries`, `cues` or a period.
              * @default
              */
             readonly query?: string;
@@ -1960,7 +1960,7 @@ export interface components {
             readonly last_score: number | null;
             /** @description Its score and relevance; None if no arm found it. */
             readonly relevance: number | null;
-            /** @description Probability that any candidate answers the question. */
+            /** @description Probability that any candidate answers the query. */
             readonly confidence: number | null;
             /** @description What each arm saw: `semantic` the similarity and the rank by it, `lexical` the words held and missing, `name`, `cue` and `graph` where they found it; `limit` is how many it keeps. */
             readonly arms: {
@@ -2009,7 +2009,7 @@ export interface components {
             /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then. Texts are those of today. */
             readonly as_of?: string | null;
             /**
-             * @description The question; may be empty with `queries`, `cues` or a period.
+             * @description What to search for; may be empty with `queries`, `cues` or a period.
              * @default
              */
             readonly query?: string;
@@ -2275,7 +2275,7 @@ export interface components {
             readonly followed: number;
             readonly answered: components["schemas"]["Share"];
             readonly ranks: readonly components["schemas"]["RankUse"][];
-            readonly unanswered: readonly components["schemas"]["UnansweredQuestion"][];
+            readonly unanswered: readonly components["schemas"]["UnansweredQuery"][];
             readonly since: string | null;
             readonly until: string | null;
             readonly conclusion: string;
@@ -2318,7 +2318,7 @@ export interface components {
             /** @description Characters at the end of a very long text that were stored but not embedded. A search does not find them by meaning, and may not find them by words. */
             readonly unread: number;
         };
-        /** @description Replayed questions: which results would change with other settings. */
+        /** @description Replayed queries: which results would change with other settings. */
         readonly Replay: {
             /** @description How many were asked again. */
             readonly searches: number;
@@ -2384,7 +2384,7 @@ export interface components {
             readonly moved?: number;
         };
         /**
-         * @description A logged question asked twice, with today's settings and with changed ones.
+         * @description A logged query asked twice, with today's settings and with changed ones.
          *
          *     `before` and `after` are the ids of the hits, best first; `used` those that were used when it was
          *     asked. `gain` is by how much the reciprocal rank of the first used one changes; None without any.
@@ -2459,7 +2459,7 @@ export interface components {
             /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then. Texts are those of today. */
             readonly as_of?: string | null;
             /**
-             * @description The question; may be empty with `queries`, `cues` or a period.
+             * @description What to search for; may be empty with `queries`, `cues` or a period.
              * @default
              */
             readonly query?: string;
@@ -2675,13 +2675,13 @@ export interface components {
             readonly now?: string | null;
         };
         /**
-         * @description A unanswered query.
+         * @description A query that nothing answered.
          *
          *     It was asked `times` times: `empty` of them showed nothing, of `rejected` what was shown was judged
          *     and none of it used. The newest was `search_id` at `last_at`.
          */
-        readonly UnansweredQuestion: {
-            readonly question: string;
+        readonly UnansweredQuery: {
+            readonly query: string;
             readonly times: number;
             readonly empty: number;
             readonly rejected: number;
@@ -3642,7 +3642,7 @@ export interface operations {
                 /** @description Maximum number of searches, newest first. */
                 readonly limit?: number;
                 /** @description Maximum number of unanswered queries. */
-                readonly questions?: number;
+                readonly unanswered?: number;
             };
             readonly header?: never;
             readonly path?: never;

@@ -121,9 +121,9 @@ export class QualityGroup {
     this.#transport = transport;
   }
 
-  /** Reports how often what searches showed was used, and which questions nothing answered. */
+  /** Reports how often what searches showed was used, and which queries nothing answered. */
   async report(
-    options: { readonly since?: string; readonly limit?: number; readonly questions?: number } & CallOptions = {},
+    options: { readonly since?: string; readonly limit?: number; readonly unanswered?: number } & CallOptions = {},
   ): Promise<Quality> {
     const { call, rest } = split(options);
     return this.#transport.send("get", "/v1/quality", { query: rest, call });
@@ -143,7 +143,7 @@ export class QualityGroup {
     return this.#transport.send("post", "/v1/quality/miss", { body: { ...rest, query, memory }, call, safe: true });
   }
 
-  /** Replays logged questions with other settings, and reports which results would change. Changes nothing. */
+  /** Replays logged queries with other settings, and reports which results would change. Changes nothing. */
   async replay(options: ReplayOptions & CallOptions = {}): Promise<Replay> {
     const { call, rest } = split(options);
     return this.#transport.send("post", "/v1/quality/replay", { body: rest, call, safe: true });

@@ -205,7 +205,7 @@ test("history and quality", async () => {
   assert.ok((await memory.history.vitality(key, { at: now })).vitality > 0);
   assert.ok((await memory.history.zones(now)).length > 0);
   await memory.search("pilot at the buoy");
-  assert.ok((await memory.quality.report({ limit: 10, questions: 1 })).searches > 0);
+  assert.ok((await memory.quality.report({ limit: 10, unanswered: 1 })).searches > 0);
   assert.equal((await memory.quality.experiment({ difference: 0.1 })).refused, "no_experiment");
   assert.equal((await memory.quality.miss("pilot at the buoy", key, { k: 5 })).outcome, "found");
   assert.ok((await memory.quality.replay({ weights: { semantic: 0 }, limit: 5 })).searches > 0);

@@ -49,7 +49,7 @@ async def fit(connection: AsyncConnection, request: FitRequest) -> Calibration:
 
 
 async def _vector_space(connection: AsyncConnection) -> str | None:
-    """The embedder of this database, which must be the one that embeds the questions."""
+    """The embedder of this database, which must be the one that embeds the queries."""
     state = await connection.execute(status(None))
     known = state.embedder
     if known is not None and known != connection.embedder_name:
@@ -76,7 +76,7 @@ async def _subject(connection: AsyncConnection, request: FitRequest) -> Subject:
 async def _fitted(
     connection: AsyncConnection, subject: Subject, judged: Sequence[JudgedQuery], request: FitRequest
 ) -> Calibration:
-    """Coefficients fitted to the candidates of all questions that have words."""
+    """Coefficients fitted to the candidates of all queries that have words."""
     candidates, left_out = JudgedCandidates(), 0
     for entry in judged:
         if entry.question.asked:
@@ -90,15 +90,15 @@ async def _fitted(
 
 
 async def _rows(
-    connection: AsyncConnection, subject: Subject, question: SearchRequest
+    connection: AsyncConnection, subject: Subject, searched: SearchRequest
 ) -> list[tuple[Hit, list[float]]]:
-    """The candidates of a question, each with its row of the design."""
-    request = plain(question, subject.profile)
+    """The candidates of a query, each with its row of the design."""
+    request = plain(searched, subject.profile)
     result = await _answer(connection, request)
     if subject.fitted == "relevance":
         return [(hit, subject.row(hit.explanation["relevance"])) for hit in result.hits]
     reread = await _answer(connection, replace(request, rerank=True, deadline=RERANK_SECONDS))
-    return reranked_rows(result, reread, question.query)
+    return reranked_rows(result, reread, searched.query)
 
 
 async def _answer(connection: AsyncConnection, request: SearchRequest) -> SearchResult:
@@ -107,6 +107,6 @@ async def _answer(connection: AsyncConnection, request: SearchRequest) -> Search
     for step in result.skipped:
         if connection.embedder is not None and step.startswith("meaning"):
             raise EmbedderError(
-                f"The question {request.query[:100]!r} was not embedded ({step}).", hint="Nothing was stored."
+                f"The query {request.query[:100]!r} was not embedded ({step}).", hint="Nothing was stored."
             )
     return result

@@ -128,7 +128,7 @@ class AsyncClient:
 
     @property
     def reranker(self) -> Reranker | None:
-        """The model that reads candidates together with the question; None without one."""
+        """The model that reads candidates together with the query; None without one."""
         return self._connection.resources.reranker
 
     @property

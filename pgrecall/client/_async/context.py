@@ -1,4 +1,4 @@
-"""Context: from a question to a block of memories for a prompt."""
+"""Context: from a query to a block of memories for a prompt."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
 
 
 async def build_context(
-    connection: AsyncConnection, question: SearchRequest, request: ContextRequest
+    connection: AsyncConnection, searched: SearchRequest, request: ContextRequest
 ) -> ContextBlock:
     """Searches, chooses, and logs what is in the block: what was only weighed was not shown."""
     from pgrecall.operations.layers import layers
     from pgrecall.search.context.request_checks import require_layers, require_valid_request
 
-    require_valid_request(request, question.k)
+    require_valid_request(request, searched.k)
     if request.per_layer:
         known = await connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
     progress = Progress(AsyncReading(connection))
-    result = await search(connection, replace(question, log=False), progress)
-    block = await _chosen(connection, result, question, request)
-    if not question.logged:
+    result = await search(connection, replace(searched, log=False), progress)
+    block = await _chosen(connection, result, searched, request)
+    if not searched.logged:
         return block
     progress.skipped = list(block.skipped)
-    search_id = await log_hits(connection, question, block.hits, progress)
+    search_id = await log_hits(connection, searched, block.hits, progress)
     return replace(block, skipped=tuple(progress.skipped), search_id=search_id)
 
 
 async def _chosen(
-    connection: AsyncConnection, result: SearchResult, question: SearchRequest, request: ContextRequest
+    connection: AsyncConnection, result: SearchResult, searched: SearchRequest, request: ContextRequest
 ) -> ContextBlock:
     """The block these hits make, once it is known how alike they are and which replace which."""
     from pgrecall.search.context.selection import select_memories
@@ -47,7 +47,7 @@ async def _chosen(
     ids = [hit.id for hit in result.hits]
     reading = AsyncReading(connection, by_replica=result.staleness is not None)
     pairs = await reading.execute(similarities(ids)) if len(ids) > 1 else {}
-    chains = await reading.execute(successors(ids)) if ids and question.include_superseded else {}
+    chains = await reading.execute(successors(ids)) if ids and searched.include_superseded else {}
     # Memories without a vector are compared by spelling.
     known, lettered = await connection.run(partial(fill_missing_similarities, pairs, result.hits))
     block = await connection.run(

@@ -110,7 +110,7 @@ class AsyncSettingsGroup(AsyncGroup):
         await self._connection.execute(layers.set_setting(name, None))
 
     async def languages(self) -> Languages:
-        """Returns the language of this tenant's memories and questions, and those it could be."""
+        """Returns the language of this tenant's memories and queries, and those it could be."""
         return await self._connection.execute(layers.languages())
 
     async def set_language(self, name: str) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from pgrecall.client._async.group import AsyncGroup
 from pgrecall.client._async.replica import AsyncReading
-from pgrecall.client._async.search import Progress, question_vectors
+from pgrecall.client._async.search import Progress, query_vectors
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput
 from pgrecall.models.quality import Experiment, LoggedSearch, Miss, Quality, Replay
@@ -30,9 +30,9 @@ class AsyncQualityGroup(AsyncGroup):
     """What the log of searches says of them. All of it only reads."""
 
     async def report(
-        self, *, since: datetime | None = None, limit: int = 10_000, questions: int = 20
+        self, *, since: datetime | None = None, limit: int = 10_000, unanswered: int = 20
     ) -> Quality:
-        """Reports how often what searches showed was used, by rank, and which questions nothing answered.
+        """Reports how often what searches showed was used, by rank, and which queries nothing answered.
 
         What was used is known from verdicts (``memory.used``), and for searches in a session from accesses of
         kind ``used`` or ``read`` in it, within the setting ``association.window_minutes``.
@@ -40,16 +40,16 @@ class AsyncQualityGroup(AsyncGroup):
         Args:
             since: only searches from this time on.
             limit: searches at most, the newest ones, 1 to 100,000.
-            questions: unanswered questions at most, 1 to 1,000.
+            unanswered: unanswered queries at most, 1 to 1,000.
 
         Returns:
-            Shares by rank with intervals, and the unanswered questions.
+            Shares by rank with intervals, and the unanswered queries.
 
         Raises:
             InvalidInput: a number is out of its bounds.
         """
-        unanswered = await self._connection.execute(quality.unanswered_questions(questions, since))
-        return await self._connection.execute(quality.quality(since, limit, unanswered))
+        queries = await self._connection.execute(quality.unanswered_queries(unanswered, since))
+        return await self._connection.execute(quality.quality(since, limit, queries))
 
     async def experiment(self, number: int | None = None, *, difference: float = 0.1) -> Experiment:
         """Reports a randomised experiment: by arm, how often what was shown was used, and what that says.
@@ -72,13 +72,13 @@ class AsyncQualityGroup(AsyncGroup):
         """
         return await self._connection.execute(experiment(number, difference))
 
-    async def miss(self, question: str, memory: int | str, **options: Unpack[SearchOptions]) -> Miss:
+    async def miss(self, query: str, memory: int | str, **options: Unpack[SearchOptions]) -> Miss:
         """Explains why a search does not show a memory: its filters, its rank, and the findings of each arm.
 
         Nothing is logged.
 
         Args:
-            question: the question.
+            query: the query.
             memory: the memory's id or key.
             options: those of :meth:`AsyncMemory.search`; reranking is left out.
 
@@ -89,10 +89,10 @@ class AsyncQualityGroup(AsyncGroup):
             MemoryNotFound: there is no such memory.
             InvalidInput: the search is refused.
         """
-        request = SearchRequest(question, **options)
+        request = SearchRequest(query, **options)
         require_searchable(request)
         progress = Progress(AsyncReading(self._connection, by_replica=False))
-        vectors = await question_vectors(self._connection, request, progress)
+        vectors = await query_vectors(self._connection, request, progress)
         if request.rerank:
             progress.skipped.append("reranking: the ranks are those before it")
         return await self._connection.execute(
@@ -109,10 +109,10 @@ class AsyncQualityGroup(AsyncGroup):
         moved: int = 20,
         **change: Unpack[RankingChange],
     ) -> Replay:
-        """Asks logged questions again, as of then: with today's settings, and with changed ones.
+        """Asks logged queries again, as of then: with today's settings, and with changed ones.
 
         For searches with a known use, it says whether the used memory would rank higher. Filters are not in
-        the log, so the questions are asked without. Nothing is logged or changed.
+        the log, so the queries are asked without. Nothing is logged or changed.
 
         >>> report = await memory.quality.replay(vitality_weight=1.0)           # doctest: +SKIP
         >>> print(report.same, report.gain, report.conclusion)                  # doctest: +SKIP
@@ -133,7 +133,7 @@ class AsyncQualityGroup(AsyncGroup):
         given: dict[str, Any] = {name: value for name, value in change.items() if value is not None}
         require_change(given, k, moved)
         searches = await self._connection.execute(quality.logged_searches(since, until, limit))
-        await self._check(replace(SearchRequest("a question"), **given))
+        await self._check(replace(SearchRequest("a query"), **given))
         progress = Progress(AsyncReading(self._connection, by_replica=False))
         replayed: list[Replayed] = []
         refused = 0
@@ -161,7 +161,7 @@ class AsyncQualityGroup(AsyncGroup):
             log=False,
         )
         changed = replace(today, explain=False, **change)
-        vectors = await question_vectors(self._connection, today, progress)
+        vectors = await query_vectors(self._connection, today, progress)
         found: Sequence[Found] = [
             await self._connection.execute(find(request, vectors)) for request in (today, changed)
         ]

@@ -1,4 +1,4 @@
-"""Search: from a question to its hits."""
+"""Search: from a query to its hits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pgrecall.errors import DatabaseError, DatabaseUnavailable, EmbedderError
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
 from pgrecall.operations.context import log_shown
-from pgrecall.operations.search import find, questions_without_names, search_and_log
+from pgrecall.operations.search import find, queries_without_names, search_and_log
 from pgrecall.search.observation import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
@@ -71,7 +71,7 @@ class Progress:
 async def search(
     connection: AsyncConnection, request: SearchRequest, progress: Progress | None = None
 ) -> SearchResult:
-    """Embeds the questions without the names in them, finds and scores candidates, and reranks on request.
+    """Embeds the queries without the names in them, finds and scores candidates, and reranks on request.
 
     If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
@@ -89,22 +89,22 @@ async def search(
 
 
 Ask = Callable[[list[Embedded] | None, bool], Awaitable[Found]]
-"""Asks the database, given the vectors of the questions and whether it must find no name in them."""
+"""Asks the database, given the vectors of the queries and whether it must find no name in them."""
 
 
 async def _answer(connection: AsyncConnection, request: SearchRequest, progress: Progress, ask: Ask) -> Found:
-    """What is found with the vectors of the questions without the names in them.
+    """What is found with the vectors of the queries without the names in them.
 
-    Names are looked up first. If the tenant's last question had none, that round trip is saved: the question
+    Names are looked up first. If the tenant's last query had none, that round trip is saved: the query
     is embedded as it is, and the search reports if it contains a name after all.
     """
     nameless = connection.resources.nameless
-    questions = nameless.questions(connection.tenant, request.asked) if connection.embedder else None
-    if questions is None:
-        vectors = await question_vectors(connection, request, progress)
+    queries = nameless.queries(connection.tenant, request.asked) if connection.embedder else None
+    if queries is None:
+        vectors = await query_vectors(connection, request, progress)
     else:
-        vectors = await _embedded(connection, questions, progress)
-    unless_named = questions is not None and vectors is not None
+        vectors = await _embedded(connection, queries, progress)
+    unless_named = queries is not None and vectors is not None
     with progress.timed("database"):
         found = await ask(vectors, unless_named)
     if found.named:
@@ -114,10 +114,10 @@ async def _answer(connection: AsyncConnection, request: SearchRequest, progress:
     return found
 
 
-async def question_vectors(
+async def query_vectors(
     connection: AsyncConnection, request: SearchRequest, progress: Progress
 ) -> list[Embedded] | None:
-    """The vector and token signs of each question without the names in it; None where words have to do."""
+    """The vector and token signs of each query without the names in it; None where words have to do."""
     if not request.asked:
         return None
     if connection.embedder is None:
@@ -125,26 +125,26 @@ async def question_vectors(
         return None
     with progress.timed("names"):
         execute = progress.reading.execute if progress.reading.may_lag else connection.execute
-        questions = await execute(questions_without_names(request.asked))
-    return await _without_names(connection, questions, progress)
+        queries = await execute(queries_without_names(request.asked))
+    return await _without_names(connection, queries, progress)
 
 
 async def _without_names(
-    connection: AsyncConnection, questions: Sequence[tuple[str, tuple[str, ...]]], progress: Progress
+    connection: AsyncConnection, queries: Sequence[tuple[str, tuple[str, ...]]], progress: Progress
 ) -> list[Embedded] | None:
-    """Embeds questions without the names in them, which come with each, and notes these names."""
-    progress.names = tuple(dict.fromkeys(name for _, names in questions for name in names))
+    """Embeds queries without the names in them, which come with each, and notes these names."""
+    progress.names = tuple(dict.fromkeys(name for _, names in queries for name in names))
     connection.resources.nameless.note(connection.tenant, named=bool(progress.names))
-    return await _embedded(connection, [question for question, _ in questions], progress)
+    return await _embedded(connection, [query for query, _ in queries], progress)
 
 
 async def _embedded(
-    connection: AsyncConnection, questions: Sequence[str], progress: Progress
+    connection: AsyncConnection, queries: Sequence[str], progress: Progress
 ) -> list[Embedded] | None:
     """The vector and token signs of each of these texts; None where the embedder failed."""
     try:
         with progress.timed("embedding"):
-            return await connection.embed_queries(questions)
+            return await connection.embed_queries(queries)
     except EmbedderError as error:
         progress.skipped.append(f"meaning: {error}")
         return None
@@ -218,15 +218,13 @@ async def _reread_candidates(
     connection: AsyncConnection, request: SearchRequest, found: Found, pairs: int
 ) -> RerankOutcome:
     """What the reranker makes of the most relevant candidates."""
-    question = request.query if request.query.strip() else "; ".join(request.queries or ())
+    query = request.query if request.query.strip() else "; ".join(request.queries or ())
     read = most_relevant(found.candidates, pairs)
-    if not question or not read:
+    if not query or not read:
         return RerankOutcome()
     candidates = tuple(RerankCandidate(one.hit.id, text_to_read(one.hit)) for one in read)
     usual = connection.resources.settings.reranker_deadline
-    return await connection.rerank(
-        question, candidates, usual if request.deadline is None else request.deadline
-    )
+    return await connection.rerank(query, candidates, usual if request.deadline is None else request.deadline)
 
 
 async def log_hits(

@@ -157,7 +157,7 @@ class AsyncStore(AsyncLinks):
         now: datetime | None = None,
         **filters: Unpack[FilterOptions],
     ) -> tuple[ListedMemory, ...]:
-        """Lists memories page by page, without a question. It does not count as an access.
+        """Lists memories page by page, without a query. It does not count as an access.
 
         >>> page = await memory.list(tags=("harbour",), limit=20)                  # doctest: +SKIP
         >>> page = await memory.list(tags=("harbour",), limit=20, after=page[-1].cursor)  # doctest: +SKIP

@@ -50,7 +50,7 @@ def fit(connection: Connection, request: FitRequest) -> Calibration:
 
 
 def _vector_space(connection: Connection) -> str | None:
-    """The embedder of this database, which must be the one that embeds the questions."""
+    """The embedder of this database, which must be the one that embeds the queries."""
     state = connection.execute(status(None))
     known = state.embedder
     if known is not None and known != connection.embedder_name:
@@ -77,7 +77,7 @@ def _subject(connection: Connection, request: FitRequest) -> Subject:
 def _fitted(
     connection: Connection, subject: Subject, judged: Sequence[JudgedQuery], request: FitRequest
 ) -> Calibration:
-    """Coefficients fitted to the candidates of all questions that have words."""
+    """Coefficients fitted to the candidates of all queries that have words."""
     candidates, left_out = JudgedCandidates(), 0
     for entry in judged:
         if entry.question.asked:
@@ -90,14 +90,14 @@ def _fitted(
     return replace(done, missed=candidates.missed, left_out=left_out, stored=stored)
 
 
-def _rows(connection: Connection, subject: Subject, question: SearchRequest) -> list[tuple[Hit, list[float]]]:
-    """The candidates of a question, each with its row of the design."""
-    request = plain(question, subject.profile)
+def _rows(connection: Connection, subject: Subject, searched: SearchRequest) -> list[tuple[Hit, list[float]]]:
+    """The candidates of a query, each with its row of the design."""
+    request = plain(searched, subject.profile)
     result = _answer(connection, request)
     if subject.fitted == "relevance":
         return [(hit, subject.row(hit.explanation["relevance"])) for hit in result.hits]
     reread = _answer(connection, replace(request, rerank=True, deadline=RERANK_SECONDS))
-    return reranked_rows(result, reread, question.query)
+    return reranked_rows(result, reread, searched.query)
 
 
 def _answer(connection: Connection, request: SearchRequest) -> SearchResult:
@@ -106,6 +106,6 @@ def _answer(connection: Connection, request: SearchRequest) -> SearchResult:
     for step in result.skipped:
         if connection.embedder is not None and step.startswith("meaning"):
             raise EmbedderError(
-                f"The question {request.query[:100]!r} was not embedded ({step}).", hint="Nothing was stored."
+                f"The query {request.query[:100]!r} was not embedded ({step}).", hint="Nothing was stored."
             )
     return result

@@ -129,7 +129,7 @@ class Client:
 
     @property
     def reranker(self) -> Reranker | None:
-        """The model that reads candidates together with the question; None without one."""
+        """The model that reads candidates together with the query; None without one."""
         return self._connection.resources.reranker
 
     @property

@@ -111,7 +111,7 @@ class SettingsGroup(Group):
         self._connection.execute(layers.set_setting(name, None))
 
     def languages(self) -> Languages:
-        """Returns the language of this tenant's memories and questions, and those it could be."""
+        """Returns the language of this tenant's memories and queries, and those it could be."""
         return self._connection.execute(layers.languages())
 
     def set_language(self, name: str) -> int:

@@ -72,7 +72,7 @@ class Memory(Store):
         ``log=False`` or a ``now`` is given.
 
         Args:
-            query: the question.
+            query: what to search for, as a question or in words of the memory.
             options: those of :class:`SearchRequest`, such as ``k``, ``layers``, ``tags``, ``since``.
 
         Returns:
@@ -110,7 +110,7 @@ class Memory(Store):
         >>> prompt = f"{block.text}\\n\\nUser: when?"                  # doctest: +SKIP
 
         Args:
-            query: the question.
+            query: what to search for, as a question or in words of the memory.
             budget_tokens: tokens the whole text may take, 1 to 10,000,000.
             per_layer: layer to how many memories of it at most.
             order: ``score`` shows the best first, ``time`` the oldest.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from pgrecall.client._sync.group import Group
 from pgrecall.client._sync.replica import Reading
-from pgrecall.client._sync.search import Progress, question_vectors
+from pgrecall.client._sync.search import Progress, query_vectors
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput
 from pgrecall.models.quality import Experiment, LoggedSearch, Miss, Quality, Replay
@@ -30,8 +30,8 @@ _BEFORE = timedelta(microseconds=1)
 class QualityGroup(Group):
     """What the log of searches says of them. All of it only reads."""
 
-    def report(self, *, since: datetime | None = None, limit: int = 10_000, questions: int = 20) -> Quality:
-        """Reports how often what searches showed was used, by rank, and which questions nothing answered.
+    def report(self, *, since: datetime | None = None, limit: int = 10_000, unanswered: int = 20) -> Quality:
+        """Reports how often what searches showed was used, by rank, and which queries nothing answered.
 
         What was used is known from verdicts (``memory.used``), and for searches in a session from accesses of
         kind ``used`` or ``read`` in it, within the setting ``association.window_minutes``.
@@ -39,16 +39,16 @@ class QualityGroup(Group):
         Args:
             since: only searches from this time on.
             limit: searches at most, the newest ones, 1 to 100,000.
-            questions: unanswered questions at most, 1 to 1,000.
+            unanswered: unanswered queries at most, 1 to 1,000.
 
         Returns:
-            Shares by rank with intervals, and the unanswered questions.
+            Shares by rank with intervals, and the unanswered queries.
 
         Raises:
             InvalidInput: a number is out of its bounds.
         """
-        unanswered = self._connection.execute(quality.unanswered_questions(questions, since))
-        return self._connection.execute(quality.quality(since, limit, unanswered))
+        queries = self._connection.execute(quality.unanswered_queries(unanswered, since))
+        return self._connection.execute(quality.quality(since, limit, queries))
 
     def experiment(self, number: int | None = None, *, difference: float = 0.1) -> Experiment:
         """Reports a randomised experiment: by arm, how often what was shown was used, and what that says.
@@ -71,13 +71,13 @@ class QualityGroup(Group):
         """
         return self._connection.execute(experiment(number, difference))
 
-    def miss(self, question: str, memory: int | str, **options: Unpack[SearchOptions]) -> Miss:
+    def miss(self, query: str, memory: int | str, **options: Unpack[SearchOptions]) -> Miss:
         """Explains why a search does not show a memory: its filters, its rank, and the findings of each arm.
 
         Nothing is logged.
 
         Args:
-            question: the question.
+            query: the query.
             memory: the memory's id or key.
             options: those of :meth:`Memory.search`; reranking is left out.
 
@@ -88,10 +88,10 @@ class QualityGroup(Group):
             MemoryNotFound: there is no such memory.
             InvalidInput: the search is refused.
         """
-        request = SearchRequest(question, **options)
+        request = SearchRequest(query, **options)
         require_searchable(request)
         progress = Progress(Reading(self._connection, by_replica=False))
-        vectors = question_vectors(self._connection, request, progress)
+        vectors = query_vectors(self._connection, request, progress)
         if request.rerank:
             progress.skipped.append("reranking: the ranks are those before it")
         return self._connection.execute(quality.explain_miss(memory, request, vectors, progress.skipped))
@@ -106,10 +106,10 @@ class QualityGroup(Group):
         moved: int = 20,
         **change: Unpack[RankingChange],
     ) -> Replay:
-        """Asks logged questions again, as of then: with today's settings, and with changed ones.
+        """Asks logged queries again, as of then: with today's settings, and with changed ones.
 
         For searches with a known use, it says whether the used memory would rank higher. Filters are not in
-        the log, so the questions are asked without. Nothing is logged or changed.
+        the log, so the queries are asked without. Nothing is logged or changed.
 
         >>> report = memory.quality.replay(vitality_weight=1.0)           # doctest: +SKIP
         >>> print(report.same, report.gain, report.conclusion)                  # doctest: +SKIP
@@ -130,7 +130,7 @@ class QualityGroup(Group):
         given: dict[str, Any] = {name: value for name, value in change.items() if value is not None}
         require_change(given, k, moved)
         searches = self._connection.execute(quality.logged_searches(since, until, limit))
-        self._check(replace(SearchRequest("a question"), **given))
+        self._check(replace(SearchRequest("a query"), **given))
         progress = Progress(Reading(self._connection, by_replica=False))
         replayed: list[Replayed] = []
         refused = 0
@@ -158,7 +158,7 @@ class QualityGroup(Group):
             log=False,
         )
         changed = replace(today, explain=False, **change)
-        vectors = question_vectors(self._connection, today, progress)
+        vectors = query_vectors(self._connection, today, progress)
         found: Sequence[Found] = [
             self._connection.execute(find(request, vectors)) for request in (today, changed)
         ]

@@ -158,7 +158,7 @@ class Store(Links):
         now: datetime | None = None,
         **filters: Unpack[FilterOptions],
     ) -> tuple[ListedMemory, ...]:
-        """Lists memories page by page, without a question. It does not count as an access.
+        """Lists memories page by page, without a query. It does not count as an access.
 
         >>> page = memory.list(tags=("harbour",), limit=20)                  # doctest: +SKIP
         >>> page = memory.list(tags=("harbour",), limit=20, after=page[-1].cursor)  # doctest: +SKIP

@@ -52,22 +52,22 @@ def quality() -> None:
 @since_option
 @limit_option(10_000, 100_000, "newest searches")
 @click.option(
-    "--questions",
+    "--unanswered",
     type=click.IntRange(1, 1000),
     default=20,
     metavar="N",
-    help="Maximum number of unanswered questions.",
+    help="Maximum number of unanswered queries.",
 )
 @json_option
 @pass_globals
-def report(given: GlobalOptions, since: str | None, limit: int, questions: int, as_json: bool) -> None:
-    """Show how often what was shown was used, by rank, and which questions nothing answered.
+def report(given: GlobalOptions, since: str | None, limit: int, unanswered: int, as_json: bool) -> None:
+    """Show how often what was shown was used, by rank, and which queries nothing answered.
 
     Exit code 1 when no search is logged.
     """
     begin = parse_since(since, clock())
     with given.opened() as memory:
-        found = memory.quality.report(since=begin, limit=limit, questions=questions)
+        found = memory.quality.report(since=begin, limit=limit, unanswered=unanswered)
     finish(found, as_json, show_quality, found=found.searches, otherwise=NO_SEARCH)
 
 
@@ -98,7 +98,7 @@ def experiment(given: GlobalOptions, number: int | None, difference: float, as_j
 
 
 @quality.command("miss")
-@click.argument("question", metavar="QUESTION", help="Query; - reads it from standard input.")
+@click.argument("query", metavar="QUERY", help="Query; - reads it from standard input.")
 @reference_argument
 @click.option(
     "-k", type=click.IntRange(1, 1000), default=10, metavar="N", help="Number of hits that the search shows."
@@ -116,17 +116,17 @@ def experiment(given: GlobalOptions, number: int | None, difference: float, as_j
 def miss(
     given: GlobalOptions,
     /,
-    question: str,
+    query: str,
     memory: int | str,
     weights: tuple[str, ...],
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Explain why a search for QUESTION does not show a memory: filters, rank, findings of each arm.
+    """Explain why a search for QUERY does not show a memory: filters, rank, findings of each arm.
 
     Exit code 1 when the search does not show it.
     """
-    asked, arms = read_query(question), read_arm_weights(weights)
+    asked, arms = read_query(query), read_arm_weights(weights)
     arguments = read_search_options(options)
     with given.opened(embeds=True) as client:
         found = client.quality.miss(asked, memory, weights=arms or None, **arguments)
@@ -162,7 +162,7 @@ def replay(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Replay logged questions with other weights or modes, and show what would change. Changes nothing.
+    """Replay logged queries with other weights or modes, and show what would change. Changes nothing.
 
     Exit code 1 when no search is logged.
     """

@@ -21,7 +21,7 @@ SHOWN_RANKS = 10
 
 
 def show_quality(console: SafeConsole, found: Quality) -> None:
-    """The conclusion, a table of ranks, and one of unanswered questions."""
+    """The conclusion, a table of ranks, and one of unanswered queries."""
     console.print(
         f"{counted(found.searches, 'search', 'searches')}: {found.empty:,} showed nothing, "
         f"and for {found.followed:,} it is known whether a hit was used."
@@ -35,10 +35,10 @@ def show_quality(console: SafeConsole, found: Quality) -> None:
     console.print(rows)
     if found.unanswered:
         console.print()
-        asked = table("asked", "showed nothing", "none used", "last", "unanswered question")
+        asked = table("asked", "showed nothing", "none used", "last", "unanswered query")
         for one in found.unanswered:
             times = (one.times, one.empty, one.rejected)
-            asked.add_row(*(f"{count:,}" for count in times), f"{one.last_at:%Y-%m-%d}", one.question[:200])
+            asked.add_row(*(f"{count:,}" for count in times), f"{one.last_at:%Y-%m-%d}", one.query[:200])
         console.print(asked)
 
 
@@ -119,7 +119,7 @@ def show_replay(console: SafeConsole, found: Replay) -> None:
         console.print(rows)
     if found.moved:
         console.print()
-        moves = table("search", "question", "new", "gone", "gain")
+        moves = table("search", "query", "new", "gone", "gain")
         for one in found.moved:
             moves.add_row(*_move_row(one))
         console.print(moves)

@@ -1,4 +1,4 @@
-"""The view of quality: use by rank, unanswered questions, experiments, misses and replays."""
+"""The view of quality: use by rank, unanswered queries, experiments, misses and replays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ARM_NAMES = {
 
 
 async def quality(request: PageRequest) -> Response:
-    """What the log says; with a question and a memory, why a search misses it."""
+    """What the log says; with a query and a memory, why a search misses it."""
     fields = {name: (text_field(request.query, name) or "").strip() for name in _MISS_FIELDS}
     if not any(fields.values()):
         return await _view(request)
@@ -41,7 +41,7 @@ async def quality(request: PageRequest) -> Response:
 
 
 async def replay(request: PageRequest) -> Response:
-    """Which results of logged questions would change with other weights. Changes nothing."""
+    """Which results of logged queries would change with other weights. Changes nothing."""
     fields = {name: (text_field(request.form, name) or "").strip() for name in _REPLAY_FIELDS}
     try:
         days = int_field(request.form, "days", 1, low=1, high=90)

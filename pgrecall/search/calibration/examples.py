@@ -27,7 +27,7 @@ LARGEST_WEIGHT = 20.0
 class Examples:
     """Judged candidates, a row each: ``design`` (rows, terms), ``relevant``, ``weight`` > 0, ``query``.
 
-    ``query`` numbers the questions from 0; rows of one question stay together in cross-validation.
+    ``query`` numbers the queries from 0; rows of one query stay together in cross-validation.
     """
 
     design: Floats

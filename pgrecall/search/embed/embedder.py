@@ -20,7 +20,7 @@ TEXT_TOKENS = 32
 """Token signs kept of a text."""
 
 QUESTION_TOKENS = 16
-"""Token signs of a question."""
+"""Token signs of a query."""
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_DIMENSIONS = 384
@@ -84,7 +84,7 @@ def is_default_model(model: str | None) -> bool:
 
 def for_queries(embedder: Embedder) -> Embedder:
     """The embedder of queries, which most often is that of memories."""
-    # As isinstance of QueryEmbedder would say, which costs as much as sending a question.
+    # As isinstance of QueryEmbedder would say, which costs as much as sending a query.
     queries: Embedder = getattr(embedder, "for_queries", embedder)
     return queries
 
@@ -180,7 +180,7 @@ def embed_with_tokens(embedder: Embedder, texts: Sequence[str], most: int) -> li
     Raises:
         EmbedderError: as ``embed_texts``.
     """
-    # As isinstance of TokenEmbedder would say, which costs as much as sending a question.
+    # As isinstance of TokenEmbedder would say, which costs as much as sending a query.
     embed: Callable[..., Sequence[tuple[list[float], TokenSigns]]] | None = getattr(
         embedder, "embed_with_tokens", None
     )

@@ -103,7 +103,7 @@ class HttpReranker:
         until = None if deadline is None else time.monotonic() + deadline
 
         def prepare() -> Scorer:
-            return Scorer(lambda question, texts: self._ask(question, texts, until), self._batch)
+            return Scorer(lambda query, texts: self._ask(query, texts, until), self._batch)
 
         return rerank_in_batches(self._rules, prepare, query, candidates, top_n=top_n, deadline=deadline)
 

@@ -44,7 +44,7 @@ _HINT = "Give the name or the folder of a cross-encoder with one score as PGRECA
 class LocalReranker(BatchingReranker):
     """A cross-encoder on this machine: a folder, or a name on the Hugging Face hub.
 
-    ``tokens`` bounds what is read of a pair, the question included; the model's own limit holds too.
+    ``tokens`` bounds what is read of a pair, the query included; the model's own limit holds too.
     Scores are the model's bare logits, whatever activation its folder names; declare ``scale`` where
     the graph itself ends in a probability. ``precision`` auto is bfloat16 where the device multiplies
     it in hardware, which changes logits in the third digit, else float32. A name is downloaded only
@@ -82,7 +82,7 @@ class LocalReranker(BatchingReranker):
 
     def warm_up(self) -> None:
         """Load the model and read one pair, so that the first search does neither."""
-        self._scorer().score("question", ["answer"])
+        self._scorer().score("query", ["answer"])
 
     def _scorer(self) -> Scorer:
         model = _shared_model(self._key)
@@ -90,7 +90,7 @@ class LocalReranker(BatchingReranker):
 
 
 def require_tokens(tokens: int) -> int:
-    """The same number, once it leaves room for a question and some of a text."""
+    """The same number, once it leaves room for a query and some of a text."""
     if tokens < 16:
         raise InvalidInput(f"A reranker cannot read pairs of {tokens} tokens.", hint="Give at least 16.")
     return tokens
@@ -116,10 +116,10 @@ class _Model:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        question = without_surrogates(query)
+        cleaned = without_surrogates(query)
         try:
             with self.lock:
-                return self.run([(question, without_surrogates(text)) for text in texts])
+                return self.run([(cleaned, without_surrogates(text)) for text in texts])
         except RuntimeError as error:
             raise RerankerError(
                 f"The cross-encoder {self.source} failed on {len(texts)} pairs: {first_line(error)}.",

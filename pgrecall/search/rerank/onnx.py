@@ -37,7 +37,7 @@ _FEATURES = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type
 class OnnxReranker(BatchingReranker):
     """A folder with ``tokenizer.json`` and ``model.onnx``, or ``onnx/model_qint8*.onnx`` as on the hub.
 
-    ``tokens`` bounds what is read of a pair, the question included; the model's own limit holds too.
+    ``tokens`` bounds what is read of a pair, the query included; the model's own limit holds too.
     Declare ``scale`` probability for a graph that ends in a sigmoid. The model is loaded once a
     process, on first use or by ``warm_up()``, and shared by every OnnxReranker of that folder.
 
@@ -66,7 +66,7 @@ class OnnxReranker(BatchingReranker):
 
     def warm_up(self) -> None:
         """Load the model and read one pair, so that the first search does neither."""
-        self._scorer().score("question", ["answer"])
+        self._scorer().score("query", ["answer"])
 
     def _scorer(self) -> Scorer:
         model = _shared_model(self._key)
@@ -106,8 +106,8 @@ class _Model:
     cores: ThreadPoolExecutor
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        question = without_surrogates(query)
-        return list(self.cores.map(lambda text: self._one(question, without_surrogates(text)), texts))
+        cleaned = without_surrogates(query)
+        return list(self.cores.map(lambda text: self._one(cleaned, without_surrogates(text)), texts))
 
     def _one(self, query: str, text: str) -> float:
         logits = self.run(query, text)

@@ -28,7 +28,7 @@ def test_the_report(pgrecall: Command, memory: Memory) -> None:
     assert "harbour gauge" in done.out
     document = pgrecall("quality", "report", "--json", tenant="acme").json
     assert document["ranks"][0]["share"]["count"] == 1
-    assert document["unanswered"][0]["question"] == "harbour gauge"
+    assert document["unanswered"][0]["query"] == "harbour gauge"
     wrong = pgrecall("quality", "report", "--since", "soon", tenant="acme")
     assert wrong.code == 2
     assert wrong.err.startswith("Error: --since")

@@ -1,4 +1,4 @@
-"""Quality: use by rank with intervals, unanswered questions, misses, and replays."""
+"""Quality: use by rank with intervals, unanswered queries, misses, and replays."""
 
 from __future__ import annotations
 
@@ -94,15 +94,15 @@ def test_questions_that_nothing_answered(memory: Memory, query: Query) -> None:
     answered = shown(query, "tide?", [])
     memory.used(shown(query, "Tide?", [one]), [one], now=NOW)
     first, second = memory.quality.report().unanswered
-    assert (first.question.strip(), first.times, first.empty, first.rejected) == (
+    assert (first.query.strip(), first.times, first.empty, first.rejected) == (
         "what is the gate code?",
         2,
         2,
         0,
     )
-    assert (second.question, second.times, second.empty, second.rejected) == ("who owns the boat?", 1, 0, 1)
+    assert (second.query, second.times, second.empty, second.rejected) == ("who owns the boat?", 1, 0, 1)
     assert second.search_id == refused != answered
-    assert len(memory.quality.report(questions=1).unanswered) == 1
+    assert len(memory.quality.report(unanswered=1).unanswered) == 1
 
 
 @pytest.mark.parametrize("bounds", [{"limit": 0}, {"limit": 100_001}, {"questions": 0}, {"questions": True}])

@@ -79,16 +79,16 @@ def test_many_questions_lose_their_names_in_one_call(sql: Query) -> None:
     remember(sql, "A pilot", title="Cedric Hurst", layer="entity")
     remember(sql, "The pump is mended", author="Mira Okafor")
     rows = sql(
-        "SELECT * FROM recall.questions_without_names(%s)",
+        "SELECT * FROM recall.queries_without_names(%s)",
         (["what does Cedric Hurst pay", "the pump", "Mira's pump", "Cedric Hurst"],),
     )
     assert rows == [
-        {"place": 1, "question": "what does pay", "names": ["cedric hurst"]},
-        {"place": 2, "question": "the pump", "names": []},
-        {"place": 3, "question": "pump", "names": ["mira"]},
-        {"place": 4, "question": "Cedric Hurst", "names": []},
+        {"place": 1, "query": "what does pay", "names": ["cedric hurst"]},
+        {"place": 2, "query": "the pump", "names": []},
+        {"place": 3, "query": "pump", "names": ["mira"]},
+        {"place": 4, "query": "Cedric Hurst", "names": []},
     ]
-    assert sql("SELECT * FROM recall.questions_without_names('{}')") == []
+    assert sql("SELECT * FROM recall.queries_without_names('{}')") == []
 
 
 @law
@@ -101,7 +101,7 @@ def test_questions_arrive_as_they_were_asked(sql: Query, texts: list[str | None]
 def test_a_question_that_cannot_be_asked_is_refused(sql: Query, queries: list[str | None]) -> None:
     refused = r"^The query (is empty|has 10001 characters)"
     with pytest.raises(psycopg.errors.InvalidParameterValue, match=refused):
-        sql("SELECT * FROM recall.questions_without_names(%s::text[])", (queries,))
+        sql("SELECT * FROM recall.queries_without_names(%s::text[])", (queries,))
 
 
 def test_a_title_that_many_memories_share_names_none_of_them(sql: Query) -> None:

@@ -53,9 +53,9 @@ def test_nothing_of_another_tenant_is_found(neighbours: Query, question: str) ->
 def test_names_of_another_tenant_stay_in_the_question(neighbours: Query) -> None:
     question = "what does Mira Okafor say of Cedric Hurst and the pump"
 
-    (answer,) = neighbours("SELECT * FROM recall.question_without_names(%s)", (question,))
+    (answer,) = neighbours("SELECT query, names FROM recall.queries_without_names(ARRAY[%s])", (question,))
 
-    assert answer == {"question": question, "names": []}
+    assert answer == {"query": question, "names": []}
 
 
 @pytest.mark.parametrize("counted", [False, True])
@@ -126,7 +126,7 @@ def test_any_text_is_answered_or_refused_in_a_sentence(query: Query, question: s
         remember(query, "harbour", title=".*+?^${}()|[]\\", layer="entity", author="a.*(b")
     try:
         search(query, question)
-        query("SELECT * FROM recall.question_without_names(%s)", (question,))
+        query("SELECT query, names FROM recall.queries_without_names(ARRAY[%s])", (question,))
     except psycopg.errors.InvalidParameterValue as refused:
         if not REFUSED.match(str(refused)):
             raise

@@ -175,7 +175,7 @@ def test_words_answer_where_an_embedder_gives_what_it_should_not_and_the_result_
 @pytest.mark.parametrize("tenant", ["", "*"])
 @pytest.mark.parametrize(
     "call",
-    ["recall.search('harbour')", "recall.question_without_names('harbour')", "recall.refresh_lexemes()"],
+    ["recall.search('harbour')", "recall.queries_without_names('{harbour}')", "recall.refresh_lexemes()"],
 )
 def test_sql_refuses_to_work_for_no_tenant(query: Query, call: str, tenant: str) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="No tenant is set for this transaction"):

@@ -55,9 +55,9 @@ def test_names_are_taken_out_of_the_embedded_question(
     remember(query, "C", title="Dr.No-One", layer="entity")
     remember(query, "The pump is mended", author="Mira Okafor")
 
-    (answer,) = query("SELECT * FROM recall.question_without_names(%s)", (question,))
+    (answer,) = query("SELECT query, names FROM recall.queries_without_names(ARRAY[%s])", (question,))
 
-    assert answer == {"question": embedded, "names": names}
+    assert answer == {"query": embedded, "names": names}
 
 
 class Recording(HashEmbedder):

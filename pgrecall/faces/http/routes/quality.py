@@ -31,7 +31,7 @@ class MissedMemory:
 
 @dataclass(frozen=True, slots=True)
 class ReplayBounds:
-    """Which logged questions to ask again.
+    """Which logged queries to ask again.
 
     Attributes:
         k: hits of each search, 1 to 100.
@@ -54,10 +54,12 @@ async def quality(
     limit: Annotated[
         int, Query(description="Maximum number of searches, newest first.", ge=1, le=100_000)
     ] = 10_000,
-    questions: Annotated[int, Query(description="Maximum number of unanswered queries.", ge=1, le=1000)] = 20,
+    unanswered: Annotated[
+        int, Query(description="Maximum number of unanswered queries.", ge=1, le=1000)
+    ] = 20,
 ) -> Quality:
-    """Report how often what searches showed was used, and which questions nothing answered."""
-    return await memory.quality.report(since=since, limit=limit, questions=questions)
+    """Report how often what searches showed was used, and which queries nothing answered."""
+    return await memory.quality.report(since=since, limit=limit, unanswered=unanswered)
 
 
 @router.get("/quality/experiment", response_model=response_model(Experiment))
@@ -91,5 +93,5 @@ async def replay(
     memory: TenantMemory,
     body: Annotated[dict[str, Any], Body(RankingChange, ReplayBounds, name="ReplayBody")],
 ) -> Replay:
-    """Replay logged questions with other settings, and report which results would change. Changes nothing."""
+    """Replay logged queries with other settings, and report which results would change. Changes nothing."""
     return await memory.quality.replay(**body)

@@ -14,8 +14,8 @@ SET search_path FROM CURRENT AS $$
         'health_report', 'id_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
         'erasures', 'experiment', 'get_erasure', 'languages', 'layers', 'link_graph', 'list_memories', 'logged_searches', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates', 'get_prune_plan',
         'dedupe_plans', 'get_dedupe_plan',
-        'prune_plans', 'quality', 'question_without_names', 'questions_without_names', 'relevance_models', 'require_memory',
-        'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'unanswered_questions', 'verify',
+        'prune_plans', 'quality', 'queries_without_names', 'relevance_models', 'require_memory',
+        'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'unanswered_queries', 'verify',
         'vitality', 'vitality_as_of', 'vitality_curve', 'vitality_histogram', 'zones_as_of',
         'zones_over_time',
         'change_cursor', 'changes', 'diff_versions', 'versions']) u

@@ -91,15 +91,15 @@ LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    v_question text := recall.normalized_name(p_query);
-    v_whole text := recall.plain(v_question);
+    v_normalized text := recall.normalized_name(p_query);
+    v_whole text := recall.plain(v_normalized);
     v_plain text[] := recall.plain_texts(p_phrases);
     v_keys text[] := recall.key_like_words(p_query);
 BEGIN
     -- One index probe for all phrases, because most queries contain no name.
     IF EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = ANY (v_plain || v_whole)) THEN
         RETURN QUERY
-        SELECT v_question, n.name, n.memory_id, 1::double precision, true
+        SELECT v_normalized, n.name, n.memory_id, 1::double precision, true
         FROM recall.memories_named(p_tenant, v_whole, false) n
         UNION ALL
         SELECT p.phrase, n.name, n.memory_id, 1, false
@@ -115,7 +115,7 @@ BEGIN
     IF EXISTS (
         SELECT FROM recall.memory m
         WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND recall.plain(lower(m.author)) COLLATE "C" >= '') THEN
-        RETURN QUERY SELECT * FROM recall.authors_in_query(p_tenant, p_language, v_question, p_phrases, v_plain);
+        RETURN QUERY SELECT * FROM recall.authors_in_query(p_tenant, p_language, v_normalized, p_phrases, v_plain);
     END IF;
 END $$;
 
@@ -251,11 +251,11 @@ BEGIN
     RETURN btrim(regexp_replace(v_rest, '\s+', ' ', 'g'));
 END $$;
 
--- questions_without_names: these queries without the names they contain, by `place` (from 1), and the removed names. The
+-- queries_without_names: these queries without the names they contain, by `place` (from 1), and the removed names. The
 -- result is what gets embedded: a name pulls the vector towards everything about its bearer. A query that consists of
 -- names stays whole.
-CREATE OR REPLACE FUNCTION recall.questions_without_names(p_queries text[])
-RETURNS TABLE (place int, question text, names text[])
+CREATE OR REPLACE FUNCTION recall.queries_without_names(p_queries text[])
+RETURNS TABLE (place int, query text, names text[])
 LANGUAGE plpgsql STABLE ROWS 1
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -270,19 +270,11 @@ BEGIN
         names := ARRAY(
             SELECT n.phrase FROM recall.exact_names_in_query(v_tenant, v_language, v_query, recall.query_phrases(v_query)) n
             GROUP BY n.phrase ORDER BY length(n.phrase) DESC, n.phrase);
-        question := recall.without_names(v_query, names);
-        IF to_tsvector(v_language, question) = '' THEN
-            question := v_query;
+        query := recall.without_names(v_query, names);
+        IF to_tsvector(v_language, query) = '' THEN
+            query := v_query;
             names := '{}';
         END IF;
         RETURN NEXT;
     END LOOP;
 END $$;
-
--- question_without_names: questions_without_names for one query.
-CREATE OR REPLACE FUNCTION recall.question_without_names(p_query text)
-RETURNS TABLE (question text, names text[])
-LANGUAGE sql STABLE ROWS 1
-SET search_path FROM CURRENT AS $$
-    SELECT q.question, q.names FROM recall.questions_without_names(ARRAY[p_query]) q
-$$;

@@ -94,8 +94,8 @@ BEGIN
             'Give an array of token signs for each query, or null for a query without them.');
     END IF;
     IF p_unless_named AND v_queries <> '{}' THEN
-        SELECT jsonb_build_object('named', jsonb_agg(jsonb_build_array(q.question, q.names) ORDER BY q.place))
-        INTO summary FROM recall.questions_without_names(v_queries) q HAVING bool_or(q.names <> '{}');
+        SELECT jsonb_build_object('named', jsonb_agg(jsonb_build_array(q.query, q.names) ORDER BY q.place))
+        INTO summary FROM recall.queries_without_names(v_queries) q HAVING bool_or(q.names <> '{}');
         IF summary IS NOT NULL THEN
             RETURN NEXT;
             RETURN;

@@ -90,11 +90,11 @@ BEGIN
         FROM search s);
 END $$;
 
--- unanswered_questions: queries of the newest 10,000 searches since p_since that nothing answered: each time either
+-- unanswered_queries: queries of the newest 10,000 searches since p_since that nothing answered: each time either
 -- nothing was shown, or the hits were judged and none was used. Most frequent first, then the newest. Queries that
 -- differ only in case and spaces count as one.
-CREATE OR REPLACE FUNCTION recall.unanswered_questions(p_limit int DEFAULT 20, p_since timestamptz DEFAULT NULL)
-RETURNS TABLE (question text, times bigint, empty bigint, rejected bigint, last_at timestamptz, search_id bigint)
+CREATE OR REPLACE FUNCTION recall.unanswered_queries(p_limit int DEFAULT 20, p_since timestamptz DEFAULT NULL)
+RETURNS TABLE (query text, times bigint, empty bigint, rejected bigint, last_at timestamptz, search_id bigint)
 LANGUAGE plpgsql STABLE ROWS 20
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -106,7 +106,7 @@ BEGIN
         SELECT i.search_id, bool_or(i.used) AS used, count(i.verdict) > 0 AS judged
         FROM recall.used_hits(v_tenant, p_since, 10000) i GROUP BY i.search_id
     ), asked AS (
-        SELECT l.id, l.at, coalesce(nullif(l.query, ''), l.queries[1]) AS question,
+        SELECT l.id, l.at, coalesce(nullif(l.query, ''), l.queries[1]) AS query,
                lower(regexp_replace(btrim(coalesce(nullif(l.query, ''), l.queries[1])), '\s+', ' ', 'g')) AS same,
                l.shown = '{}' AS empty, coalesce(o.judged AND NOT o.used, false) AS rejected,
                coalesce(o.used, false) AS used
@@ -116,7 +116,7 @@ BEGIN
         LEFT JOIN outcome o ON o.search_id = l.id
         WHERE l.query <> '' OR cardinality(l.queries) > 0
     )
-    SELECT (array_agg(a.question ORDER BY a.at DESC, a.id DESC))[1], count(*), count(*) FILTER (WHERE a.empty),
+    SELECT (array_agg(a.query ORDER BY a.at DESC, a.id DESC))[1], count(*), count(*) FILTER (WHERE a.empty),
            count(*) FILTER (WHERE a.rejected), max(a.at), max(a.id)
     FROM asked a
     GROUP BY a.same

@@ -26,8 +26,8 @@ RETURN array_remove(ARRAY[
          THEN CASE WHEN m.happened_at > f.as_of THEN 'as_of' ELSE 'until' END END,
     CASE WHEN f.terms IS NOT NULL AND (m.search_text @@ f.terms) IS NOT TRUE THEN 'hints' END], NULL);
 
--- words_of_questions: the words of these queries, each once, and whether a memory contains them.
-CREATE OR REPLACE FUNCTION recall.words_of_questions(p_tenant text, p_queries text[], p_text tsvector)
+-- words_of_queries: the words of these queries, each once, and whether a memory contains them.
+CREATE OR REPLACE FUNCTION recall.words_of_queries(p_tenant text, p_queries text[], p_text tsvector)
 RETURNS TABLE (word text, held boolean)
 LANGUAGE sql STABLE ROWS 10
 SET search_path FROM CURRENT AS $$
@@ -101,7 +101,7 @@ BEGIN
     SELECT jsonb_build_object('held', coalesce(jsonb_agg(w.word) FILTER (WHERE w.held), '[]'),
                               'missing', coalesce(jsonb_agg(w.word) FILTER (WHERE NOT w.held), '[]'))
     INTO v_words
-    FROM recall.words_of_questions(
+    FROM recall.words_of_queries(
         v_tenant, recall.combined_queries(v_request.query, v_request.queries), v_memory.search_text) w;
     SELECT max(s.similarity) INTO v_similarity
     FROM unnest(array_append(p_embeddings, p_embedding)) e(embedding)

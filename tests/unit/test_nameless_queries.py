@@ -7,22 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.client import nameless
-from pgrecall.client.nameless import NamelessQuestions
+from pgrecall.client.nameless import NamelessQueries
 
 
 def test_the_first_question_needs_a_lookup() -> None:
-    assert NamelessQuestions().questions("acme", ["where is it"]) is None
+    assert NamelessQueries().queries("acme", ["where is it"]) is None
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.booleans())))
 def test_the_last_question_of_a_tenant_decides(noted: list[tuple[str, bool]]) -> None:
-    known = NamelessQuestions()
+    known = NamelessQueries()
     last = dict[str, bool]()
     for tenant, named in noted:
         known.note(tenant, named=named)
         last[tenant] = named
     for tenant in "ab":
-        assert (known.questions(tenant, ["why"]) is None) == last.get(tenant, True)
+        assert (known.queries(tenant, ["why"]) is None) == last.get(tenant, True)
 
 
 @pytest.mark.parametrize(
@@ -36,20 +36,20 @@ def test_the_last_question_of_a_tenant_decides(noted: list[tuple[str, bool]]) ->
     ],
 )
 def test_white_space_is_as_sql_leaves_it(question: str, embedded: str | None) -> None:
-    known = NamelessQuestions()
+    known = NamelessQueries()
     known.note("acme", named=False)
-    assert known.questions("acme", [question]) == (None if embedded is None else [embedded])
+    assert known.queries("acme", [question]) == (None if embedded is None else [embedded])
 
 
 def test_nothing_asked_is_nothing_to_embed() -> None:
-    known = NamelessQuestions()
+    known = NamelessQueries()
     known.note("acme", named=False)
-    assert known.questions("acme", []) is None
+    assert known.queries("acme", []) is None
 
 
 def test_the_number_of_tenants_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nameless, "MOST", 2)
-    known = NamelessQuestions()
+    known = NamelessQueries()
     for tenant in "abc":
         known.note(tenant, named=False)
-    assert [known.questions(tenant, ["why"]) for tenant in "abc"] == [None, ["why"], ["why"]]
+    assert [known.queries(tenant, ["why"]) for tenant in "abc"] == [None, ["why"], ["why"]]
