@@ -30,7 +30,7 @@ TOPICS = (
     "bridge",
     "choir",
 )
-FOLD_TICKS, PRUNE_TICKS = 1, 12
+PRUNE_TICKS = 12
 
 
 @dataclass

@@ -19,9 +19,6 @@ from benchmarks.speed.search import Connect, act_for, home_of
 from benchmarks.speed.world import Question, Tenant
 from pgrecall.client.import_batches import PLAIN_BATCH
 
-Copied = Mapping[str, tuple[str, bytes]]
-"""For each table: its columns, and its rows in binary format."""
-
 NEW = "a new tenant"
 """A tenant that is empty when a measurement begins."""
 

@@ -28,10 +28,9 @@ LOGGED = (
 
 @dataclass
 class Noted:
-    """What writers were told was committed, and what may have been: a commit whose answer did not come."""
+    """The memories of acknowledged commits, and the number of kills."""
 
     made: set[int] = field(default_factory=set)
-    doubtful: set[int] = field(default_factory=set)
     kills: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -69,12 +68,9 @@ def _one(connection: psycopg.Connection[Any], chance: random.Random, noted: Note
     if chance.random() < 0.2:
         connection.rollback()
         return
-    with noted.lock:
-        noted.doubtful |= born
     connection.commit()
     with noted.lock:
         noted.made |= born
-        noted.doubtful -= born
 
 
 class Reader:

@@ -26,8 +26,6 @@ WRITERS = 6
 KILLS = 2 * SCALE
 PART = 8
 
-Ledger = dict[str, int]
-
 
 @dataclass
 class Writer:

@@ -59,10 +59,6 @@ def statement(function: Function, given: dict[str, Any]) -> tuple[str, tuple[Any
     return f"SELECT f::text FROM recall.{function.name}({arguments}) f", tuple(given.values())
 
 
-class Undone(Exception):
-    """Rolls an example back."""
-
-
 def in_order(connection: psycopg.Connection[Any]) -> bool:
     [(verdict,)] = connection.execute("SELECT recall.verify()").fetchall()
     assert verdict["problems"] == 0, [check for check in verdict["checks"] if check["problems"]]

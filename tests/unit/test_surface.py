@@ -133,3 +133,14 @@ def test_the_fields_of_a_request_are_those_the_client_takes() -> None:
 
 def test_an_overview_has_every_list_by_default() -> None:
     assert get_args(OverviewList) == OVERVIEW_LISTS
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_modules_and_functions_are_short(path: Path) -> None:
+    if "migrations" in path.parts:  # revisions are never changed
+        return
+    text = path.read_text()
+    assert text.count("\n") <= 300
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < 50, f"{node.name} is long"

@@ -60,15 +60,6 @@ class TokenEmbedder(Protocol):
 
 
 @runtime_checkable
-class QueryEmbedder(Protocol):
-    """An embedder that reads a query in another way than a memory."""
-
-    @property
-    def for_queries(self) -> Embedder:
-        """The embedder of queries; its vectors are compared with those of memories."""
-
-
-@runtime_checkable
 class LearnsDimensions(Protocol):
     """An embedder that may have to load a model or ask an endpoint for its dimensions."""
 
@@ -83,8 +74,7 @@ def is_default_model(model: str | None) -> bool:
 
 
 def for_queries(embedder: Embedder) -> Embedder:
-    """The embedder of queries, which most often is that of memories."""
-    # As isinstance of QueryEmbedder would say, which costs as much as sending a query.
+    """The embedder's attribute ``for_queries``: the embedder of queries, if it is another one."""
     queries: Embedder = getattr(embedder, "for_queries", embedder)
     return queries
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import httpx
@@ -21,8 +21,6 @@ from pgrecall.faces.http.service import Service
 from pgrecall.faces.telemetry.tracing import Tracing
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-
-Course = Callable[[httpx.AsyncClient, Service], Awaitable[None]]
 
 
 class BrokenEmbedder(HashEmbedder):

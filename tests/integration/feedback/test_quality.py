@@ -105,7 +105,9 @@ def test_questions_that_nothing_answered(memory: Memory, query: Query) -> None:
     assert len(memory.quality.report(unanswered=1).unanswered) == 1
 
 
-@pytest.mark.parametrize("bounds", [{"limit": 0}, {"limit": 100_001}, {"questions": 0}, {"questions": True}])
+@pytest.mark.parametrize(
+    "bounds", [{"limit": 0}, {"limit": 100_001}, {"unanswered": 0}, {"unanswered": True}]
+)
 def test_reports_are_bounded(memory: Memory, bounds: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         memory.quality.report(**bounds)
