@@ -135,6 +135,12 @@ def test_an_overview_has_every_list_by_default() -> None:
     assert get_args(OverviewList) == OVERVIEW_LISTS
 
 
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function without its docstring."""
+    docstring = (ast.get_docstring(function) or "").count("\n")
+    return (function.end_lineno or 0) - function.lineno + 1 - docstring
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_modules_and_functions_are_short(path: Path) -> None:
     if "migrations" in path.parts:  # revisions are never changed
@@ -143,4 +149,4 @@ def test_modules_and_functions_are_short(path: Path) -> None:
     assert text.count("\n") <= 300
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert (node.end_lineno or 0) - node.lineno < 50, f"{node.name} is long"
+            assert lines_of(node) <= 50, f"{node.name} is long"
