@@ -144,4 +144,5 @@ class Calibration:
 
     @property
     def better(self) -> bool:
+        """Whether the held-out log loss is lower than the current one."""
         return self.gain > 0

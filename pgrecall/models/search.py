@@ -248,4 +248,5 @@ class SearchResult:
 
     @property
     def no_match(self) -> bool:
+        """Whether there are no hits."""
         return not self.hits

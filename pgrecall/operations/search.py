@@ -85,6 +85,7 @@ def request_arguments() -> str:
 
 
 def request_parameters(request: SearchRequest, vectors: Sequence[Embedded] | None) -> dict[str, object]:
+    """Parameters of a search; the vectors are those of its query and sub-queries, in this order."""
     left = [embedded.vector for embedded in vectors or ()]
     tokens = [token_texts(embedded.tokens) for embedded in vectors or ()]
     first = packed(left.pop(0)) if left and request.query.strip() else None

@@ -32,6 +32,7 @@ class ActivationTerms:
 
     @property
     def activation(self) -> float:
+        """S, the sum of all terms."""
         return self.recent + self.tail + self.spread + self.revival
 
     @property
@@ -41,6 +42,7 @@ class ActivationTerms:
 
     @property
     def vitality(self) -> float:
+        """S / (1 + S), from 0 to 1."""
         return vitality_of(self.activation)
 
     def retention(self, *, protected: bool, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:

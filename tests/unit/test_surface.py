@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -150,3 +151,27 @@ def test_modules_and_functions_are_short(path: Path) -> None:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert lines_of(node) <= 50, f"{node.name} is long"
+
+
+def public_definitions(
+    body: list[ast.stmt],
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name[0] != "_":
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from public_definitions(node.body)
+
+
+DOCUMENTED = [path for path in MODULES if path.parent.name in ("models", "operations", "vitality")]
+
+
+@pytest.mark.parametrize("path", DOCUMENTED, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_everything_public_has_a_docstring(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    assert ast.get_docstring(tree)
+    for node in public_definitions(tree.body):
+        if (
+            node.name != "from_document"
+        ):  # the class says what it is, and the document of which function it reads
+            assert ast.get_docstring(node), node.name

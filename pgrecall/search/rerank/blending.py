@@ -95,10 +95,12 @@ def confidence(hits: Sequence[Hit], terms: ConfidenceTerms) -> float:
 
 
 def logistic(log_odds: float) -> float:
+    """The probability of these log-odds, which are cut off at ``LARGEST_LOGIT``."""
     return 1 / (1 + math.exp(-min(max(log_odds, -LARGEST_LOGIT), LARGEST_LOGIT)))
 
 
 def logit_of(probability: float) -> float:
+    """The log-odds of a probability, which is cut off at 1e-12 from 0 and 1."""
     inside = min(max(probability, 1e-12), 1 - 1e-12)
     return math.log(inside / (1 - inside))
 
