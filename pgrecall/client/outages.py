@@ -18,11 +18,11 @@ class Outages:
     calls for its tenants would in the end keep those of other cells waiting.
 
     Args:
-        patience: seconds that one attempt may take, during which no other is made.
+        timeout: seconds that one attempt may take, during which no other is made.
     """
 
-    def __init__(self, patience: float, clock: Callable[[], float] = monotonic) -> None:
-        self._patience = patience
+    def __init__(self, timeout: float, clock: Callable[[], float] = monotonic) -> None:
+        self._timeout = timeout
         self._clock = clock
         self._failures: dict[str, tuple[float, CellUnavailable]] = {}
 
@@ -34,7 +34,7 @@ class Outages:
         now = self._clock()
         if now < until:
             raise CellUnavailable(failure.cell, failure.reason)
-        self._failures[address] = (now + self._patience + REST, failure)
+        self._failures[address] = (now + self._timeout + REST, failure)
 
     def answered(self, address: str) -> None:
         """Notes that a cell has answered."""

@@ -148,11 +148,13 @@ def formats_to_set(
 ) -> tuple[LiteralString, list[str]] | None:
     """The statement that gives a connection the formats of ``_FORMATS``; None if it has them.
 
-    The server has told its formats when it accepted the connection, so asking costs nothing. A pooler follows
+    The server reported its formats when it accepted the connection, so asking costs nothing. A pooler follows
     changes of these settings.
     """
-    told = connection.info.parameter_status
-    wrong = {name: value for name, value in _FORMATS.items() if not (told(name) or value).startswith(value)}
+    value_of = connection.info.parameter_status
+    wrong = {
+        name: value for name, value in _FORMATS.items() if not (value_of(name) or value).startswith(value)
+    }
     if not wrong:
         return None
     changes: LiteralString = ", ".join(["set_config(%s, %s, false)"] * len(wrong))

@@ -32,13 +32,13 @@ def server_of(rows: Sequence[Row]) -> Server:
     return Server(row["position"], row["system"], row["database"])
 
 
-_WHOSE = "(SELECT system_identifier FROM pg_control_system()) AS system, current_database()::text AS database"
+_FROM = "(SELECT system_identifier FROM pg_control_system()) AS system, current_database()::text AS database"
 
 # At the beginning of a page the position includes the page's header, which is not replayed. The
 # header is 40 bytes long in the first page of a file, and 24 in others; no record is so short.
 PRIMARY = (
     "SELECT CASE WHEN mod(p.at, p.segment) = 40 THEN p.at - 40 "
-    f"WHEN mod(p.at, p.block) = 24 THEN p.at - 24 ELSE p.at END AS position, {_WHOSE} "
+    f"WHEN mod(p.at, p.block) = 24 THEN p.at - 24 ELSE p.at END AS position, {_FROM} "
     "FROM (SELECT CASE WHEN NOT pg_is_in_recovery() "
     "THEN pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint END AS at, "
     "pg_size_bytes(current_setting('wal_segment_size')) AS segment, "
@@ -46,5 +46,5 @@ PRIMARY = (
 )
 """Asks a primary where its log ends: before that is all that was committed. A standby has no answer."""
 
-REPLICA = f"SELECT r.replayed AS position, {_WHOSE} FROM (SELECT {REPLAYED}) r"
+REPLICA = f"SELECT r.replayed AS position, {_FROM} FROM (SELECT {REPLAYED}) r"
 """Asks a standby how much of its primary's log it has replayed; a primary has no answer."""

@@ -150,7 +150,7 @@ def _compiled(function: Any) -> Any:
 
     try:
         return numba.njit(cache=True)(function)
-    except RuntimeError:  # no writable cache directory: compile anew in each process
+    except RuntimeError:  # no writable cache directory: compile again in each process
         return numba.njit(function)
 
 

@@ -73,10 +73,10 @@ def _conclusion(document: Mapping[str, Any], differences: tuple[ExperimentDiffer
                 "No conclusion: the weight of an arm was changed while the experiment ran. Begin a new one "
                 "with another number."
             )
-    return " ".join(_told(one) for one in differences)
+    return " ".join(_sentence(one) for one in differences)
 
 
-def _told(one: ExperimentDifference) -> str:
+def _sentence(one: ExperimentDifference) -> str:
     figures = f"{100 * one.difference:+.1f} points (interval {100 * one.low:+.1f} to {100 * one.high:+.1f})"
     if one.verdict == "no_difference":
         return f"`{one.arm}` is not distinguishable from `default`: {figures}."

@@ -39,7 +39,7 @@ DECLARED = (
 Without the quotes that a server with quote_all_identifiers adds."""
 
 _SERVED = (
-    "SELECT obj_description(p.oid) AS said FROM pg_proc p "
+    "SELECT obj_description(p.oid) AS comment FROM pg_proc p "
     "WHERE p.pronamespace = 'recall'::regnamespace AND p.proname = 'installation'"
 )
 
@@ -74,7 +74,7 @@ def _refusal(connection: psycopg.Connection[Row], revision: str) -> str | None:
     if revision < OLDEST_SCHEMA:
         return f"this version needs {OLDEST_SCHEMA} or newer"
     row = connection.execute(_SERVED.encode()).fetchone()
-    served = re.search(r"clients of schema (\d{4})", row["said"] or "") if row else None
+    served = re.search(r"clients of schema (\d{4})", row["comment"] or "") if row else None
     if served and served[1] > head_revision():
         return f"it serves clients of schema {served[1]} and newer"
     return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PATIENCE = 2.0
+CONNECT_TIMEOUT = 2.0
 """Seconds at most to wait for a connection to a replica: the primary can answer instead."""
 
 
@@ -40,7 +40,7 @@ class AsyncReplica:
 
     def __init__(self, url: str, resources: Resources, freshness: Freshness) -> None:
         limits = resources.limits()
-        limits["connect_timeout"] = min(limits["connect_timeout"], PATIENCE)
+        limits["connect_timeout"] = min(limits["connect_timeout"], CONNECT_TIMEOUT)
         self.freshness = freshness
         self._database = AsyncDatabase(url, **limits)
         self._wait = resources.settings.connect_timeout

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PATIENCE = 2.0
+CONNECT_TIMEOUT = 2.0
 """Seconds at most to wait for a connection to a replica: the primary can answer instead."""
 
 
@@ -41,7 +41,7 @@ class Replica:
 
     def __init__(self, url: str, resources: Resources, freshness: Freshness) -> None:
         limits = resources.limits()
-        limits["connect_timeout"] = min(limits["connect_timeout"], PATIENCE)
+        limits["connect_timeout"] = min(limits["connect_timeout"], CONNECT_TIMEOUT)
         self.freshness = freshness
         self._database = Database(url, **limits)
         self._wait = resources.settings.connect_timeout

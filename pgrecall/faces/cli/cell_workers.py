@@ -102,7 +102,7 @@ class CellWorkers:
         for number in self._numbers:
             worker = self._workers.get(number)
             if worker is not None:
-                found += [f"Cell {number}: {said}" for said in worker.problems()]
+                found += [f"Cell {number}: {problem}" for problem in worker.problems()]
             else:
                 found.append(f"Cell {number}: {self._errors.get(number, 'Its worker has not started yet.')}")
         return found or ([] if self._numbers else ["No cell is served yet."])

@@ -136,9 +136,9 @@ def _upgrade_cells(fleet: Fleet, only: int | None) -> int:
             _report(turn.done, None)
         else:
             code = NO_DATABASE
-            said = "" if turn.problem is None else turn.problem.message
+            reason = "" if turn.problem is None else turn.problem.message
             again = f"When it is there, run: pgrecall upgrade --cell {turn.cell}"
-            notes().print(f"Error: Cell {turn.cell} is not upgraded: {said} {again}")
+            notes().print(f"Error: Cell {turn.cell} is not upgraded: {reason} {again}")
     return code
 
 

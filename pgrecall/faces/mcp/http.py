@@ -78,7 +78,7 @@ class McpApp:
         self._memory_for = memory_for
         self._telemetry = telemetry or Telemetry()
         self._server = build_server(
-            _memory_from_scope, _session_id, self._telemetry, _trace_from_scope, _told_as_ours(turn_for)
+            _memory_from_scope, _session_id, self._telemetry, _trace_from_scope, _with_our_errors(turn_for)
         )
         self._security = _security_settings(allowed_hosts)
         self._body_limit = body_limit
@@ -159,7 +159,7 @@ async def _keep_running(
         await anyio.sleep_forever()
 
 
-def _told_as_ours(turn_for: TurnForRequest) -> TurnForRequest:
+def _with_our_errors(turn_for: TurnForRequest) -> TurnForRequest:
     """The same turns; a refusal is an error that a tool tells its agent."""
 
     @asynccontextmanager

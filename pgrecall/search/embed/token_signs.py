@@ -54,12 +54,12 @@ class KeptPieces:
         for piece in pieces:
             if piece not in self._kept:
                 text = self._text_of(piece) or ""
-                self._kept[piece] = piece not in self._special and _says_something(text)
+                self._kept[piece] = piece not in self._special and _has_meaning(text)
         kept = [place for place, piece in enumerate(pieces) if self._kept[piece]]
         return kept or [place for place, piece in enumerate(pieces) if piece not in self._special]
 
 
-def _says_something(piece: str) -> bool:
+def _has_meaning(piece: str) -> bool:
     # Without the marks of WordPiece, SentencePiece and byte-level BPE for where a word begins or goes on.
     text = piece.removeprefix("##").lstrip("\u2581\u0120").casefold()
     return text not in _STOP_PIECES and any(letter.isalnum() for letter in text)

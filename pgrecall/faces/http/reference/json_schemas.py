@@ -54,14 +54,14 @@ def _typed(schema: Schema) -> str:
     if name == "object" and isinstance(schema.get("additionalProperties"), dict):
         text = f"object of {kind(schema['additionalProperties'])}"
     bounds = [
-        words.format(_number(schema[bound])) for bound, words in _BOUNDS.items() if _tells(schema, bound)
+        words.format(_number(schema[bound])) for bound, words in _BOUNDS.items() if _is_given(schema, bound)
     ]
     if schema.get("minLength") == 1:
         bounds = ["not empty" if bound == "at least 1 characters" else bound for bound in bounds]
     return f"{text} ({', '.join(bounds)})" if bounds else str(text)
 
 
-def _tells(schema: Schema, bound: str) -> bool:
+def _is_given(schema: Schema, bound: str) -> bool:
     return bound in schema and (bound, schema[bound]) != ("maxLength", MAX_TEXT_LENGTH)
 
 

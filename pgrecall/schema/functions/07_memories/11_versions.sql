@@ -8,30 +8,30 @@ BEGIN
     RETURN left(coalesce(nullif(current_setting('recall.face', true), ''), 'sql'), 100);
 END $$;
 
--- note_rewrites: p_new are memories, which are locked, as they are about to become: keeps a version of those whose text,
--- role, author, tags, aliases, metadata, time or validity change, and logs all that change as rewritten.
+-- note_rewrites: for memories that are about to become p_new, and are locked: keeps a version of those whose text, role,
+-- author, tags, aliases, metadata, time or validity change, and logs every change as `rewritten`.
 CREATE OR REPLACE FUNCTION recall.note_rewrites(p_tenant text, p_new recall.memory[], p_now timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_said bigint[];
+    v_reworded bigint[];
     v_changed bigint[];
 BEGIN
-    SELECT array_agg(x.id ORDER BY x.id) FILTER (WHERE x.says_other),
-           array_agg(x.id ORDER BY x.id) FILTER (WHERE x.says_other OR x.is_other)
-    INTO v_said, v_changed
+    SELECT array_agg(x.id ORDER BY x.id) FILTER (WHERE x.content_differs),
+           array_agg(x.id ORDER BY x.id) FILTER (WHERE x.content_differs OR x.other_differs)
+    INTO v_reworded, v_changed
     FROM (
         SELECT m.id,
                (m.title, m.body, m.role, m.author, m.tags, m.aliases, m.metadata, m.occurred_at, m.valid_from, m.valid_until)
                IS DISTINCT FROM
                (d.title, d.body, d.role, d.author, d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until)
-               AS says_other,
+               AS content_differs,
                (m.layer, m.context, m.source, m.session_id, m.expires_at)
-               IS DISTINCT FROM (d.layer, d.context, d.source, d.session_id, d.expires_at) AS is_other
+               IS DISTINCT FROM (d.layer, d.context, d.source, d.session_id, d.expires_at) AS other_differs
         FROM unnest(p_new) d JOIN recall.memory m ON m.tenant = p_tenant AND m.id = d.id) x;
     PERFORM recall.log_changes(p_tenant, v_changed, 'rewritten', p_now);
-    IF v_said IS NOT NULL THEN
-        PERFORM recall.keep_versions(p_tenant, v_said, p_now);
+    IF v_reworded IS NOT NULL THEN
+        PERFORM recall.keep_versions(p_tenant, v_reworded, p_now);
     END IF;
 END $$;
 
@@ -136,8 +136,8 @@ BEGIN
     RETURN v_version;
 END $$;
 
--- said_fields: the fields of a version that edit takes: all that it says.
-CREATE OR REPLACE FUNCTION recall.said_fields(p_version recall.memory_version) RETURNS jsonb
+-- version_fields: the content of a version, as the fields that `edit` takes.
+CREATE OR REPLACE FUNCTION recall.version_fields(p_version recall.memory_version) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN to_jsonb(p_version) - '{tenant, memory_id, number, written_at, written_by, written_through, replaced_at, replaced_by,
@@ -157,8 +157,8 @@ BEGIN
     IF p_earlier IS NULL THEN
         PERFORM recall.raise_invalid('p_earlier is NULL; it must be the number of a version.');
     END IF;
-    v_earlier := recall.said_fields(recall.require_version(v_tenant, p_memory_id, p_earlier));
-    v_later := recall.said_fields(recall.require_version(v_tenant, p_memory_id, p_later));
+    v_earlier := recall.version_fields(recall.require_version(v_tenant, p_memory_id, p_earlier));
+    v_later := recall.version_fields(recall.require_version(v_tenant, p_memory_id, p_later));
     RETURN QUERY
     SELECT f.field, v_earlier -> f.field, v_later -> f.field,
            CASE WHEN f.field IN ('title', 'body')
@@ -186,11 +186,11 @@ BEGIN
     END IF;
     v_version := recall.require_version(v_tenant, p_memory_id, p_number);
     RETURN QUERY SELECT e.id, e.key, e.outcome
-    FROM recall.edit(p_memory_id, recall.said_fields(v_version), p_embedded, p_embedded_with, p_now) e;
+    FROM recall.edit(p_memory_id, recall.version_fields(v_version), p_embedded, p_embedded_with, p_now) e;
 END $$;
 
--- drop_version: deletes the newest version of a memory, kept at p_since or later, if the memory is about to say again just
--- that (p_said, as said_fields gives it): then it is as if it had said nothing else. Returns whether it did.
+-- drop_version: deletes the newest version of a memory, stored at p_since or later, if its content is p_said (as
+-- version_fields returns it), because the memory is about to have that content again. Returns whether it did.
 CREATE OR REPLACE FUNCTION recall.drop_version(p_tenant text, p_memory_id bigint, p_said jsonb, p_since timestamptz)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE
@@ -200,7 +200,7 @@ BEGIN
         SELECT n.* FROM recall.memory_version n WHERE n.tenant = p_tenant AND n.memory_id = p_memory_id
         ORDER BY n.number DESC LIMIT 1) newest
     WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.number = newest.number
-      AND v.replaced_at >= p_since AND recall.said_fields(v) = p_said;
+      AND v.replaced_at >= p_since AND recall.version_fields(v) = p_said;
     RETURN FOUND;
 END $$;
 

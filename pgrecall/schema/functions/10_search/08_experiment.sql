@@ -7,8 +7,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$ SELECT ARRAY['off', 'default', 'other'] $$;
 
 -- experiment_arm: the arm of a session in the experiment p_number. NULL without an experiment or a session. The first 32
--- bits of a SHA-256 digest decide, so that a session has the same arm on every server. Another number assigns all
--- sessions anew.
+-- bits of a SHA-256 digest decide, so that a session has the same arm on every server. With another number, all sessions
+-- are assigned again.
 CREATE OR REPLACE FUNCTION recall.experiment_arm(p_tenant text, p_number bigint, p_session_id text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$

@@ -155,17 +155,17 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_memory recall.memory;
-    v_said jsonb;
+    v_fields jsonb;
 BEGIN
     SELECT m.* INTO v_memory FROM recall.memory m WHERE m.tenant = p_plan.tenant AND m.id = p_keeper.memory_id;
-    v_said := recall.said_fields(recall.present_version(p_plan.tenant, v_memory.id));
+    v_fields := recall.version_fields(recall.present_version(p_plan.tenant, v_memory.id));
     v_memory.tags := ARRAY(SELECT t FROM unnest(v_memory.tags) WITH ORDINALITY u(t, place)
                            WHERE t <> ALL (p_keeper.added_tags) ORDER BY place);
     v_memory.aliases := ARRAY(SELECT t FROM unnest(v_memory.aliases) WITH ORDINALITY u(t, place)
                               WHERE t <> ALL (p_keeper.added_aliases) ORDER BY place);
     IF NOT recall.drop_version(
         p_plan.tenant, v_memory.id,
-        v_said || jsonb_build_object('tags', v_memory.tags, 'aliases', v_memory.aliases), p_plan.applied_at) THEN
+        v_fields || jsonb_build_object('tags', v_memory.tags, 'aliases', v_memory.aliases), p_plan.applied_at) THEN
         PERFORM recall.keep_versions(p_plan.tenant, ARRAY[v_memory.id], p_now, false);
     END IF;
     UPDATE recall.memory m
