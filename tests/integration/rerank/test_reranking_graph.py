@@ -162,7 +162,7 @@ def worst(file: Path, x: np.ndarray, expected: np.ndarray) -> float:
 @with_onnx
 @pytest.mark.parametrize("large", [[5], [3, 17, 40, 63]])
 def test_large_channels_do_not_drown_the_others(tmp_path: Path, large: list[int]) -> None:
-    from pgrecall.search.rerank.onnx_export import quantize_weights
+    from pgrecall.search.rerank.onnx_quantization import quantize_weights
 
     generator = np.random.default_rng(3)
     file, both = two_products(tmp_path, generator)
@@ -184,7 +184,7 @@ def test_large_channels_do_not_drown_the_others(tmp_path: Path, large: list[int]
 
 @with_onnx
 def test_channels_stay_apart_only_where_it_pays(tmp_path: Path) -> None:
-    from pgrecall.search.rerank.onnx_export import OUTLIER_CHANNELS, quantize_weights
+    from pgrecall.search.rerank.onnx_quantization import OUTLIER_CHANNELS, quantize_weights
 
     generator = np.random.default_rng(4)
     file, _ = two_products(tmp_path, generator)
