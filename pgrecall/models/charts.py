@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pgrecall.models.memories import AccessKind
-from pgrecall.models.reading import read_as
+from pgrecall.models.reading import read_document
 
 OverviewList = Literal["alive", "leaving", "unused"]
 """Highest vitality first; nearest to the lower bound of their zone; never accessed, oldest first."""
+Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +85,9 @@ class Neighbourhood:
     left_out: int
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Neighbourhood:
+    def from_document(cls, document: Document) -> Neighbourhood:
         """Converts the result of ``recall.neighbourhood``."""
-        nodes = tuple(read_as(GraphNode, entry) for entry in document["nodes"])
-        links = tuple(read_as(GraphLink, entry) for entry in document["links"])
-        return cls(nodes, links, document["left_out"])
+        return read_document(cls, document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +120,6 @@ class OverviewItem:
     leaves_at: datetime | None
     kept: bool
 
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> OverviewItem:
-        moments = {name: _moment(document[name]) for name in ("born_at", "used_at", "leaves_at")}
-        return read_as(cls, {**document, **moments})
-
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -153,18 +147,6 @@ class Overview:
     lists: Mapping[str, Listed]
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Overview:
+    def from_document(cls, document: Document) -> Overview:
         """Converts the result of ``recall.overview``."""
-        layers = tuple(
-            read_as(OverviewLayer, {**entry, "counts": tuple(entry["counts"])})
-            for entry in document["layers"]
-        )
-        lists = {
-            name: Listed(part["memories"], tuple(map(OverviewItem.from_document, part["items"])))
-            for name, part in document["lists"].items()
-        }
-        return cls(layers, lists)
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+        return read_document(cls, document)

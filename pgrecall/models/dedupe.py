@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pgrecall.models.prune import PlanState
-from pgrecall.models.reading import read_as
+from pgrecall.models.reading import read_document
 from pgrecall.models.versions import Words
 
 DedupeItemOutcome = Literal["kept", "merged", "skipped"]
@@ -25,11 +25,6 @@ class DedupeOptions:
     layers: tuple[str, ...] | None
     chosen: bool = False
 
-    @classmethod
-    def from_document(cls, document: Document) -> DedupeOptions:
-        layers = document["layers"]
-        return read_as(cls, {**document, "layers": None if layers is None else tuple(layers)})
-
 
 @dataclass(frozen=True, slots=True)
 class DedupeKeeper:
@@ -45,10 +40,6 @@ class DedupeKeeper:
     reason: str
     outcome: DedupeItemOutcome | None
     note: str | None
-
-    @classmethod
-    def from_document(cls, document: Document) -> DedupeKeeper:
-        return read_as(cls, {**document, "updated_at": datetime.fromisoformat(document["updated_at"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +63,6 @@ class DedupeMember:
     similarity: float | None
     difference: tuple[Words, ...]
 
-    @classmethod
-    def from_document(cls, document: Document) -> DedupeMember:
-        read: dict[str, Any] = {
-            "updated_at": datetime.fromisoformat(document["updated_at"]),
-            "difference": tuple(Words(*change) for change in document["difference"]),
-        }
-        return read_as(cls, {**document, **read})
-
 
 @dataclass(frozen=True, slots=True)
 class DedupeMoves:
@@ -90,12 +73,6 @@ class DedupeMoves:
     tags: tuple[str, ...]
     aliases: tuple[str, ...]
 
-    @classmethod
-    def from_document(cls, document: Document) -> DedupeMoves:
-        return cls(
-            document["accesses"], document["links"], tuple(document["tags"]), tuple(document["aliases"])
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class DedupeCluster:
@@ -105,15 +82,6 @@ class DedupeCluster:
     keeper: DedupeKeeper
     moves: DedupeMoves
     members: tuple[DedupeMember, ...]
-
-    @classmethod
-    def from_document(cls, document: Document) -> DedupeCluster:
-        return cls(
-            document["cluster"],
-            DedupeKeeper.from_document(document["keeper"]),
-            DedupeMoves.from_document(document["moves"]),
-            tuple(DedupeMember.from_document(entry) for entry in document["members"]),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +114,6 @@ class DedupeReport:
     clusters: int
     contradictions: tuple[ProposedContradiction, ...]
 
-    @classmethod
-    def from_document(cls, document: Document) -> DedupeReport:
-        proposed = tuple(read_as(ProposedContradiction, entry) for entry in document["contradictions"])
-        return read_as(cls, {**document, "contradictions": proposed})
-
 
 @dataclass(frozen=True, slots=True)
 class DedupePlan:
@@ -168,15 +131,7 @@ class DedupePlan:
     @classmethod
     def from_document(cls, document: Document) -> DedupePlan:
         """Converts the result of ``recall.get_dedupe_plan``, as in ``pgrecall dedupe show --json``."""
-        read: dict[str, Any] = {
-            "created_at": datetime.fromisoformat(document["created_at"]),
-            "applied_at": _moment(document["applied_at"]),
-            "undone_at": _moment(document["undone_at"]),
-            "options": DedupeOptions.from_document(document["options"]),
-            "report": DedupeReport.from_document(document["report"]),
-            "clusters": tuple(DedupeCluster.from_document(entry) for entry in document["clusters"]),
-        }
-        return read_as(cls, {**document, **read})
+        return read_document(cls, document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +186,3 @@ class DedupeUndone:
     plan: int
     restored: int
     back_before: int
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)

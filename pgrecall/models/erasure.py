@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from pgrecall.models.reading import read_as
+from pgrecall.models.reading import read_document
 
 ErasureState = Literal["planned", "begun", "done"]
 Document = Mapping[str, Any]
@@ -52,10 +52,6 @@ class VisitedTable:
     left: int
     indexes: tuple[str, ...]
 
-    @classmethod
-    def from_document(cls, document: Document) -> VisitedTable:
-        return read_as(cls, {**document, "indexes": tuple(document["indexes"])})
-
 
 @dataclass(frozen=True, slots=True)
 class RemainingCopy:
@@ -88,17 +84,6 @@ class ErasureReport:
     tables: tuple[VisitedTable, ...]
     remains: tuple[RemainingCopy, ...]
 
-    @classmethod
-    def from_document(cls, document: Document) -> ErasureReport:
-        read: dict[str, Any] = {
-            "subject": read_as(Subject, document["subject"]),
-            "planned_at": datetime.fromisoformat(document["planned_at"]),
-            "done_at": datetime.fromisoformat(document["done_at"]),
-            "tables": tuple(VisitedTable.from_document(entry) for entry in document["tables"]),
-            "remains": tuple(read_as(RemainingCopy, entry) for entry in document["remains"]),
-        }
-        return read_as(cls, {**document, **read})
-
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
@@ -125,14 +110,7 @@ class Erasure:
     @classmethod
     def from_document(cls, document: Document) -> Erasure:
         """Converts the result of ``recall.get_erasure``."""
-        report = document["report"]
-        read: dict[str, Any] = {
-            "subject": read_as(Subject, document["subject"]),
-            "created_at": datetime.fromisoformat(document["created_at"]),
-            "sample": tuple(read_as(ErasureSample, entry) for entry in document["sample"]),
-            "report": None if report is None else ErasureReport.from_document(report),
-        }
-        return read_as(cls, {**document, **read})
+        return read_document(cls, document)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pgrecall.models.memories import VitalityTerms
-from pgrecall.models.reading import read_as
+from pgrecall.models.reading import read_document
 
 PlanState = Literal["planned", "applied", "undone"]
 ItemOutcome = Literal["archived", "skipped"]
@@ -24,11 +24,6 @@ class PlanOptions:
     grace_days: float
     revival_days: float
     layers: tuple[str, ...] | None
-
-    @classmethod
-    def from_document(cls, document: Document) -> PlanOptions:
-        layers = document["layers"]
-        return read_as(cls, {**document, "layers": None if layers is None else tuple(layers)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +44,6 @@ class PlanKeptBack:
     title: str
     cut_size: int
     examples: tuple[PlanExample, ...]
-
-    @classmethod
-    def from_document(cls, document: Document) -> PlanKeptBack:
-        examples = tuple(read_as(PlanExample, entry) for entry in document["examples"])
-        return read_as(cls, {**document, "examples": examples})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +80,6 @@ class PlanCommunity:
     mean_vitality: float
     examples: tuple[str, ...]
 
-    @classmethod
-    def from_document(cls, document: Document) -> PlanCommunity:
-        return read_as(cls, {**document, "examples": tuple(document["examples"])})
-
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
@@ -125,17 +111,6 @@ class PlanReport:
         """The number of candidates that are kept back."""
         return self.eligible - self.capped - self.planned
 
-    @classmethod
-    def from_document(cls, document: Document) -> PlanReport:
-        read: dict[str, Any] = {
-            "histogram": tuple(document["histogram"]),
-            "kept_back": tuple(PlanKeptBack.from_document(entry) for entry in document["kept_back"]),
-            "links": tuple(PlanLink(*entry) for entry in document["links"]),
-            "neighbours": tuple(read_as(PlanNeighbour, entry) for entry in document["neighbours"]),
-            "communities": tuple(PlanCommunity.from_document(entry) for entry in document["communities"]),
-        }
-        return read_as(cls, {**document, **read})
-
 
 @dataclass(frozen=True, slots=True)
 class PlanEnd:
@@ -155,12 +130,6 @@ class PlanImpact:
     links_out: int
     ends: tuple[PlanEnd, ...]
 
-    @classmethod
-    def from_document(cls, document: Document) -> PlanImpact:
-        return read_as(
-            cls, {**document, "ends": tuple(read_as(PlanEnd, entry) for entry in document["ends"])}
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
@@ -177,14 +146,6 @@ class PlanItem:
     impact: PlanImpact
     outcome: ItemOutcome | None
     note: str | None
-
-    @classmethod
-    def from_document(cls, document: Document) -> PlanItem:
-        terms, impact = (
-            read_as(VitalityTerms, document["terms"]),
-            PlanImpact.from_document(document["impact"]),
-        )
-        return read_as(cls, {**document, "terms": terms, "impact": impact})
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,15 +164,7 @@ class PrunePlan:
     @classmethod
     def from_document(cls, document: Document) -> PrunePlan:
         """Converts the result of ``recall.get_prune_plan``, as in ``pgrecall prune show --json``."""
-        read: dict[str, Any] = {
-            "created_at": datetime.fromisoformat(document["created_at"]),
-            "applied_at": _moment(document["applied_at"]),
-            "undone_at": _moment(document["undone_at"]),
-            "options": PlanOptions.from_document(document["options"]),
-            "report": PlanReport.from_document(document["report"]),
-            "items": tuple(PlanItem.from_document(entry) for entry in document["items"]),
-        }
-        return read_as(cls, {**document, **read})
+        return read_document(cls, document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +216,3 @@ class PruneUndone:
     plan: int
     restored: int
     back_before: int
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
