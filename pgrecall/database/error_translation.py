@@ -65,7 +65,7 @@ def translated(error: psycopg.Error) -> RecallError:
         return DatabaseError(
             f"This is read-only now; nothing was changed: {sentence(message)}",
             hint="Try again in a moment: a tenant is read-only while it moves to another cell. On a "
-            "standby, use the primary instead.",
+            "standby, use the primary instead; else see whether default_transaction_read_only is on.",
             sqlstate=error.sqlstate,
         )
     return _by_class(error)

@@ -113,8 +113,9 @@ def _quality(document: Mapping[str, Any], unanswered: tuple[UnansweredQuery, ...
 def _conclusion(answered: Share) -> str:
     if answered.total < ENOUGH or answered.low is None or answered.high is None:
         return (
-            f"Too little to conclude from: the outcome of {answered.total:,} searches is known, and {ENOUGH} "
-            "are needed. Report which hits are used, as feedback or as accesses in the session of the search."
+            f"Too little to conclude from: the outcome of {answered.total:,} "
+            f"search{'' if answered.total == 1 else 'es'} is known, and {ENOUGH} are needed. Report which "
+            "hits are used, as feedback or as accesses in the session of the search."
         )
     used = percent(answered.count / answered.total)
     return (

@@ -115,8 +115,9 @@ def _interval(gains: Sequence[float]) -> tuple[float | None, float | None]:
 def _conclusion(judged: int, low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return (
-            f"Too little to conclude from: {judged:,} of these searches have a used memory, and {ENOUGH} are "
-            "needed. The counts say what would change, not whether it would be better."
+            f"Too little to conclude from: {judged:,} of these searches {'has' if judged == 1 else 'have'} a "
+            f"used memory, and {ENOUGH} are needed. The counts say what would change, not whether "
+            "it would be better."
         )
     bounds = f"95 % interval {low:+.3f} to {high:+.3f} of the reciprocal rank, {judged:,} searches"
     if low > 0:

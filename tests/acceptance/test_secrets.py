@@ -256,14 +256,14 @@ def test_a_service_reveals_neither_its_secrets_nor_its_callers(
 
 
 def test_a_password_of_a_role_stands_in_no_log_of_the_server(
-    pgrecall: Command, server: EmbeddedServer, database_url: str
+    pgrecall: Command, embedded: EmbeddedServer, database_url: str
 ) -> None:
     with psycopg.connect(database_url, autocommit=True) as admin:
         [(database,)] = admin.execute("SELECT current_database()").fetchall()
         admin.execute(f"ALTER DATABASE {database} SET log_statement = 'all'".encode())
         role = f"someone_{database}"
         try:
-            log = server.data_dir / "postgres.log"
+            log = embedded.data_dir / "postgres.log"
             before = log.stat().st_size
             ended = pgrecall("roles", "create", role, "--for", "acme", role_password=CANARY)
             assert ended.code == 0

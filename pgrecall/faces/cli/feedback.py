@@ -115,7 +115,8 @@ def qrels(given: GlobalOptions, out: Path | None, since: str | None, judged_only
     else:
         _write(lines, out)
     judgements = sum(len(search.judgements) for search in searches)
-    notes().print(f"{len(searches):,} searches, {judgements:,} judgements.")
+    found = words.counted(len(searches), "search", "searches")
+    notes().print(f"{found}, {words.counted(judgements, 'judgement')}.")
     raise Exit(DONE if searches else NOTHING_FOUND)
 
 

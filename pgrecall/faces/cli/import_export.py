@@ -216,11 +216,11 @@ def show_problems(console: SafeConsole, problems: Sequence[Problem]) -> None:
 
 
 _THINGS = (
-    ("memory", "memories"),
-    ("access", "accesses"),
-    ("link", "links"),
-    ("prune_plan", "prune plans"),
-    ("search_log", "logged searches"),
+    ("memory", "memory", "memories"),
+    ("access", "access", "accesses"),
+    ("link", "link", "links"),
+    ("prune_plan", "prune plan", "prune plans"),
+    ("search_log", "logged search", "logged searches"),
 )
 
 
@@ -261,5 +261,5 @@ def import_export(given: GlobalOptions, path: Path, *, embeddings: bool) -> None
 
 
 def _report(console: SafeConsole, what: str, counts: Mapping[str, int]) -> None:
-    held = ", ".join(f"{counts.get(kind, 0):,} {things}" for kind, things in _THINGS)
+    held = ", ".join(wording.counted(counts.get(kind, 0), one, many) for kind, one, many in _THINGS)
     console.print(f"{what}: {held}; {1 + sum(counts.values()):,} lines.")

@@ -18,6 +18,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    of_type,
     role_of_sender,
 )
 
@@ -134,7 +135,7 @@ def _blocks(blocks: list[Any], tally: Tally, tools: bool) -> Iterator[str]:
         elif kind == "image":
             tally.add(IMAGES)
         else:
-            tally.add(f"content of type {kind[:40]!r}")
+            tally.add(of_type("content", kind))
 
 
 def tool_text(block: dict[str, Any]) -> str:

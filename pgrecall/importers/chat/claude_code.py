@@ -21,6 +21,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    of_type,
     role_of_sender,
 )
 
@@ -90,7 +91,7 @@ def _turn(value: Any, name: str, place: str, tally: Tally, tools: bool) -> tuple
     kind = kind_of(value)
     message = value.get("message") if isinstance(value, dict) else None
     if kind not in ("user", "assistant") or not isinstance(message, dict):
-        tally.add(BOOKKEEPING if kind in _BOOKKEEPING else f"lines of type {kind[:40]!r}")
+        tally.add(BOOKKEEPING if kind in _BOOKKEEPING else of_type("lines", kind))
         return None
     role, own = role_of_sender(message.get("role") or kind), value.get("uuid")
     if role is None or not isinstance(own, str) or not own:
@@ -159,4 +160,4 @@ def _texts(content: object, tally: Tally, tools: bool) -> Iterator[str]:
         elif kind == "document":
             tally.add(ATTACHMENTS)
         else:
-            tally.add(f"content of type {kind[:40]!r}")
+            tally.add(of_type("content", kind))

@@ -20,6 +20,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    of_type,
     role_of_sender,
 )
 
@@ -88,7 +89,7 @@ def _turns(
         item = _item(value)
         if item is None:
             known = is_codex(value) or (isinstance(value, dict) and "record_type" in value)
-            tally.add(BOOKKEEPING if known else f"lines of type {kind_of(value)[:40]!r}")
+            tally.add(BOOKKEEPING if known else of_type("lines", kind_of(value)))
             continue
         role, text = _message(item, tally, tools)
         if role is not None:
@@ -124,7 +125,7 @@ def _message(item: dict[str, Any], tally: Tally, tools: bool) -> tuple[str | Non
     elif kind == "reasoning":
         tally.add(THINKING)
     elif kind != "message":
-        tally.add(BOOKKEEPING if kind in _BOOKKEEPING else f"items of type {kind[:40]!r}")
+        tally.add(BOOKKEEPING if kind in _BOOKKEEPING else of_type("items", kind))
     else:
         role = role_of_sender(item.get("role"))
         text = "\n".join(_texts(item.get("content"), tally)).strip()
@@ -150,7 +151,7 @@ def _texts(content: object, tally: Tally) -> Iterator[str]:
         elif kind == "input_image":
             tally.add(IMAGES)
         else:
-            tally.add(f"content of type {kind[:40]!r}")
+            tally.add(of_type("content", kind))
 
 
 def _tool_text(item: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    of_type,
     role_of_sender,
 )
 
@@ -45,7 +46,7 @@ def read_cursor(
 def _turns(values: Iterable[tuple[str, Any]], session: str, tally: Tally, tools: bool) -> Iterator[Turn]:
     for place, value in values:
         if not is_cursor(value):
-            tally.add(f"lines of type {kind_of(value)[:40]!r}")
+            tally.add(of_type("lines", kind_of(value)))
             continue
         blocks = value["message"]["content"]
         text = "\n\n".join(_texts(blocks, tally, tools)).strip()
@@ -83,4 +84,4 @@ def _texts(content: list[Any] | str, tally: Tally, tools: bool) -> Iterator[str]
         elif kind == "image":
             tally.add(IMAGES)
         else:
-            tally.add(f"content of type {kind[:40]!r}")
+            tally.add(of_type("content", kind))

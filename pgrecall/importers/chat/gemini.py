@@ -17,6 +17,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    of_type,
     role_of_sender,
 )
 
@@ -43,7 +44,7 @@ def read_gemini(
     held: dict[str, tuple[str, dict[str, Any]]] = {}
     for place, value in values:
         if not isinstance(value, dict):
-            tally.add(f"lines of type {kind_of(value)!r}")
+            tally.add(of_type("lines", kind_of(value)))
             continue
         if isinstance(value.get("$rewindTo"), str):
             _rewind(held, value["$rewindTo"], tally)
@@ -84,7 +85,7 @@ def _turns(
     for own, (place, message) in held.items():
         kind = kind_of(message)
         if kind not in _TYPES:
-            tally.add(NOTICES if kind in _NOTICES else f"messages of type {kind[:40]!r}")
+            tally.add(NOTICES if kind in _NOTICES else of_type("messages", kind))
             continue
         role, at = _TYPES[kind], tally.time(message.get("timestamp"))
         shown = message.get("displayContent")

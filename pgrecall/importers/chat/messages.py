@@ -17,6 +17,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    of_type,
     role_of_sender,
 )
 from pgrecall.importers.draft_checks import required_text
@@ -169,5 +170,5 @@ def _content(content: object, tally: Tally) -> object:
         elif "file" in kind or kind == "document":
             tally.add(ATTACHMENTS)
         else:
-            tally.add(f"parts of type {kind[:40]!r}")
+            tally.add(of_type("parts", kind))
     return "\n".join(texts)

@@ -135,6 +135,11 @@ def kind_of(value: object, field: str = "type") -> str:
     return found if isinstance(found, str) else str(found)[:40]
 
 
+def of_type(things: str, kind: str) -> str:
+    """What a tally calls things of a type that is not known, as ``kind_of`` gives it."""
+    return f"{things} without a type" if kind == "None" else f"{things} of type {kind[:40]!r}"
+
+
 def dated(turns: Iterable[Turn], began_at: datetime | None, tally: Tally) -> Iterator[Turn]:
     """The turns, each with a time if any has one.
 

@@ -17,6 +17,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    of_type,
     role_of_sender,
 )
 
@@ -66,7 +67,7 @@ def _turns(
     for place, value in values:
         kind = kind_of(value)
         if not is_vscode(value) or kind in _BOOKKEEPING:
-            tally.add(BOOKKEEPING if kind in _BOOKKEEPING else f"lines of type {kind[:40]!r}")
+            tally.add(BOOKKEEPING if kind in _BOOKKEEPING else of_type("lines", kind))
             continue
         own = value.get("id")
         if not isinstance(own, str) or not own:

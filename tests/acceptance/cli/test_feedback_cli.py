@@ -71,7 +71,7 @@ def test_export(stored: Command, tmp_path: Path) -> None:
     search, keys = shown(stored)
     stored("feedback", "used", search, keys[1])
     told = stored("feedback", "qrels")
-    assert (told.code, told.err) == (0, "1 searches, 2 judgements.\n")
+    assert (told.code, told.err) == (0, "1 search, 2 judgements.\n")
     [line] = told.out.splitlines()
     judged = json.loads(line)
     assert (judged["search_id"], judged["query"]) == (int(search), "harbour contract")

