@@ -29,6 +29,11 @@ def fill(url: str, revision: str) -> None:
     parts = ["0001"] if revision == "0001" else [part for part in REVISIONS[1:] if part <= revision]
     if revision < "0006":
         parts.insert(0, "vectors_in_memory")
+    add(url, "memories", *parts)
+
+
+def add(url: str, *parts: str) -> None:
+    """Runs these files of ``fills``; the one of a revision adds what came with it."""
     with psycopg.connect(url) as connection:
-        for part in ("memories", *parts):
+        for part in parts:
             connection.execute((FILLS / f"{part}.sql").read_bytes())
