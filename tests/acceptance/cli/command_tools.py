@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from tests.forked import stand_in
 from tests.waiting import PATIENCE
 
 DIMENSIONS = 64
@@ -56,4 +59,16 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 def command_line(*arguments: str | bytes) -> Sequence[str | bytes]:
+    """What starts the command as a process. It is forked from one that has imported everything."""
+    return [*stand_in(), *arguments]
+
+
+def whole_command_line(*arguments: str | bytes) -> Sequence[str | bytes]:
+    """The same with an interpreter of its own, for what that does: imports, and encodings."""
     return [sys.executable, "-c", RUN, *arguments]
+
+
+def put_program(path: Path) -> None:
+    """Makes a program at this path that is the command, as the entry point that an installation makes."""
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(stand_in())} "$@"\n')
+    path.chmod(0o755)

@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pgrecall import __version__
-from tests.acceptance.cli.command_tools import RUN, Command, environment
+from tests.acceptance.cli.command_tools import Command, environment, put_program
 from tests.waiting import PATIENCE
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with `pgrecall` in it, as the entry point an installation makes."""
-    script = tmp_path / "pgrecall"
-    script.write_text(f"#!{sys.executable}\n{RUN}\n")
-    script.chmod(0o755)
+    put_program(tmp_path / "pgrecall")
     return tmp_path
 
 

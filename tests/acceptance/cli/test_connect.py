@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pgrecall.faces.editors.capture import HOOKS
-from tests.acceptance.cli.command_tools import Ended, environment, without_progress
+from tests.acceptance.cli.command_tools import Ended, command_line, environment, without_progress
 from tests.unit.importers.chat_forms import write_form
 from tests.waiting import PATIENCE, until
 
@@ -21,7 +21,10 @@ PROGRAM = Path(sys.executable).with_name("pgrecall")
 
 
 class Home:
-    """A user's home and a project in it; commands run there as processes."""
+    """A user's home and a project in it; commands run there as processes.
+
+    The installed ``PROGRAM`` itself starts where an editor's entry or a shell starts it.
+    """
 
     def __init__(self, folder: Path, url: str) -> None:
         self.home, self.project = folder / "home", folder / "project"
@@ -33,8 +36,8 @@ class Home:
         variables = environment(database_url=self.url, data_dir=str(self.home / "data"))
         variables["HOME"] = str(self.home)
         done = subprocess.run(
-            [PROGRAM, *arguments], input=stdin.encode(), capture_output=True, env=variables, cwd=self.project,
-            timeout=PATIENCE, check=False,
+            command_line(*arguments), input=stdin.encode(), capture_output=True, env=variables,
+            cwd=self.project, timeout=PATIENCE, check=False,
         )  # fmt: skip
         return Ended(done.returncode, done.stdout.decode(), without_progress(done.stderr.decode()))
 

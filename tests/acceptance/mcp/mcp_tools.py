@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult
 
-from tests.acceptance.cli.command_tools import RUN, environment
+from tests.acceptance.cli.command_tools import command_line, environment
 from tests.waiting import PATIENCE, until
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ TOOLS = [
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", RUN, "mcp", *arguments]
+    return [*map(os.fsdecode, command_line("mcp", *arguments))]
 
 
 def over_stdio(database_url: str, **settings: str) -> StdioServerParameters:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import StdioServerParameters
 
-from tests.acceptance.cli.command_tools import RUN, environment
+from tests.acceptance.cli.command_tools import environment
 from tests.acceptance.docs.doc_blocks import ROOT, blocks_of
 from tests.acceptance.mcp.mcp_tools import TOOLS, command, connected, run, served_over_http
 
@@ -45,12 +45,12 @@ def test_the_page_has_snippets_of_both_kinds() -> None:
 
 @pytest.mark.parametrize("entry", CHILDREN, ids=lambda entry: f"{len(entry)} fields")
 def test_a_snippet_starts_a_server(entry: dict[str, Any], database_url: str) -> None:
-    head, *rest = command()
-    assert [entry["command"], *entry["args"]] == ["pgrecall", *rest[2:]]
+    assert [entry["command"], *entry["args"]] == ["pgrecall", "mcp"]
     names = set(entry.get("env", {}))
     assert names <= {"PGRECALL_DATABASE_URL", "PGRECALL_TENANT"}
     asked = environment() | entry.get("env", {}) | {"PGRECALL_DATABASE_URL": database_url}
-    server = StdioServerParameters(command=head, args=["-c", RUN, *entry["args"]], env=asked)
+    head, *rest = command()
+    server = StdioServerParameters(command=head, args=rest, env=asked)
 
     async def scenario() -> None:
         async with connected(server) as client:
