@@ -42,7 +42,11 @@ NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 # No deadline for examples: it would only fail on a busy machine. The examples are the same in each run, so
 # that only a change makes them fail; a larger scale and `make fuzz` draw new ones.
 hypothesis_settings.register_profile(
-    "suite", deadline=None, derandomize=SCALE == 1, suppress_health_check=[HealthCheck.too_slow]
+    "suite",
+    max_examples=50 * SCALE,
+    deadline=None,
+    derandomize=SCALE == 1,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 hypothesis_settings.load_profile("suite")
 

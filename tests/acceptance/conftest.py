@@ -14,7 +14,15 @@ import pytest
 
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.faces.cli.main import main
-from tests.acceptance.cli.command_tools import Command, Ended, command_line, environment, without_progress
+from tests.acceptance.cli.command_tools import (
+    Command,
+    CommandLine,
+    Ended,
+    command_line,
+    environment,
+    whole_command_line,
+    without_progress,
+)
 from tests.given_server import own_server_only
 from tests.server_folders import server_folder
 from tests.waiting import PATIENCE, until
@@ -22,11 +30,20 @@ from tests.waiting import PATIENCE, until
 
 @pytest.fixture
 def process(tmp_path: Path) -> Command:
-    """Runs the command as a user does, without a database; ``settings`` become PGRECALL_ variables."""
+    """Runs the command as a process without a database; ``settings`` become PGRECALL_ variables."""
+    return _in_processes(tmp_path, command_line)
 
+
+@pytest.fixture
+def whole_process(tmp_path: Path) -> Command:
+    """The same with an interpreter of its own, as a user does."""
+    return _in_processes(tmp_path, whole_command_line)
+
+
+def _in_processes(tmp_path: Path, command: CommandLine) -> Command:
     def run(*arguments: str | bytes, stdin: bytes = b"", **settings: str) -> Ended:
         done = subprocess.run(
-            command_line(*arguments),
+            command(*arguments),
             input=stdin,
             capture_output=True,
             env=environment(**settings),

@@ -8,7 +8,7 @@ from tests.oracle.day import Day
 from tests.oracle.world import opened
 from tests.scale import SCALE, tell
 
-STEPS = 170
+STEPS = 120
 
 
 @pytest.mark.fault

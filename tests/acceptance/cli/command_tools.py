@@ -37,6 +37,7 @@ class Ended:
 
 
 Command = Callable[..., Ended]
+CommandLine = Callable[..., Sequence[str | bytes]]
 
 
 PROGRESS = re.compile(

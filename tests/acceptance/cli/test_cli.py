@@ -31,13 +31,13 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
-def test_help_and_version_need_no_database(process: Command, bare_pgrecall: Command) -> None:
-    told = process("--help")
+def test_help_and_version_need_no_database(whole_process: Command, bare_pgrecall: Command) -> None:
+    told = whole_process("--help")
     assert told.code == 0
     for command in ("init", "import", "search", "show", "access", "link", "forget", "status", "upgrade"):
         assert command in told.out
         assert bare_pgrecall(command, "--help").code == 0
-    assert process("--version").out == f"pgrecall {package.__version__}\n"
+    assert whole_process("--version").out == f"pgrecall {package.__version__}\n"
 
 
 def test_init_says_what_it_did_and_is_harmless_twice(bare_pgrecall: Command, empty_database: str) -> None:
@@ -274,10 +274,14 @@ def test_terminal_escapes_in_a_memory_do_not_reach_the_terminal(pgrecall: Comman
 
 
 def test_narrow_terminals_and_plain_encodings(
-    pgrecall: Command, pgrecall_process: Command, notes: Path, monkeypatch: pytest.MonkeyPatch
+    pgrecall: Command,
+    whole_process: Command,
+    database_url: str,
+    notes: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pgrecall("import", str(notes))
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
-    shown = pgrecall_process("search", "tide gauge", "--explain")
+    shown = whole_process("search", "tide gauge", "--explain", database_url=database_url)
     assert shown.code == 0
     assert shown.out.isascii()

@@ -92,30 +92,28 @@ SETTINGS: dict[str, dict[str, str]] = {
     "nothing": {},
     "a German": {
         "default_text_search_config": "german", "DateStyle": "German, DMY", "IntervalStyle": "sql_standard",
-        "TimeZone": "Pacific/Apia",
+        "TimeZone": "Pacific/Apia", "client_encoding": "LATIN1", "search_path": "elsewhere",
     },
     "an old application": {
         "standard_conforming_strings": "off", "backslash_quote": "on", "escape_string_warning": "off",
         "bytea_output": "escape", "transform_null_equals": "on",
         "extra_float_digits": "-10", "xmloption": "document",
+        "client_min_messages": "debug1", "log_statement": "all",
     },
-    "other schemas": {"search_path": "elsewhere"},
-    "another encoding of clients": {"client_encoding": "LATIN1"},
     "a careful one": {"default_transaction_isolation": "serializable", "row_security": "off"},
     "repeatable reads": {
         "default_transaction_isolation": "repeatable read", "default_transaction_deferrable": "on",
     },
-    "jit": {"jit": "on", "jit_above_cost": "0", "jit_optimize_above_cost": "0", "jit_inline_above_cost": "0"},
     "parallel": {
         "debug_parallel_query": "on", "parallel_setup_cost": "0", "min_parallel_table_scan_size": "0",
     },
     "plans": {
         "plan_cache_mode": "force_generic_plan", "work_mem": "64kB", "hash_mem_multiplier": "1",
         "random_page_cost": "40", "enable_nestloop": "off",
+        "jit": "on", "jit_above_cost": "0", "jit_optimize_above_cost": "0", "jit_inline_above_cost": "0",
     },
     "quotes": {"quote_all_identifiers": "on"},
     "no nulls in arrays": {"array_nulls": "off"},
-    "talkative": {"client_min_messages": "debug1", "log_statement": "all"},
 }  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from urllib.parse import quote
 
 import yaml
 
-from tests.acceptance.cli.command_tools import RUN
+from tests.acceptance.cli.command_tools import put_program
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -79,8 +78,7 @@ class Compose:
         self.services = services(self.variables)
         program = self.folder / "bin" / "pgrecall"
         program.parent.mkdir()
-        program.write_text(f"#!{sys.executable}\n{RUN}\n")
-        program.chmod(0o755)
+        put_program(program)
 
     def configure(self, **variables: str) -> None:
         """Changes .env."""

@@ -19,7 +19,7 @@ import psycopg
 from pgrecall import Memory
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.acceptance.cli.command_tools import DIMENSIONS, command_line, environment
+from tests.acceptance.cli.command_tools import DIMENSIONS, CommandLine, command_line, environment
 from tests.waiting import PATIENCE, until
 
 
@@ -68,12 +68,14 @@ class Served:
 
 
 @contextmanager
-def serving(database_url: str, *arguments: str, **settings: str) -> Iterator[Served]:
+def serving(
+    database_url: str, *arguments: str, command: CommandLine = command_line, **settings: str
+) -> Iterator[Served]:
     """A service on a free port, as tenant ``acme``; killed at the end where it still runs."""
     given = {"database_url": database_url, "tenant": "acme", "http_timeout": "600", **settings}
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            command_line("serve", "--port", "0", "--json-log", *arguments),
+            command("serve", "--port", "0", "--json-log", *arguments),
             stdout=subprocess.PIPE,
             stderr=log,
             env=environment(**given),

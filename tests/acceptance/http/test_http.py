@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pgrecall.embedded.shared_server import EmbeddedServer
+from tests.acceptance.cli.command_tools import whole_command_line
 from tests.acceptance.http.http_tools import Served, is_problem, serving
 from tests.conftest import _database
 from tests.waiting import until
@@ -23,7 +24,7 @@ def url(server: EmbeddedServer, template: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def api(url: str) -> Iterator[Served]:
-    with serving(url, http_body_bytes="100000") as served:
+    with serving(url, command=whole_command_line, http_body_bytes="100000") as served:
         yield served
 
 

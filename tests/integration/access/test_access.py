@@ -21,6 +21,7 @@ from pgrecall import Access, InvalidInput, Memory, MemoryNotFound
 from pgrecall.vitality.activation import AccessSummary
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, logged, note, record, state, summary
+from tests.scale import SCALE
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.in_turns
@@ -32,9 +33,9 @@ events = st.lists(st.integers(-300, 5 * 30 * 86_400), min_size=1, max_size=25)
 
 
 @settings(
-    max_examples=60,
+    max_examples=25 * SCALE,
     deadline=None,
-    derandomize=True,
+    derandomize=SCALE == 1,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(events, st.integers(1, 25))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Query
 from tests.integration.access.use_tools import Use, fold_all, log_later, note, notes, rebuild, record, state
+from tests.scale import SCALE
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 HALF_LIFE = 30 * DAY
@@ -118,9 +119,9 @@ def test_sessions_of_another_tenant_are_others(sql: Query, now: datetime) -> Non
 
 
 @settings(
-    max_examples=40,
+    max_examples=20 * SCALE,
     deadline=None,
-    derandomize=True,
+    derandomize=SCALE == 1,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 59)), min_size=2, max_size=8), st.data())

@@ -28,11 +28,12 @@ from tests.integration.access.use_tools import (
     state,
     waiting,
 )
+from tests.scale import SCALE
 
 LAW = settings(
-    max_examples=80,
+    max_examples=30 * SCALE,
     deadline=None,
-    derandomize=True,
+    derandomize=SCALE == 1,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 MONTHS = 150 * 86_400

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from pgrecall.vitality.links import spread_targets
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, Use, fold_all, join, log_later, note, notes, stored, use
+from tests.scale import SCALE
 
 LAW = settings(
-    max_examples=60,
+    max_examples=25 * SCALE,
     deadline=None,
-    derandomize=True,
+    derandomize=SCALE == 1,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 DAY = timedelta(days=1)

@@ -23,11 +23,12 @@ from tests.integration.access.use_tools import (
     stored,
     use,
 )
+from tests.scale import SCALE
 
 LAW = settings(
-    max_examples=40,
+    max_examples=20 * SCALE,
     deadline=None,
-    derandomize=True,
+    derandomize=SCALE == 1,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 DAY = timedelta(days=1)

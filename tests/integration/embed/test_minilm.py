@@ -117,9 +117,7 @@ def embedder() -> LocalEmbedder:
 
 def thousand_texts() -> list[str]:
     draw = random.Random(17)
-    lengths = [draw.choice((3, 8, 15, 30)) for _ in range(960)] + [
-        draw.randrange(100, 500) for _ in range(28)
-    ]
+    lengths = [draw.choice((2, 4, 8, 16)) for _ in range(976)] + [draw.randrange(100, 500) for _ in range(12)]
     return [" ".join(draw.choices(WORDS, k=length)) for length in lengths] + ODD
 
 

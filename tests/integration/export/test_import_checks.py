@@ -205,7 +205,7 @@ VALUES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=60 * SCALE, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=25 * SCALE, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(kind=st.integers(0, 100), line=st.integers(0, 1000), field=st.integers(0, 1000), value=VALUES)
 def test_after_any_import_every_function_answers(
     kind: int,

@@ -109,18 +109,15 @@ def every_write(writer: Writer) -> dict[str, tuple[str, tuple[Any, ...]]]:
     }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["reported", "unreported", "reported, on a slow disk"])
-def session(server: Server, template: str, request: pytest.FixtureRequest) -> Iterator[Writer]:
+@contextmanager
+def surprised(url: str, how: str) -> Iterator[Writer]:
     """A session whose plans were made when there were a few memories, and that then finds thousands.
 
     How many rows were inserted is reported to other sessions, or, in an open transaction, not yet. The disk
     is one where random reads are cheap, as the embedded server has it, or dear, as Postgres ships.
     """
-    options = f"-c random_page_cost={4 if 'slow' in request.param else 1.1}"
-    with (
-        contextmanager(_database)(server, template) as url,
-        psycopg.connect(url, options=options, autocommit=True) as connection,
-    ):
+    options = f"-c random_page_cost={4 if 'slow' in how else 1.1}"
+    with psycopg.connect(url, options=options, autocommit=True) as connection:
         connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
         connection.execute("SELECT recall.set_setting('prune.grace_days', 0)")
         connection.execute(FILL, {"at": LONG_AGO, "many": 40})
@@ -130,18 +127,31 @@ def session(server: Server, template: str, request: pytest.FixtureRequest) -> It
                 connection.execute(sql, parameters)
         connection.execute("TRUNCATE recall.memory CASCADE")
         connection.execute("TRUNCATE recall.access, recall.access_queue, recall.search_log CASCADE")
-        with connection.transaction() if request.param == "unreported" else nullcontext():
+        with connection.transaction() if how == "unreported" else nullcontext():
             connection.execute(FILL, {"at": LONG_AGO, "many": MANY})
             connection.execute("SELECT pg_stat_force_next_flush()")
             yield made
 
 
-@pytest.fixture
-def writer(session: Writer) -> Iterator[Writer]:
-    """The session; what a test writes is rolled back.
+HOW = ["reported", "unreported", "reported, on a slow disk"]
 
-    It leaves dead rows, which are counted as read: tests that write little come first.
-    """
+
+@pytest.fixture(params=HOW)
+def writer(database_url: str, request: pytest.FixtureRequest) -> Iterator[Writer]:
+    """Such a session of the test's own."""
+    with surprised(database_url, request.param) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=HOW)
+def session(server: Server, template: str, request: pytest.FixtureRequest) -> Iterator[Writer]:
+    with contextmanager(_database)(server, template) as url, surprised(url, request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def shared_writer(session: Writer) -> Iterator[Writer]:
+    """One of several tests, for those that may read dead rows too: what they write is rolled back."""
     with session.undone():
         yield session
 
@@ -186,9 +196,9 @@ def test_keys_are_looked_up_one_by_one(database_url: str) -> None:
     assert len(keys) <= read["memory"] <= 4 * len(keys)
 
 
-def test_what_touches_a_memory_with_many_links_reads_each_a_few_times(writer: Writer) -> None:
-    writer.run(LINKS, LONG_AGO)
-    hub, other = writer.id_of("m1"), writer.id_of("m2")
+def test_what_touches_a_memory_with_many_links_reads_each_a_few_times(shared_writer: Writer) -> None:
+    shared_writer.run(LINKS, LONG_AGO)
+    hub, other = shared_writer.id_of("m1"), shared_writer.id_of("m2")
     calls = {
         "link": ("SELECT recall.link(%s, %s, 'mentions', 1, %s)", (other, hub, NOW)),
         "rewrite": ("SELECT recall.remember('new', p_key => 'm1', p_now => %s)", (NOW,)),
@@ -198,7 +208,7 @@ def test_what_touches_a_memory_with_many_links_reads_each_a_few_times(writer: Wr
         "supersede": ("SELECT recall.supersede(%s, %s, %s)", (hub, other, NOW)),
         "forget": ("SELECT recall.forget(%s, true, %s)", (hub, NOW)),
     }
-    read = {name: writer.read(sql, *parameters) for name, (sql, parameters) in calls.items()}
+    read = {name: shared_writer.read(sql, *parameters) for name, (sql, parameters) in calls.items()}
 
     much = {
         (name, table): count
@@ -209,27 +219,27 @@ def test_what_touches_a_memory_with_many_links_reads_each_a_few_times(writer: Wr
     assert much == {}
 
 
-def test_a_plan_and_its_application_read_each_memory_a_few_times(writer: Writer) -> None:
-    number = writer.run("SELECT recall.plan_prune(p_max_share => 0.5, p_now => %s)", NOW)
-    read = writer.read("SELECT * FROM recall.apply_prune(%s, %s)", number, NOW)
+def test_a_plan_and_its_application_read_each_memory_a_few_times(shared_writer: Writer) -> None:
+    number = shared_writer.run("SELECT recall.plan_prune(p_max_share => 0.5, p_now => %s)", NOW)
+    read = shared_writer.read("SELECT * FROM recall.apply_prune(%s, %s)", number, NOW)
     assert {table: count for table, count in read.items() if count > 30 * MANY} == {}
 
 
-def test_a_rebuild_reads_each_memory_a_few_times(writer: Writer) -> None:
-    writer.run(LINKS, LONG_AGO)
-    read = writer.read("SELECT recall.rebuild()")
+def test_a_rebuild_reads_each_memory_a_few_times(shared_writer: Writer) -> None:
+    shared_writer.run(LINKS, LONG_AGO)
+    read = shared_writer.read("SELECT recall.rebuild()")
     assert {table: count for table, count in read.items() if count > 30 * MANY} == {}
 
 
-def test_an_import_reads_each_row_a_few_times(writer: Writer) -> None:
-    writer.run(LINKS, LONG_AGO)
-    lines = writer.column("SELECT recall.export_lines(p_now => %s)", NOW)
+def test_an_import_reads_each_row_a_few_times(shared_writer: Writer) -> None:
+    shared_writer.run(LINKS, LONG_AGO)
+    lines = shared_writer.column("SELECT recall.export_lines(p_now => %s)", NOW)
     rows = Counter(next(iter(json.loads(line))) for line in lines[1:])
     assert rows["memory"] == rows["activation"] == MANY
-    writer.run("SELECT set_config('recall.tenant', 'another', false)")
-    writer.run("SELECT recall.begin_import(%s)", lines[0])
+    shared_writer.run("SELECT set_config('recall.tenant', 'another', false)")
+    shared_writer.run("SELECT recall.begin_import(%s)", lines[0])
     read: Counter[str] = Counter()
     for start in range(1, len(lines), BATCH):
-        read.update(writer.read("SELECT recall.import_lines(%s)", lines[start : start + BATCH]))
-    read.update(writer.read("SELECT recall.end_import()"))
+        read.update(shared_writer.read("SELECT recall.import_lines(%s)", lines[start : start + BATCH]))
+    read.update(shared_writer.read("SELECT recall.end_import()"))
     assert {table: count for table, count in read.items() if count > 20 * rows.total()} == {}

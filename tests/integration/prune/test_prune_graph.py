@@ -21,12 +21,13 @@ from tests.integration.prune.prune_tools import (
     notes,
     plan,
 )
+from tests.scale import SCALE
 
 LAYERS = ("activity", "episodic", "knowledge")
 MANY = settings(
-    max_examples=80,
+    max_examples=30 * SCALE,
     deadline=None,
-    derandomize=True,
+    derandomize=SCALE == 1,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

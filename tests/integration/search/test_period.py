@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pgrecall import Memory
 from tests.conftest import Query
+from tests.scale import SCALE
 
 pytestmark = pytest.mark.in_turns
 
@@ -258,7 +259,7 @@ any_words = st.lists(st.sampled_from(WORDS.split()), max_size=12).map(" ".join)
 
 
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100 * SCALE, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )  # nothing is stored
 @example("in May 2023 " * 833, WEDNESDAY)
 @example("the day before " * 600 + "yesterday", WEDNESDAY)

@@ -18,6 +18,7 @@ from pgrecall.vitality.parameters import LayerRates, ZoneThresholds
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, as_tenant, note, state
 from tests.integration.settings.layer_tools import layers, pace, rates, set_layer
+from tests.scale import SCALE
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.in_turns
@@ -109,7 +110,7 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40 * SCALE, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     rate=NUMBERS,
     reading=st.sampled_from(["clock", "exponent"]),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound
 from tests.conftest import NOW, Query
+from tests.scale import SCALE
 
 pytestmark = pytest.mark.in_turns
 
@@ -232,7 +233,7 @@ TEXTS = st.text(st.sampled_from("ab \nc.é"), max_size=60)
 
 
 @given(TEXTS, TEXTS)
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80 * SCALE, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_runs_make_both_texts(query: Query, earlier: str, later: str) -> None:
     runs = query("SELECT recall.text_difference(%s, %s) AS runs", (earlier, later))[0]["runs"]
     assert "".join(text for change, text in runs if change != "added") == earlier

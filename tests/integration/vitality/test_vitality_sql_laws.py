@@ -19,11 +19,12 @@ from pgrecall.vitality.use import CUE_MIN_AGE_DAYS, MIN_AGE_DAYS, fresh, use_ter
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, Use, item, note, record
 from tests.integration.vitality.vitality_cases import DAY, TERMS, USE, Case, ask, sums
+from tests.scale import SCALE
 
 LAW = settings(
-    max_examples=150,
+    max_examples=60 * SCALE,
     deadline=None,
-    derandomize=True,
+    derandomize=SCALE == 1,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 NOW = 1_780_000_000.0
