@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from pgrecall import Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.faces.page.form_fields import file_name
 from pgrecall.faces.page.markdown import render_markdown
@@ -87,26 +88,26 @@ def holder(served: Served, keys: dict[str, str], request: pytest.FixtureRequest)
         yield client
 
 
-def ids(url: str) -> dict[str, int]:
-    found = {}
-    for tenant in ("acme", "other"):
-        with member(url, tenant=tenant) as memory:
-            found[tenant] = memory.get(f"of-{tenant}").id
-    return found
+@pytest.fixture(scope="module")
+def members(keys: dict[str, str], url: str) -> Iterator[dict[str, Memory]]:
+    """A Python client of each tenant."""
+    with member(url, tenant="acme") as acme, member(url, tenant="other") as other:
+        yield {"acme": acme, "other": other}
 
 
-def everything(url: str) -> object:
+def ids(members: dict[str, Memory]) -> dict[str, int]:
+    return {tenant: memory.get(f"of-{tenant}").id for tenant, memory in members.items()}
+
+
+def everything(members: dict[str, Memory]) -> object:
     """What both tenants hold, to see that nothing was changed."""
     held = []
-    for tenant in ("acme", "other"):
-        with member(url, tenant=tenant) as memory:
-            listed = memory.list(include_archived=True, include_superseded=True, limit=1000)
-            held.append(
-                [(one.id, memory.get(one.id).updated_at, one.pinned, one.archived_at) for one in listed]
-            )
-            held.append([memory.get(one.id).links for one in listed])
-            held.append([(plan.id, plan.state) for plan in memory.prune.list()])
-            held.append([(plan.id, plan.state) for plan in memory.dedupe.list()])
+    for memory in members.values():
+        listed = memory.list(include_archived=True, include_superseded=True, limit=1000)
+        found = [memory.get(one.id) for one in listed]
+        held.append([(one.id, one.updated_at, one.pinned, one.archived_at, one.links) for one in found])
+        held.append([(plan.id, plan.state) for plan in memory.prune.list()])
+        held.append([(plan.id, plan.state) for plan in memory.dedupe.list()])
     return held
 
 
@@ -115,9 +116,11 @@ def token_of(client: httpx.Client) -> str:
 
 
 @pytest.mark.parametrize("path", POSTS)
-def test_no_other_site_and_no_wrong_token_changes_anything(holder: httpx.Client, url: str, path: str) -> None:
-    number = ids(url)["acme"]
-    before, token = everything(url), token_of(holder)
+def test_no_other_site_and_no_wrong_token_changes_anything(
+    holder: httpx.Client, members: dict[str, Memory], path: str
+) -> None:
+    number = ids(members)["acme"]
+    before, token = everything(members), token_of(holder)
     values = {"token": token, "body": "x", "sure": "1", "other": "1", "memory": "1", "verdict": "used"}
     for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "http://evil.example"}, {}):
         assert holder.post(path.format(number), data=values, headers=headers).status_code == 403
@@ -129,23 +132,27 @@ def test_no_other_site_and_no_wrong_token_changes_anything(holder: httpx.Client,
         assert holder.post(path, data={"token": "0"}, files=files, headers=SAME).status_code == 403
         crossing = {"Sec-Fetch-Site": "cross-site"}
         assert holder.post(path, data=values, files=files, headers=crossing).status_code == 403
-    assert everything(url) == before
+    assert everything(members) == before
 
 
 @pytest.mark.parametrize("holder", ["reader"], indirect=True)
 @pytest.mark.parametrize("path", POSTS)
-def test_a_key_that_may_only_read_gets_403(holder: httpx.Client, url: str, path: str) -> None:
-    before = everything(url)
+def test_a_key_that_may_only_read_gets_403(
+    holder: httpx.Client, members: dict[str, Memory], path: str
+) -> None:
+    before = everything(members)
     values = {"token": token_of(holder), "body": "x", "sure": "1", "other": "1", "named": "of-acme"}
-    answer = holder.post(path.format(ids(url)["acme"]), data=values, headers=SAME)
+    answer = holder.post(path.format(ids(members)["acme"]), data=values, headers=SAME)
     assert answer.status_code == 403
     assert "Your key is read-only" in Page(answer).said
-    assert everything(url) == before
+    assert everything(members) == before
 
 
 @pytest.mark.parametrize("holder", ["reader"], indirect=True)
-def test_a_key_that_may_only_read_sees_no_button_that_writes(holder: httpx.Client, url: str) -> None:
-    number = ids(url)["acme"]
+def test_a_key_that_may_only_read_sees_no_button_that_writes(
+    holder: httpx.Client, members: dict[str, Memory]
+) -> None:
+    number = ids(members)["acme"]
     views = ("/", "/?q=harbour", "/prune", "/prune/1", "/dedupe", "/quality", "/add", "/maintenance")
     for path in (*views, *FORMS):
         page = Page(holder.get(path.format(number)))
@@ -159,7 +166,9 @@ def test_a_key_that_may_only_read_sees_no_button_that_writes(holder: httpx.Clien
 
 
 @pytest.mark.parametrize("holder", ["reader"], indirect=True)
-def test_a_reader_cannot_forge_a_session_that_writes(holder: httpx.Client, served: Served, url: str) -> None:
+def test_a_reader_cannot_forge_a_session_that_writes(
+    holder: httpx.Client, served: Served, members: dict[str, Memory]
+) -> None:
     cookie = holder.cookies["pgrecall_session"]
     assert cookie.startswith("read.")
     with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as forged:
@@ -168,16 +177,20 @@ def test_a_reader_cannot_forge_a_session_that_writes(holder: httpx.Client, serve
 
 
 @pytest.mark.parametrize("path", FORMS)
-def test_memories_of_other_tenants_do_not_exist(holder: httpx.Client, url: str, path: str) -> None:
-    number = ids(url)["other"]
+def test_memories_of_other_tenants_do_not_exist(
+    holder: httpx.Client, members: dict[str, Memory], path: str
+) -> None:
+    number = ids(members)["other"]
     answer = holder.get(path.format(number))
     assert answer.status_code == 404
     assert "of other" not in answer.text
 
 
 @pytest.mark.parametrize("path", [path for path in POSTS if "{0}" in path])
-def test_memories_of_other_tenants_cannot_be_changed(holder: httpx.Client, url: str, path: str) -> None:
-    before, found = everything(url), ids(url)
+def test_memories_of_other_tenants_cannot_be_changed(
+    holder: httpx.Client, members: dict[str, Memory], path: str
+) -> None:
+    before, found = everything(members), ids(members)
     values = {"token": token_of(holder), "body": "Taken over.", "sure": "1", "relation": "mentions"}
     theirs = holder.post(path.format(found["other"]), data={**values, "named": "of-acme"}, headers=SAME)
     assert theirs.status_code == 404, path
@@ -186,7 +199,7 @@ def test_memories_of_other_tenants_cannot_be_changed(holder: httpx.Client, url: 
         mine = holder.post(path.format(found["acme"]), data=ends, headers=SAME)
         assert mine.status_code == 404, path
         assert "of other" not in mine.text
-    assert everything(url) == before
+    assert everything(members) == before
 
 
 def test_an_import_of_another_tenant_is_not_shown(
@@ -240,7 +253,9 @@ def test_markdown_brings_no_script_and_no_address_that_acts(text: str) -> None:
             assert element.attributes["rel"] == "noopener noreferrer nofollow"
 
 
-def test_scripts_stay_text_in_every_field_of_every_view(holder: httpx.Client, url: str) -> None:
+def test_scripts_stay_text_in_every_field_of_every_view(
+    holder: httpx.Client, members: dict[str, Memory]
+) -> None:
     hostile = "\n\n".join(SCRIPTS)
     short = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
     form = next(form for form in Page(holder.get("/add")).forms if form.action == "/add")
@@ -270,9 +285,9 @@ def test_scripts_stay_text_in_every_field_of_every_view(holder: httpx.Client, ur
 
 
 def test_an_address_that_claims_an_action_shows_no_undo_to_who_comes_from_elsewhere(
-    holder: httpx.Client, url: str
+    holder: httpx.Client, members: dict[str, Memory]
 ) -> None:
-    number = ids(url)["acme"]
+    number = ids(members)["acme"]
     claimed = {"done": "unlinked", "other": "1", "relation": "contradicts"}
     ours = Page(holder.get(f"/memories/{number}", params=claimed))
     assert "Link removed." in ours.said

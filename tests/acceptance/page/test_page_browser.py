@@ -1,4 +1,4 @@
-"""The page in Chromium: by keyboard, in the dark, on a telephone, with its script and without."""
+"""The page in Chromium: by keyboard, by pointer, with its script and without."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from pgrecall import Draft, Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, member, serving
-from tests.acceptance.page.browser_tools import CONTRASTS, Watched, browsing
+from tests.acceptance.page.browser_tools import Watched, browsing
 from tests.conftest import _database
 from tests.waiting import PATIENCE
 
@@ -20,17 +20,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-VIEWS = (
-    "/",
-    "/?q=ferry",
-    "/overview",
-    "/overview/alive",
-    "/memories/ferry",
-    "/links/pier",
-    "/prune",
-    "/prune/1",
-    "/maintenance",
-)
 STOPS = """() => [
   ...document.querySelectorAll("a[href], button, summary, select, textarea, .scroll, input"),
 ].filter((stop) => stop.type !== "hidden" && stop.checkVisibility()).length"""
@@ -152,26 +141,6 @@ def test_the_reasons_are_drawn_to_one_scale(page: Page) -> None:
     assert all(width > 0 for _, width in steps)
     scales = [width / value for value, width in large]
     assert max(scales) < 1.1 * min(scales)
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
-        {"color_scheme": "dark", "viewport": {"width": 360, "height": 800}},
-    ],
-    indirect=True,
-    ids=["light and wide", "dark and narrow"],
-)
-def test_every_view_can_be_read(page: Page) -> None:
-    backgrounds = set()
-    for path in VIEWS:
-        page.goto(path)
-        assert page.evaluate(CONTRASTS) == [], path
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is too wide"
-        backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-    dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
-    assert backgrounds == {"rgb(23, 21, 18)" if dark else "rgb(252, 251, 249)"}
 
 
 def test_every_view_can_be_walked_through_with_the_tabulator(page: Page) -> None:

@@ -30,7 +30,7 @@ VIEWS = (
 )  # fmt: skip
 WINDOWS: tuple[dict[str, object], ...] = (
     {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
-    {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},
+    {"color_scheme": "dark", "viewport": {"width": 360, "height": 800}},
 )
 SERIOUS = ("serious", "critical")
 AXE = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": False}}}
@@ -112,7 +112,7 @@ def new(memory: Memory, name: str) -> int:
 
 @pytest.mark.parametrize("page", WINDOWS, indirect=True, ids=["light and wide", "dark and narrow"])
 def test_axe_finds_nothing_serious_and_every_view_fits(page: Page, memory: Memory) -> None:
-    number, wrong = memory.get("quay").id, {}
+    number, wrong, backgrounds = memory.get("quay").id, {}, set()
     for path in VIEWS:
         page.goto(path.format(number))
         page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
@@ -121,7 +121,10 @@ def test_axe_finds_nothing_serious_and_every_view_fits(page: Page, memory: Memor
             found.append("too wide")
         if found:
             wrong[path] = found
+        backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert wrong == {}
+    dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    assert backgrounds == {"rgb(23, 21, 18)" if dark else "rgb(252, 251, 249)"}
 
 
 @pytest.mark.parametrize("page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 
 import pytest
 
@@ -10,7 +11,7 @@ from benchmarks.harness import Goal
 from benchmarks.maintenance import __main__ as maintenance
 from pgrecall.embedded.shared_server import EmbeddedServer
 
-pytest.importorskip("numba")
+pytestmark = pytest.mark.skipif(find_spec("numba") is None, reason="pgrecall[fast] is not installed")
 
 SIZE = ["--memories", "300", "--events", "200", "--rounds", "1", "--calls", "8"]
 
