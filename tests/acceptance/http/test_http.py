@@ -38,7 +38,13 @@ def test_what_is_remembered_is_found(api: Served) -> None:
     links = [{"target": "notes/pier"}]
     number = remembered(api, "The ferry leaves at seven.", key="notes/ferry", tags=["sea"], links=links)
     again = api.client.post("/v1/memories", json={"body": "The ferry leaves at eight.", "key": "notes/ferry"})
-    assert again.json() == {"id": number, "key": "notes/ferry", "outcome": "updated", "similar": None}
+    assert again.json() == {
+        "id": number,
+        "key": "notes/ferry",
+        "outcome": "updated",
+        "similar": None,
+        "unread": 0,
+    }
     found = api.client.post("/v1/search", json={"query": "when does the ferry leave?", "k": 3}).json()
     assert found["hits"][0]["id"] == number
     assert found["hits"][0]["body"] == "The ferry leaves at eight."
@@ -99,7 +105,7 @@ def test_a_patch_of_what_is_not_there(api: Served) -> None:
 def test_a_repeated_text_is_unchanged_and_a_near_one_named(api: Served) -> None:
     number = remembered(api, "The tide table hangs by the door.", key="tide")
     again = api.client.post("/v1/memories", json={"body": "The tide table hangs by the door."}).json()
-    assert again == {"id": number, "key": "tide", "outcome": "unchanged", "similar": None}
+    assert again == {"id": number, "key": "tide", "outcome": "unchanged", "similar": None, "unread": 0}
     near = api.client.post("/v1/memories", json={"body": "the tide table hangs by the DOOR"}).json()
     assert (near["outcome"], near["similar"]) == ("created", {"id": number, "key": "tide", "similarity": 1.0})
 

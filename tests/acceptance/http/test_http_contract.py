@@ -7,8 +7,11 @@ from dataclasses import fields
 from typing import Any, get_type_hints
 
 import pytest
+import schemathesis
 from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 import pgrecall
 from pgrecall.arguments import LayerFields
@@ -48,11 +51,11 @@ SHOWN: dict[str, type] = {
 }  # fmt: skip
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 CASES = [
-    pytest.param(method, route.path_format, mode, id=f"{method} {route.path_format} {mode}")
+    pytest.param(method, route.path_format, mode, id=f"{method} {route.path_format} {mode.value}")
     for route in ROUTES
     for method in sorted(route.methods)
-    for mode in ("positive", "negative")
-    if mode == "positive" or route.body_field or route.dependant.query_params
+    for mode in GenerationMode
+    if mode is GenerationMode.POSITIVE or route.body_field or route.dependant.query_params
 ]
 
 
@@ -104,22 +107,18 @@ def test_every_operation_of_the_api_says_what_a_problem_is(document: dict[str, A
 
 @pytest.fixture(scope="module")
 def api_schema(api: Served) -> Any:
-    import schemathesis  # half a second, which workers that run other tests need not wait for
-
     return schemathesis.openapi.from_url(f"{api.url}/openapi.json")
 
 
 @pytest.mark.parametrize(("method", "path", "mode"), CASES)
-def test_it_keeps_to_its_own_contract(api_schema: Any, method: str, path: str, mode: str) -> None:
+def test_it_keeps_to_its_own_contract(api_schema: Any, method: str, path: str, mode: GenerationMode) -> None:
     """What the document allows is answered as it says, what it forbids is refused, nothing is a 500.
 
     A name of the right form may still be nobody's: so what it allows may be refused as well.
     """
-    from schemathesis import GenerationMode
-    from schemathesis.specs.openapi.checks import positive_data_acceptance
 
     @settings(max_examples=8, derandomize=SCALE == 1, suppress_health_check=list(HealthCheck))
-    @given(api_schema[path][method].as_strategy(generation_mode=GenerationMode(mode)))
+    @given(api_schema[path][method].as_strategy(generation_mode=mode))
     def holds(case: Any) -> None:
         case.call_and_validate(timeout=PATIENCE, excluded_checks=[positive_data_acceptance])
 

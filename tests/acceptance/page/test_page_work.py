@@ -268,7 +268,7 @@ def test_the_reasons_are_behind_one_click_in_per_cent(page: Page) -> None:
     assert first.locator("tr.sum .number").inner_text().endswith("%")
     first.locator("a.zone").click()
     page.get_by_role("heading", name="Zones", level=1).wait_for()
-    assert page.evaluate("document.querySelector(':target') !== null")
+    page.wait_for_function("document.querySelector(':target') !== null")  # once all of the page has come
 
 
 def test_candidates_are_ticked_one_by_one(page: Page, memory: Memory) -> None:
