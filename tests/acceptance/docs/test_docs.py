@@ -197,7 +197,7 @@ def _twins(reader: Reader) -> list[int]:
 
 def _for_duplicates(reader: Reader) -> None:
     first, *_, last = _twins(reader)
-    chosen = _notes(reader, "contract", "old contract", "an older contract")[2]
+    chosen = _notes(reader, "contract", "old-contract", "an older contract")[2]
     reader.words |= {"12": str(first), "40": str(last), "41": str(chosen)}
 
 
