@@ -67,7 +67,9 @@ $$;
 -- function_problems: functions that have another owner, that others may or may not call against the declaration, that
 -- act as the caller instead of the owner or the reverse, or that a caller could give a search path. A declared function
 -- must not send messages of the server's log to its caller: these contain planner estimates, which depend on the rows of
--- other tenants.
+-- other tenants. Its plans must not depend on its tenant: if the statistics know only other tenants, the planner would take
+-- every index that begins with the tenant for one that finds no row, and then read all rows of the tenant for each row that
+-- it looks for. A function that has its own reasons states its plan_cache_mode itself.
 CREATE OR REPLACE FUNCTION recall.function_problems() RETURNS TABLE (problem text, fix text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
@@ -100,6 +102,12 @@ SET quote_all_identifiers = off AS $$
     WHERE k.least_role IS NOT NULL AND k.proconfig @> '{client_min_messages=warning}' IS NOT TRUE
       -- All others call it, it logs nothing, and the setting would cost two microseconds for each call.
       AND k.oid <> 'recall.current_tenant'::regproc
+    UNION ALL
+    SELECT format('%s is planned for one tenant', k.signature),
+           format('ALTER FUNCTION %s SET plan_cache_mode = force_generic_plan', k.signature)
+    FROM known k
+    WHERE k.least_role IS NOT NULL AND k.oid <> 'recall.current_tenant'::regproc
+      AND NOT EXISTS (SELECT FROM unnest(k.proconfig) c WHERE c LIKE 'plan_cache_mode=%')
     UNION ALL
     SELECT format('%s is found by a search path that others can write to', k.signature),
            format('ALTER FUNCTION %s SET search_path FROM CURRENT', k.signature)

@@ -34,7 +34,7 @@ BEGIN
     EXECUTE format(
         'INSERT INTO recall.%I AS v (tenant, memory_id, archived, embedding) '
         'SELECT $1, m.id, m.archived_at IS NOT NULL, u.embedding FROM unnest($2, $3) u(id, embedding) '
-        'JOIN recall.memory m ON m.tenant = $1 AND m.id = u.id ORDER BY m.id '
+        'JOIN recall.memory m ON m.tenant = (SELECT $1) AND m.id = u.id ORDER BY m.id '
         'ON CONFLICT (tenant, memory_id, part) DO UPDATE SET archived = excluded.archived, embedding = excluded.embedding',
         recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
     GET DIAGNOSTICS v_stored = ROW_COUNT;
@@ -57,11 +57,11 @@ BEGIN
     PERFORM recall.lock_vectors_shared(p_tenant);
     v_table := recall.vector_table(p_tenant);
     EXECUTE format(
-        'DELETE FROM recall.%I v USING recall.memory m WHERE v.tenant = $1 AND v.memory_id = ANY ($2) '
-        'AND m.tenant = $1 AND m.id = v.memory_id AND m.embedded_with IS NULL', v_table) USING p_tenant, p_ids;
+        'DELETE FROM recall.%I v USING recall.memory m WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ($2) '
+        'AND m.tenant = (SELECT $1) AND m.id = v.memory_id AND m.embedded_with IS NULL', v_table) USING p_tenant, p_ids;
     EXECUTE format(
         'UPDATE recall.%I v SET archived = NOT v.archived FROM recall.memory m '
-        'WHERE v.tenant = $1 AND v.memory_id = ANY ($2) AND m.tenant = $1 AND m.id = v.memory_id '
+        'WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ($2) AND m.tenant = (SELECT $1) AND m.id = v.memory_id '
         'AND v.archived <> (m.archived_at IS NOT NULL)', v_table) USING p_tenant, p_ids;
 END $$;
 
@@ -71,7 +71,8 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM recall.lock_vectors_shared(OLD.tenant);
-    EXECUTE format('DELETE FROM recall.%I v WHERE v.tenant = $1 AND v.memory_id = $2', recall.vector_table(OLD.tenant))
+    EXECUTE format('DELETE FROM recall.%I v WHERE v.tenant = (SELECT $1) AND v.memory_id = $2',
+                   recall.vector_table(OLD.tenant))
     USING OLD.tenant, OLD.id;
     RETURN NULL;
 END $$;
@@ -88,7 +89,8 @@ SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT m.id, m.embedded_with, v.embedding, v.archived FROM recall.%I v '
-        'JOIN recall.memory m ON m.tenant = $1 AND m.id = v.memory_id WHERE v.tenant = $1 AND v.part = 0%s ORDER BY v.memory_id',
+        'JOIN recall.memory m ON m.tenant = (SELECT $1) AND m.id = v.memory_id '
+        'WHERE v.tenant = (SELECT $1) AND v.part = 0%s ORDER BY v.memory_id',
         recall.vector_table(p_tenant), CASE WHEN p_ids IS NOT NULL THEN ' AND v.memory_id = ANY ($2)' END)
     USING p_tenant, p_ids;
 END $$;
@@ -105,7 +107,7 @@ BEGIN
         'SELECT x.memory_id, 1 - least(min(x.distance) FILTER (WHERE x.part = 0), '
         'min(x.distance) FILTER (WHERE x.part > 0) + recall.passage_handicap(max(x.part))) '
         'FROM (SELECT v.memory_id, v.part, v.embedding <=> $3 AS distance '
-        'FROM recall.%I v WHERE v.tenant = $1 AND v.memory_id = ANY ($2) OFFSET 0) x WHERE x.distance <> ''NaN'' '
+        'FROM recall.%I v WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ($2) OFFSET 0) x WHERE x.distance <> ''NaN'' '
         'GROUP BY x.memory_id',
         recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embedding;
 END $$;

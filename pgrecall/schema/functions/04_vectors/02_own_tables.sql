@@ -97,13 +97,13 @@ BEGIN
     PERFORM recall.lock_vectors_exclusive(p_tenant);
     EXECUTE format(
         'DELETE FROM recall.%I h WHERE NOT EXISTS (SELECT FROM recall.vector_shared v '
-        'WHERE v.tenant = $1 AND v.memory_id = h.memory_id AND v.part = h.part AND v.archived = h.archived '
+        'WHERE v.tenant = (SELECT $1) AND v.memory_id = h.memory_id AND v.part = h.part AND v.archived = h.archived '
         'AND v.embedding = h.embedding AND (v.passage_start, v.passage_end) IS NOT DISTINCT FROM '
         '(h.passage_start, h.passage_end))',
         p_table) USING p_tenant;
     EXECUTE format(
-        'INSERT INTO recall.%1$I SELECT * FROM recall.vector_shared v WHERE v.tenant = $1 AND NOT EXISTS ('
-        'SELECT FROM recall.%1$I h WHERE h.tenant = $1 AND h.memory_id = v.memory_id AND h.part = v.part)', p_table) USING p_tenant;
+        'INSERT INTO recall.%1$I SELECT * FROM recall.vector_shared v WHERE v.tenant = (SELECT $1) AND NOT EXISTS ('
+        'SELECT FROM recall.%1$I h WHERE h.tenant = (SELECT $1) AND h.memory_id = v.memory_id AND h.part = v.part)', p_table) USING p_tenant;
     DELETE FROM recall.vector_shared v WHERE v.tenant = p_tenant;
     GET DIAGNOSTICS v_moved = ROW_COUNT;
     EXECUTE format('ANALYZE recall.%I', p_table);

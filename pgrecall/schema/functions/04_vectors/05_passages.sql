@@ -52,7 +52,7 @@ CREATE OR REPLACE FUNCTION recall.delete_passages(p_tenant text, p_ids bigint[])
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    EXECUTE format('DELETE FROM recall.%I v WHERE v.tenant = $1 AND v.memory_id = ANY ($2) AND v.part > 0',
+    EXECUTE format('DELETE FROM recall.%I v WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ($2) AND v.part > 0',
                    recall.vector_table(p_tenant)) USING p_tenant, p_ids;
 END $$;
 
@@ -72,7 +72,7 @@ BEGIN
         '(p.passage ->> ''start'')::int, (p.passage ->> ''end'')::int '
         'FROM unnest($2) WITH ORDINALITY u(id, place) '
         'JOIN jsonb_array_elements($3) WITH ORDINALITY t(passages, place) USING (place) '
-        'JOIN recall.memory m ON m.tenant = $1 AND m.id = u.id '
+        'JOIN recall.memory m ON m.tenant = (SELECT $1) AND m.id = u.id '
         'CROSS JOIN LATERAL jsonb_array_elements('
         'CASE jsonb_typeof(t.passages) WHEN ''array'' THEN t.passages ELSE ''[]'' END) WITH ORDINALITY p(passage, part) '
         'ORDER BY m.id, p.part', recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_passages;
@@ -86,7 +86,7 @@ SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT v.memory_id, v.part, v.passage_start, v.passage_end, v.embedding FROM recall.%I v '
-        'WHERE v.tenant = $1 AND v.part > 0%s ORDER BY v.memory_id, v.part',
+        'WHERE v.tenant = (SELECT $1) AND v.part > 0%s ORDER BY v.memory_id, v.part',
         recall.vector_table(p_tenant), CASE WHEN p_ids IS NOT NULL THEN ' AND v.memory_id = ANY ($2)' END)
     USING p_tenant, p_ids;
 END $$;

@@ -13,8 +13,8 @@ DECLARE
 BEGIN
     EXECUTE format(
         'SELECT avg(l2_normalize(n.embedding)) FROM ('
-        'SELECT v.embedding FROM recall.%I v JOIN recall.memory m ON m.tenant = v.tenant AND m.id = v.memory_id '
-        'WHERE v.tenant = $1 AND v.part = 0 AND NOT v.archived AND m.embedded_with = $2 '
+        'SELECT v.embedding FROM recall.%I v JOIN recall.memory m ON m.tenant = (SELECT $1) AND m.id = v.memory_id '
+        'WHERE v.tenant = (SELECT $1) AND v.part = 0 AND NOT v.archived AND m.embedded_with = $2 '
         'ORDER BY v.memory_id DESC LIMIT 1000) n HAVING count(*) >= 20', recall.vector_table(p_tenant))
     INTO embedding USING p_tenant, v_embedder;
     embedder := CASE WHEN embedding IS NOT NULL THEN v_embedder END;

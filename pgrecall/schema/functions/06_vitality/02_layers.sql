@@ -57,6 +57,47 @@ CREATE OR REPLACE FUNCTION recall.vitality_at(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 / (1 + 1 / recall.activation_sum(a, w, p_now));
 
+-- changed_vitalities: the memories with ids above p_after and up to p_last whose vitality or zone at p_now, in epoch
+-- seconds, differs from the stored one by p_tolerance or more; by id.
+CREATE OR REPLACE FUNCTION recall.changed_vitalities(
+    p_tenant text, p_after bigint, p_last bigint, p_weights recall.weights, p_now double precision,
+    p_tolerance double precision
+) RETURNS TABLE (
+    memory_id bigint, archived_at timestamptz, vitality double precision, zone_before text, zone text
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_custom_plan
+-- Both tables are read in the order of their ids and merged. A tenant that the statistics do not know yet would be read
+-- again for each of its rows.
+SET enable_nestloop = off
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off AS $$
+DECLARE
+    v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(p_tenant) l ORDER BY l.name);
+    v_names text[] := ARRAY(SELECT l.name FROM recall.effective_layers(p_tenant) l ORDER BY l.name);
+BEGIN
+    -- OFFSET 0: vitality and zone are computed once a row, not wherever they are read.
+    RETURN QUERY
+    SELECT z.memory_id, z.archived_at, z.vitality, z.zone_before, z.zone
+    FROM (
+        SELECT t.*, recall.zone_of(
+                   recall.retention_of(t.vitality, t.floored, p_weights),
+                   v_layers[array_position(v_names, t.layer)]) AS zone
+        FROM (
+            SELECT a.memory_id, m.layer, m.archived_at, a.protected OR m.pinned AS floored, a.zone AS zone_before,
+                   a.vitality AS cached, recall.vitality_at(a, p_weights, p_now) AS vitality
+            FROM recall.activation a
+            JOIN recall.memory m ON m.tenant = p_tenant AND m.id = a.memory_id
+            WHERE a.tenant = p_tenant AND a.memory_id > p_after AND a.memory_id <= p_last
+              AND m.id > p_after AND m.id <= p_last
+            OFFSET 0) t
+        OFFSET 0) z
+    WHERE z.cached IS NULL OR abs(z.vitality - z.cached) >= p_tolerance OR z.zone IS DISTINCT FROM z.zone_before
+    ORDER BY z.memory_id;
+END $$;
+
 -- refresh_vitality: recomputes the cached vitality at p_now of up to p_limit memories with ids above p_after. Reports
 -- read this cache, ranking never does. Writes a memory only if its zone changes or its vitality by at least .005, as most change
 -- by less from one refresh to the next. Logs which live memories have risen or faded to another zone since the last
@@ -66,7 +107,7 @@ CREATE OR REPLACE FUNCTION recall.refresh_vitality(
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
-SET plan_cache_mode = force_custom_plan
+SET plan_cache_mode = force_generic_plan
 -- Rows change in the order of their ids, as everywhere, so that two calls cannot deadlock.
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -75,8 +116,6 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_weights recall.weights := recall.vitality_weights(v_tenant);
     v_now double precision := recall.epoch(recall.require_moment(p_now));
-    v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l ORDER BY l.name);
-    v_names text[] := ARRAY(SELECT l.name FROM recall.effective_layers(v_tenant) l ORDER BY l.name);
     v_order CONSTANT text[] := '{active, stale, fading, dormant}';
     v_tolerance CONSTANT double precision := 0.005;
     v_era int := recall.change_era();
@@ -87,24 +126,9 @@ BEGIN
     SELECT max(b.id) INTO v_last FROM (
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.id > p_after ORDER BY m.id LIMIT recall.require_limit(p_limit)) b;
-    -- OFFSET 0: vitality and zone are computed once a row, not wherever they are read.
     WITH changed AS MATERIALIZED (
-        SELECT z.memory_id, z.archived_at, z.vitality, z.zone_before, z.zone
-        FROM (
-            SELECT t.*, recall.zone_of(
-                       recall.retention_of(t.vitality, t.floored, v_weights),
-                       v_layers[array_position(v_names, t.layer)]) AS zone
-            FROM (
-                SELECT a.memory_id, m.layer, m.archived_at, a.protected OR m.pinned AS floored, a.zone AS zone_before,
-                       a.vitality AS cached, recall.vitality_at(a, v_weights, v_now) AS vitality
-                FROM recall.activation a
-                JOIN recall.memory m ON m.tenant = v_tenant AND m.id = a.memory_id
-                WHERE a.tenant = v_tenant AND a.memory_id > p_after AND a.memory_id <= v_last
-                  AND m.id > p_after AND m.id <= v_last
-                OFFSET 0) t
-            OFFSET 0) z
-        WHERE z.cached IS NULL OR abs(z.vitality - z.cached) >= v_tolerance OR z.zone IS DISTINCT FROM z.zone_before
-        ORDER BY z.memory_id
+        SELECT c.* FROM recall.changed_vitalities(v_tenant, p_after, v_last, v_weights, v_now, v_tolerance) c
+        ORDER BY c.memory_id
     ), refreshed AS (
         UPDATE recall.activation a SET vitality = c.vitality, computed_at = p_now, zone = c.zone
         FROM changed c WHERE a.tenant = v_tenant AND a.memory_id = c.memory_id

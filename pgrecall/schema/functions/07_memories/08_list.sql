@@ -40,7 +40,7 @@ BEGIN
     IF p_order = 'newest' THEN
         EXECUTE format(
             'SELECT array_agg(x.id) FROM (SELECT m.id FROM recall.memory m '
-            'WHERE m.tenant = $2 AND m.happened_at >= coalesce(($3).since, ''-infinity'') '
+            'WHERE m.tenant = (SELECT $2) AND m.happened_at >= coalesce(($3).since, ''-infinity'') '
             'AND m.happened_at <= least(coalesce(($3).until, ''infinity''), $4) '
             'AND (m.happened_at < $4 OR m.id < $5) AND recall.passes_filter(m, $3)%s '
             'ORDER BY m.happened_at DESC, m.id DESC LIMIT %s) x', recall.index_conditions(v_filter), p_limit)
@@ -49,9 +49,9 @@ BEGIN
     ELSE
         EXECUTE format(
             'SELECT array_agg(x.id), array_agg(x.activation) FROM (SELECT m.id, s.activation FROM recall.memory m '
-            'JOIN recall.activation a ON a.tenant = $2 AND a.memory_id = m.id '
+            'JOIN recall.activation a ON a.tenant = (SELECT $2) AND a.memory_id = m.id '
             'CROSS JOIN LATERAL (SELECT recall.activation_sum(a, $1, recall.epoch(($3).moment)) AS activation OFFSET 0) s '
-            'WHERE m.tenant = $2 AND recall.passes_filter(m, $3)%s '
+            'WHERE m.tenant = (SELECT $2) AND recall.passes_filter(m, $3)%s '
             'AND (s.activation < $4 OR s.activation = $4 AND m.id > $5) '
             'ORDER BY s.activation DESC, m.id LIMIT %s) x', recall.index_conditions(v_filter), p_limit)
         INTO v_ids, v_sums

@@ -107,7 +107,10 @@ CREATE OR REPLACE AGGREGATE recall.spread_sum(double precision, double precision
 CREATE OR REPLACE FUNCTION recall.apply_spread(p_tenant text, p_logged bigint[], p_now timestamptz)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+SET search_path FROM CURRENT
+-- One index probe for each memory. A plan for any number of accesses would read all activations for a few.
+SET enable_hashjoin = off
+SET enable_mergejoin = off AS $$
 DECLARE
     v_half_life double precision := recall.setting_number(p_tenant, 'vitality.spread_half_life_days');
 BEGIN

@@ -248,13 +248,13 @@ DECLARE
     v_changed bigint;
 BEGIN
     PERFORM recall.analyze_grown_tables(coalesce(cardinality(p_memory_ids), 100));
+    -- One condition for all and for some memories would make a plan that reads the whole tables for some.
+    v_ids := coalesce(p_memory_ids, ARRAY(SELECT m.id FROM recall.memory m WHERE m.tenant = v_tenant));
     -- Memories before activations: a second change of a row in a transaction checks its key, which locks the memory.
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = v_tenant AND (p_memory_ids IS NULL OR m.id = ANY (p_memory_ids)) ORDER BY m.id FOR KEY SHARE;
+    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY m.id FOR KEY SHARE;
     v_ids := ARRAY(
         SELECT a.memory_id FROM recall.activation a
-        WHERE a.tenant = v_tenant AND (p_memory_ids IS NULL OR a.memory_id = ANY (p_memory_ids))
-        ORDER BY a.memory_id FOR UPDATE);
+        WHERE a.tenant = v_tenant AND a.memory_id = ANY (v_ids) ORDER BY a.memory_id FOR UPDATE);
     v_changed := recall.fold_memories(
         v_tenant, v_ids, array_fill('-infinity'::timestamptz, ARRAY[cardinality(v_ids)]));
     v_changed := v_changed + recall.rebuild_spread(v_tenant, v_ids);

@@ -20,7 +20,7 @@ RETURN format(
     'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v%s WHERE %s v.archived '
     'ORDER BY v.embedding <=> $1 LIMIT %s) n', p_table,
     CASE WHEN p_filtered THEN ' CROSS JOIN LATERAL ('
-        'SELECT FROM recall.memory m WHERE m.tenant = $2 AND m.id = v.memory_id '
+        'SELECT FROM recall.memory m WHERE m.tenant = (SELECT $2) AND m.id = v.memory_id '
         'AND recall.passes_filter(m, $3) OFFSET 0) m' END,
     CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
 
@@ -50,8 +50,8 @@ SET enable_seqscan = off AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT m.id, min(v.embedding <=> $1) FROM recall.memory m '
-        'JOIN recall.%I v ON v.tenant = $2 AND v.memory_id = m.id AND v.archived = ANY ($4) '
-        'WHERE m.tenant = $2 AND m.happened_at >= coalesce(($3).since, ''-infinity'') '
+        'JOIN recall.%I v ON v.tenant = (SELECT $2) AND v.memory_id = m.id AND v.archived = ANY ($4) '
+        'WHERE m.tenant = (SELECT $2) AND m.happened_at >= coalesce(($3).since, ''-infinity'') '
         'AND m.happened_at <= coalesce(($3).until, ''infinity'') '
         'AND recall.passes_filter(m, $3)%s '
         'GROUP BY m.id ORDER BY min(v.embedding <=> $1) + 0, m.id LIMIT %s', p_table, recall.index_conditions(p_filter), p_limit)

@@ -22,11 +22,11 @@ BEGIN
         'SELECT o.memory_id, n.memory_id, 1 - n.distance FROM recall.%1$I o CROSS JOIN LATERAL ('
         'SELECT v.memory_id, v.part, v.embedding <=> o.embedding AS distance FROM recall.%1$I v WHERE %2$s NOT v.archived '
         'ORDER BY v.embedding <=> o.embedding LIMIT %3$s) n '
-        'WHERE o.tenant = $1 AND o.memory_id = ANY ($2) AND o.part = 0 AND NOT o.archived '
+        'WHERE o.tenant = (SELECT $1) AND o.memory_id = ANY ($2) AND o.part = 0 AND NOT o.archived '
         'AND n.part = 0 AND n.memory_id <> o.memory_id AND n.distance <= 1 - $3',
         v_table,
         -- Without a condition on the tenant for a table of one tenant: the planner uses the index only for the order.
-        CASE v_table WHEN 'vector_shared' THEN 'v.tenant = $1 AND' ELSE '' END,
+        CASE v_table WHEN 'vector_shared' THEN 'v.tenant = (SELECT $1) AND' ELSE '' END,
         CASE v_table WHEN 'vector_shared' THEN p_near + 1 ELSE 2 * p_near + 1 END)
     USING p_tenant, p_ids, p_min_similarity;
 END $$;

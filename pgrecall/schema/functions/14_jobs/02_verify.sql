@@ -40,8 +40,8 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
-        'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = $1) m '
-        'FULL JOIN (SELECT * FROM recall.%I WHERE tenant = $1 AND part = 0) v ON v.memory_id = m.id '
+        'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = (SELECT $1)) m '
+        'FULL JOIN (SELECT * FROM recall.%I WHERE tenant = (SELECT $1) AND part = 0) v ON v.memory_id = m.id '
         'WHERE m.id IS NULL OR (m.embedded_with IS NULL) <> (v.memory_id IS NULL) '
         'OR v.archived <> (m.archived_at IS NOT NULL) '
         'OR v.memory_id IS NOT NULL AND NOT (l2_norm(v.embedding) > 0 AND l2_norm(v.embedding) < ''Infinity'')',
@@ -55,12 +55,12 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
-        'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = $1) m '
+        'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = (SELECT $1)) m '
         'FULL JOIN (SELECT memory_id, count(*) AS passages, max(part) AS last, min(passage_start) AS first, '
         'max(passage_end) AS until, bool_or(archived) AS any_archived, bool_and(archived) AS all_archived, '
         'bool_and(coalesce(passage_start < passage_end, false)) AS ordered, '
         'bool_and(l2_norm(embedding) > 0 AND l2_norm(embedding) < ''Infinity'') AS directed '
-        'FROM recall.%I WHERE tenant = $1 AND part <> 0 GROUP BY memory_id) v ON v.memory_id = m.id '
+        'FROM recall.%I WHERE tenant = (SELECT $1) AND part <> 0 GROUP BY memory_id) v ON v.memory_id = m.id '
         'WHERE m.id IS NULL OR coalesce(m.passage_count, 0) <> coalesce(v.passages, 0) '
         'OR m.embedded_with IS NULL AND m.passage_count IS NOT NULL '
         'OR v.memory_id IS NOT NULL AND NOT (v.last = v.passages AND v.first >= 0 AND v.until <= length(m.body) '

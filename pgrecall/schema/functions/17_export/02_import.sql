@@ -191,7 +191,7 @@ BEGIN
         'INSERT INTO recall.%I (tenant, memory_id, archived, embedding, part, passage_start, passage_end) '
         'SELECT $1, m.id, m.archived_at IS NOT NULL, v.embedding, v.part, v.passage_start, v.passage_end '
         'FROM jsonb_populate_recordset(NULL::recall.vector_shared, $2) v '
-        'JOIN recall.memory m ON m.tenant = $1 AND m.id = v.memory_id '
+        'JOIN recall.memory m ON m.tenant = (SELECT $1) AND m.id = v.memory_id '
         'WHERE m.embedded_with IS NOT NULL ORDER BY m.id, v.part', recall.vector_table(p_tenant))
     USING p_tenant, p_rows;
     GET DIAGNOSTICS v_stored = ROW_COUNT;

@@ -32,7 +32,7 @@ DECLARE
     v_counts jsonb := '{}';
 BEGIN
     FOR v_place IN SELECT * FROM recall.places_of_memories(p_tenant) LOOP
-        EXECUTE format('SELECT count(*) FROM %s t WHERE t.tenant = $1 AND (%s)', v_place.relation, v_place.condition)
+        EXECUTE format('SELECT count(*) FROM %s t WHERE t.tenant = (SELECT $1) AND (%s)', v_place.relation, v_place.condition)
         INTO v_rows USING p_tenant, p_ids;
         IF v_rows > 0 THEN
             v_counts := v_counts || jsonb_build_object(v_place.place, v_rows);
