@@ -21,6 +21,7 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 ALL_OF = ("pgrecall.client", "pgrecall.faces", "pgrecall.importers", "pgrecall.jobs", "pgrecall.tools")
@@ -37,7 +38,6 @@ def main() -> None:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()  # or the first collection of each fork would copy every page
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(sys.argv[1])
         door.listen(100)
@@ -49,9 +49,11 @@ def main() -> None:
             asking, _ = door.accept()
             if os.fork() == 0:
                 door.close()
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 keep(asking)
             asking.close()
+            with suppress(ChildProcessError):  # there is none left; their times count for this process
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
 
 
 def keep(asking: socket.socket) -> None:
