@@ -283,13 +283,20 @@ def test_an_agent_cannot_either(with_globex: World, logins: dict[str, str], trie
     before, ids = with_globex.digest(), with_globex.ids
     calls: list[tuple[str, dict[str, Any]]] = [
         ("search", {"query": f"{GUESSED} contract"}), ("context", {"query": GUESSED}), ("status", {}),
-        *((tool, {"memory": name}) for tool in ("get", "forget") for name in (ids["memory"], KEY)),
+        *((tool, {"memory": name}) for tool in ("get", "forget", "history") for name in (ids["memory"], KEY)),
+        *(("diff", {"memory": name, "earlier": 1}) for name in (ids["memory"], KEY)),
+        *(("restore", {"memory": name, "version": 1}) for name in (ids["memory"], KEY)),
         ("link", {"source": KEY, "target": "acme-plan"}), ("supersede", {"old": KEY, "new": "acme-plan"}),
         ("used", {"search_id": ids["search"], "memories": [ids["memory"]]}),
+        ("prune_plan", {}), ("dedupe_plan", {}), ("changes", {}),
+        # Last, because then acme has a memory with this key too.
+        ("remember", {"body": "seen", "key": KEY, "links": [{"target": KEY}]}),
     ]  # fmt: skip
 
     async def scenario() -> None:
         async with connected(server) as client:
+            listed = {tool.name for tool in (await client.list_tools()).tools}
+            assert listed == {tool for tool, _ in calls}  # none is left out
             for tool, arguments in calls:
                 result = await client.call_tool(tool, arguments)
                 assert UNKNOWN not in text_of(result), tool

@@ -122,9 +122,12 @@ BEGIN
             FROM recall.logged_accesses(p_tenant, p_logged, p_now) e
             CROSS JOIN LATERAL unnest(e.spread_to, e.spread_by) t(memory_id, amount)
             UNION ALL
-            SELECT c.memory_id, c.spread, c.spread_at, 0 FROM recall.activation c
-            WHERE c.tenant = p_tenant AND c.spread_at IS NOT NULL AND c.memory_id IN (
-                SELECT unnest(e.spread_to) FROM recall.logged_accesses(p_tenant, p_logged, p_now) e)
+            SELECT c.memory_id, c.spread, c.spread_at, 0
+            FROM (SELECT DISTINCT unnest(e.spread_to) AS id
+                  FROM recall.logged_accesses(p_tenant, p_logged, p_now) e) r
+            CROSS JOIN LATERAL (
+                SELECT o.memory_id, o.spread, o.spread_at FROM recall.activation o
+                WHERE o.tenant = p_tenant AND o.memory_id = r.id AND o.spread_at IS NOT NULL OFFSET 0) c
         ) b
         GROUP BY b.memory_id
     ) s

@@ -21,10 +21,17 @@ SET search_path FROM CURRENT AS $$
     SELECT l.src, l.dst, l.created_at
     FROM (
         SELECT k.src, k.dst, k.relation, k.created_at FROM recall.link k
-        WHERE k.tenant = p_tenant AND (p_ids IS NULL OR k.dst = ANY (p_ids))
+        WHERE k.tenant = p_tenant AND p_ids IS NULL
+        UNION ALL
+        -- A condition for both cases would read all links for one memory.
+        SELECT k.src, k.dst, k.relation, k.created_at FROM recall.link k
+        WHERE k.tenant = p_tenant AND k.dst = ANY (p_ids)
         UNION ALL
         SELECT h.src, h.dst, h.relation, h.created_at FROM recall.link_history h
-        WHERE h.tenant = p_tenant AND (p_ids IS NULL OR h.dst = ANY (p_ids)) AND h.removed_at > p_as_of
+        WHERE h.tenant = p_tenant AND p_ids IS NULL AND h.removed_at > p_as_of
+        UNION ALL
+        SELECT h.src, h.dst, h.relation, h.created_at FROM recall.link_history h
+        WHERE h.tenant = p_tenant AND h.dst = ANY (p_ids) AND h.removed_at > p_as_of
     ) l
     WHERE l.created_at <= p_as_of AND recall.is_reference(l.relation)
       AND NOT recall.was_archived(p_tenant, l.src, p_as_of)
@@ -42,8 +49,11 @@ BEGIN
     RETURN QUERY
     WITH summary AS MATERIALIZED (
         SELECT g.* FROM (
-            SELECT array_agg(a.memory_id) AS ids, count(*)::int AS many FROM recall.activation a
-            WHERE a.tenant = p_tenant AND (p_ids IS NULL OR a.memory_id = ANY (p_ids))) d
+            SELECT array_agg(e.memory_id) AS ids, count(*)::int AS many FROM (
+                SELECT a.memory_id FROM recall.activation a WHERE a.tenant = p_tenant AND p_ids IS NULL
+                UNION ALL
+                SELECT a.memory_id FROM recall.activation a
+                WHERE a.tenant = p_tenant AND a.memory_id = ANY (p_ids)) e) d
         CROSS JOIN LATERAL recall.summarize_accesses(
             p_tenant, d.ids, array_fill('-infinity'::timestamptz, ARRAY[d.many]),
             array_fill(p_as_of, ARRAY[d.many]), array_fill(0, ARRAY[d.many])) g

@@ -13,6 +13,7 @@ CREATE OR REPLACE FUNCTION recall.live_memories(
 )
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
+SET plan_cache_mode = force_custom_plan  -- for some memories or for all
 SET enable_nestloop = off
 SET jit = off AS $$
 DECLARE
