@@ -95,15 +95,22 @@ def copy_of(server: EmbeddedServer, template: str) -> Iterator[str]:
 
 
 @contextmanager
-def alone(server: EmbeddedServer, url: str, tenant: Tenant, dimensions: int) -> Iterator[str]:
-    """The URL of a database with only this tenant of another."""
-    name = f"alone_{uuid.uuid4().hex[:8]}"
+def new_database(server: EmbeddedServer, dimensions: int) -> Iterator[str]:
+    """The URL of a new, initialised database, dropped afterwards."""
+    name = f"new_{uuid.uuid4().hex[:8]}"
     with psycopg.connect(server.url, autocommit=True) as admin:
         admin.execute(f"CREATE DATABASE {name} TEMPLATE template0")
         try:
-            target = make_conninfo(server.url, dbname=name)
-            migrate.upgrade(target, dimensions=dimensions)
-            move_tenant(url, target, tenant)
-            yield target
+            url = make_conninfo(server.url, dbname=name)
+            migrate.upgrade(url, dimensions=dimensions)
+            yield url
         finally:
             admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def alone(server: EmbeddedServer, url: str, tenant: Tenant, dimensions: int) -> Iterator[str]:
+    """The URL of a database with only this tenant of another."""
+    with new_database(server, dimensions) as target:
+        move_tenant(url, target, tenant)
+        yield target

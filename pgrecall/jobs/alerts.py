@@ -49,7 +49,7 @@ def alert_document(tenant: str, changes: Sequence[AlarmChange]) -> dict[str, Any
         for word in ("raised", "ended", "standing")
     }
     lines = [f"{tenant}: {change.alarm}" for change in by_change["raised"]]
-    lines += [f"{tenant}: over: {change.kind}" for change in by_change["ended"]]
+    lines += [f"{tenant}: No longer: {change.kind}" for change in by_change["ended"]]
     return {
         "text": "\n".join(lines),
         "tenant": tenant,

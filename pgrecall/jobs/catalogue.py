@@ -97,13 +97,11 @@ def _prune(context: JobContext) -> None:
 
 
 def _dedupe(context: JobContext) -> None:
-    compared = 0
-    while batch := context.execute(dedupe.find_duplicates(context.rows(dedupe.BATCH))):
-        compared += batch
+    while compared := context.execute(dedupe.find_duplicates(context.rows(dedupe.BATCH))):
         context.report(compared, compared=compared)
     plan = context.execute(dedupe.plan_dedupe(dedupe.DedupeRequest(now=context.now)))
     [summary] = context.execute(dedupe.dedupe_plans(1, plan))
-    context.report(summary.planned, compared=compared, planned=summary.planned)
+    context.report(summary.planned, planned=summary.planned)
 
 
 def _verify(context: JobContext) -> None:

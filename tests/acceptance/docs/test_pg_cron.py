@@ -64,7 +64,7 @@ def test_the_schedules_are_whole() -> None:
     named = ",".join(re.findall(r"'\{(.*)\}'", "".join(text for _, text in found.values()))).split(",")
     text = PAGE.read_text(encoding="utf-8")
     assert f"`{'`, `'.join(('fold', 'expire', 'vitality', 'statistics'))}`" in text
-    assert len(named) == len(set(named)) == 8
+    assert len(named) == len(set(named)) == 9
     stopped = re.findall(r"cron\.unschedule\('([\w-]+)'\)", text)
     assert stopped == list(found)
 
@@ -75,11 +75,12 @@ def test_what_is_scheduled_runs_every_job_for_every_tenant(query: Query, log_in:
     session = log_in("*")
     for _, statement in scheduled().values():
         session.execute(statement.encode())
-    per_tenant = ("expire", "fold", "prune", "statistics", "vectors", "verify", "vitality")
+    per_tenant = ("dedupe", "expire", "fold", "prune", "statistics", "vectors", "verify", "vitality")
     expected = {(tenant, job): "done" for tenant in ("acme", "globex") for job in per_tenant}
     assert states(query) == expected | {("*", "partitions"): "done"}
     assert query("SELECT count(*) AS n FROM recall.access_queue") == [{"n": 0}]
-    assert query("SELECT count(*) AS n FROM recall.prune_plan") == [{"n": 2}]
+    for plans in ("prune_plan", "dedupe_plan"):
+        assert query(f"SELECT count(*) AS n FROM recall.{plans}") == [{"n": 2}]
     runs = len(query("SELECT FROM recall.job_run"))
     for _, statement in scheduled().values():  # nothing is due again
         session.execute(statement.encode())

@@ -40,6 +40,11 @@ SCRIPTS = (
     "<form action=//evil.example><input name=token>",
     "[x](//evil.example/?q=1)",
     "\u202e\x1b[31m<b>",
+    '<b onclick=alert(1) style="position:fixed">x</b>',
+    "<a href=&#106;avascript:alert(1)>x</a>",
+    "<div><b <script>alert(1)</script>",
+    "<!--><img src=x onerror=alert(1)>-->",
+    "<pre><br/onload=alert(1)><a title='<script>' href=\"https://evil.example\">",
     "> " * 500 + "deep",
 )
 POSTS = (
@@ -244,6 +249,7 @@ def test_markdown_brings_no_script_and_no_address_that_acts(text: str) -> None:
     )
     assert {element.tag for element in page.elements} <= {
         "div", "p", "br", "a", "h3", "pre", "code", "blockquote", "table", "thead", "tbody", "tr", "th", "td",
+        "b",
     }  # fmt: skip
     for element in page.elements:
         assert set(element.attributes) <= {"href", "title", "rel", "start"}

@@ -78,7 +78,7 @@ def test_an_alarm_is_reported_when_it_begins_and_when_it_ends(
     assert run(alerting).done == 1
     [_, over] = alerts(log)
     assert (over["raised"], over["ended"]) == ([], [{"kind": "embed failed", "alarm": None}])
-    assert over["text"] == "acme: over: embed failed"
+    assert over["text"] == "acme: No longer: embed failed"
     assert run(alerting).done == 0
     run_job(query, "embed", "failed", error="Again.")
     assert run(alerting).done == 1  # begins anew

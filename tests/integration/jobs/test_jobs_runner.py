@@ -307,7 +307,9 @@ def test_every_job_runs_in_a_small_database(memory: Memory, query: Query) -> Non
     for job in JOBS:
         [outcome] = memory.jobs.run(job.name)
         assert (outcome.state, outcome.error) == ("done", None), job.name
-    assert {run.job: run.state for run in memory.jobs.runs(limit=100)} == {job.name: "done" for job in JOBS}
+    runs = {run.job: run for run in memory.jobs.runs(limit=100)}
+    assert {name: run.state for name, run in runs.items()} == {job.name: "done" for job in JOBS}
+    assert runs["dedupe"].counts == {"compared": 2, "planned": 0}
     assert {job.name: job.state for job in memory.jobs.list()} == {
         job.name: "manual" if job.by_hand else "waiting" for job in JOBS
     }

@@ -24,6 +24,15 @@ CREATE OR REPLACE FUNCTION recall.plain_words(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN btrim(lower(regexp_replace(p_text, '\W+', ' ', 'g')));
 
+-- begins_alike: whether the first thousand characters of two texts have the same words, as far as the shorter one goes.
+-- False means that the texts have different words.
+CREATE OR REPLACE FUNCTION recall.begins_alike(p_one text, p_other text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT left(b.one, least(length(b.one), length(b.other))) = left(b.other, least(length(b.one), length(b.other)))
+    FROM (SELECT recall.plain_words(left(p_one, 1000)) AS one, recall.plain_words(left(p_other, 1000)) AS other OFFSET 0) b
+$$;
+
 -- is_same_title: whether two titles may name the same: one is empty, or both have the same words of content, whatever
 -- their order and spelling by case. A word more in a title is another thing: `Sanctum` and `Sanctum reborn`.
 CREATE OR REPLACE FUNCTION recall.is_same_title(p_language text, p_title text, p_other text) RETURNS boolean
@@ -43,10 +52,11 @@ CREATE OR REPLACE FUNCTION recall.compare_texts(
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_one text := recall.plain_words(p_one);
-    v_other text := recall.plain_words(p_other);
-    v_numbers text[] := recall.stated_numbers(p_one);
-    v_other_numbers text[] := recall.stated_numbers(p_other);
+    v_long boolean := greatest(length(p_one), length(p_other)) > 8000;
+    v_one text;
+    v_other text;
+    v_numbers text[];
+    v_other_numbers text[];
     v_times text[];
     v_other_times text[];
     v_decisive text[];
@@ -65,11 +75,19 @@ BEGIN
     one_words := 0;
     other_words := 0;
     verdict := 'apart';
+    IF v_long AND NOT recall.begins_alike(p_one, p_other) THEN
+        reason := 'long texts with different words';
+        RETURN;
+    END IF;
+    v_one := recall.plain_words(p_one);
+    v_other := recall.plain_words(p_other);
+    v_numbers := recall.stated_numbers(p_one);
+    v_other_numbers := recall.stated_numbers(p_other);
     IF v_one = v_other AND v_numbers = v_other_numbers THEN
         verdict := CASE WHEN length(v_one) > 0 THEN 'same' ELSE 'apart' END;
         reason := 'the same words';
         RETURN;
-    ELSIF greatest(length(p_one), length(p_other)) > 8000 THEN
+    ELSIF v_long THEN
         reason := 'long texts with different words';
         RETURN;
     END IF;
@@ -79,6 +97,27 @@ BEGIN
     v_other_decisive := recall.decisive_words(p_other);
     v_words := recall.content_words(p_language, p_one);
     v_other_words := recall.content_words(p_language, p_other);
+    -- Times and decisive words are compared below and must not count twice.
+    v_only := ARRAY(SELECT w FROM (SELECT unnest(v_words) EXCEPT SELECT unnest(v_other_words)) d(w)
+        WHERE w <> ALL (recall.content_words(p_language, array_to_string(v_times || v_decisive, ' '))));
+    v_only_other := ARRAY(SELECT w FROM (SELECT unnest(v_other_words) EXCEPT SELECT unnest(v_words)) d(w)
+        WHERE w <> ALL (recall.content_words(p_language, array_to_string(v_other_times || v_other_decisive, ' '))));
+    IF v_only <> '{}' AND v_only_other <> '{}' AND cardinality(v_only) <= 10 AND cardinality(v_only_other) <= 10 THEN
+        WITH spelled AS MATERIALIZED (
+            SELECT a.w AS one, b.w AS other FROM unnest(v_only) a(w) JOIN unnest(v_only_other) b(w)
+                ON recall.is_spelling_of(a.w, b.w)
+        )
+        SELECT ARRAY(SELECT unnest(v_only) EXCEPT SELECT s.one FROM spelled s),
+               ARRAY(SELECT unnest(v_only_other) EXCEPT SELECT s.other FROM spelled s)
+        INTO v_only, v_only_other;
+    END IF;
+    one_words := cardinality(v_only);
+    other_words := cardinality(v_only_other);
+    IF one_words > 0 AND other_words > 0 THEN
+        reason := format('each has words of its own (%s; %s)', left(array_to_string(v_only, ', '), 100),
+                         left(array_to_string(v_only_other, ', '), 100));
+        RETURN;
+    END IF;
     IF v_numbers <> v_other_numbers THEN
         v_both := cardinality(v_numbers) = cardinality(v_other_numbers);
         v_differences := v_differences || ARRAY[format('numbers (%s; %s)',
@@ -102,31 +141,12 @@ BEGIN
             coalesce(nullif(array_to_string(
                 ARRAY(SELECT unnest(v_other_decisive) EXCEPT SELECT unnest(v_decisive)), ', '), ''), 'none'))];
     END IF;
-    -- Times and decisive words were compared above and must not count twice.
-    v_only := ARRAY(SELECT w FROM (SELECT unnest(v_words) EXCEPT SELECT unnest(v_other_words)) d(w)
-        WHERE w <> ALL (recall.content_words(p_language, array_to_string(v_times || v_decisive, ' '))));
-    v_only_other := ARRAY(SELECT w FROM (SELECT unnest(v_other_words) EXCEPT SELECT unnest(v_words)) d(w)
-        WHERE w <> ALL (recall.content_words(p_language, array_to_string(v_other_times || v_other_decisive, ' '))));
-    IF v_only <> '{}' AND v_only_other <> '{}' AND cardinality(v_only) <= 10 AND cardinality(v_only_other) <= 10 THEN
-        WITH spelled AS MATERIALIZED (
-            SELECT a.w AS one, b.w AS other FROM unnest(v_only) a(w) JOIN unnest(v_only_other) b(w)
-                ON recall.is_spelling_of(a.w, b.w)
-        )
-        SELECT ARRAY(SELECT unnest(v_only) EXCEPT SELECT s.one FROM spelled s),
-               ARRAY(SELECT unnest(v_only_other) EXCEPT SELECT s.other FROM spelled s)
-        INTO v_only, v_only_other;
-    END IF;
-    one_words := cardinality(v_only);
-    other_words := cardinality(v_only_other);
     v_shared := (SELECT count(*) FROM (SELECT unnest(v_words) INTERSECT SELECT unnest(v_other_words)) c);
     v_names := ARRAY(SELECT n FROM unnest(recall.named_words(p_one, false)) n
                      WHERE n <> ALL (string_to_array(v_other, ' ')) AND n <> ALL (v_times));
     v_other_names := ARRAY(SELECT n FROM unnest(recall.named_words(p_other, false)) n
                            WHERE n <> ALL (string_to_array(v_one, ' ')) AND n <> ALL (v_other_times));
-    IF one_words > 0 AND other_words > 0 THEN
-        reason := format('each has words of its own (%s; %s)', left(array_to_string(v_only, ', '), 100),
-                         left(array_to_string(v_only_other, ', '), 100));
-    ELSIF v_names <> '{}' OR v_other_names <> '{}' THEN
+    IF v_names <> '{}' OR v_other_names <> '{}' THEN
         reason := format('different names (%s)', left(array_to_string(v_names || v_other_names, ', '), 100));
     ELSIF v_shared < 2 OR v_shared * 2 < greatest(cardinality(v_words), cardinality(v_other_words)) THEN
         reason := 'few words in common';

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION recall.sql_jobs() RETURNS TABLE (job text, whole bool
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     VALUES ('fold', false), ('expire', false), ('vitality', false), ('statistics', false), ('vectors', false),
-           ('prune', false), ('verify', false), ('partitions', true)
+           ('prune', false), ('dedupe', false), ('verify', false), ('partitions', true)
 $$;
 
 -- job_step: runs one step of a job for this tenant. Returns how much it did, by name, and whether the job is complete.
@@ -16,6 +16,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_first bigint;
     v_second bigint := 0;
+    v_third bigint := 0;
 BEGIN
     complete := true;
     CASE p_job
@@ -30,7 +31,11 @@ BEGIN
             v_second := recall.expire_searches(1000, p_now);
             complete := v_second < 1000;
         END IF;
-        counts := jsonb_build_object('archived', v_first, 'searches', v_second);
+        IF complete THEN
+            v_third := recall.expire_changes(1000, p_now);
+            complete := v_third < 1000;
+        END IF;
+        counts := jsonb_build_object('archived', v_first, 'searches', v_second, 'changes', v_third);
     WHEN 'vitality' THEN
         PERFORM recall.refresh_vitality(0, 1000000000, p_now);
         PERFORM recall.refresh_medians(p_now);
@@ -44,6 +49,16 @@ BEGIN
         counts := jsonb_build_object('planned', (
             SELECT count(*) FROM recall.prune_item i
             WHERE i.tenant = (SELECT recall.current_tenant()) AND i.plan_id = v_first));
+    WHEN 'dedupe' THEN
+        v_first := recall.find_duplicates(1000);
+        complete := v_first = 0;
+        IF complete THEN
+            v_first := recall.plan_dedupe(p_now => p_now);
+            v_second := (SELECT count(*) FROM recall.dedupe_item i
+                         WHERE i.tenant = (SELECT recall.current_tenant()) AND i.plan_id = v_first AND NOT i.keeper);
+            v_first := 0;
+        END IF;
+        counts := jsonb_build_object('compared', v_first, 'planned', v_second);
     WHEN 'verify' THEN
         SELECT jsonb_build_object('checks', count(*), 'problems', coalesce(sum((c -> 'problems')::bigint), 0))
         INTO counts FROM jsonb_array_elements(recall.verify(p_now) -> 'checks') c;
