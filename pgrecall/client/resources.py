@@ -190,7 +190,7 @@ def _routes(url: str | None, cells: str | None, settings: Settings) -> Routes | 
         raise InvalidInput("A client has a database or cells, not both.", hint="Leave out url or cells.")
     if url is not None:
         return None
-    if cells is None and settings.cells is not None:
+    if cells is None and settings.cells:
         if settings.database_url:
             raise InvalidInput(
                 "The settings name both a database and a directory of cells.",

@@ -45,8 +45,8 @@ ONE_ROW = {
 }
 """Functions that write and read no memories: only settings, keys, sessions, runs, or one row of a search."""
 
-ELSEWHERE = {"begin_import", "import_lines", "end_import", "drop_layer", "undo_dedupe"}
-"""Called by a test of their own, or with what they undo."""
+ELSEWHERE = {"begin_import", "import_lines", "end_import", "drop_layer"}
+"""Imports have a test of their own in a database never analysed. A layer with memories cannot be dropped."""
 
 
 def drafts(first: int, key: str, **fields: Any) -> str:
@@ -148,6 +148,11 @@ def writes(ids: list[int]) -> dict[str, Call]:
         "find_duplicates": ("SELECT recall.find_duplicates()", ()),
         "plan_dedupe": ("SELECT recall.plan_dedupe(p_now => %s)", (NOW,)),
         "apply_dedupe": (f"SELECT recall.apply_dedupe({merges}, p_now => %s)", (NOW,)),
+        "undo_dedupe": (
+            f"SELECT recall.undo_dedupe({merges}, %s) "
+            f"FROM (SELECT count(*) FROM recall.apply_dedupe({merges}, p_now => %s)) a",
+            (NOW, NOW),
+        ),
         "plan_merge": (
             "SELECT recall.apply_dedupe(recall.plan_merge(%s, %s::bigint[], %s), p_now => %s)",
             (some[0], some[1:], NOW, NOW),
