@@ -93,7 +93,7 @@ def test_a_restore_point_by_command(movable: Installation, line_of: LineOf) -> N
     assert [int(half, 16) >= 0 for half in position.split("/")] == [True, True]
     assert "/run" in address  # one line: directory and cells are on one server
     assert said.count("\n") == 1
-    assert "is empty or too long" in line("cell", "restore-point", "", code=2)
+    assert "NAME is empty" in line("cell", "restore-point", "", code=2)
     assert "is empty or too long" in line("cell", "restore-point", "é" * 32, code=2)
     line("tenant", "place", "acme", "--cell", "0")
     movable.fleet.directory.run(

@@ -147,3 +147,10 @@ def test_from_a_search_to_postgres_it_is_a_short_walk(
         assert walk[0].endswith("memory.py:search")
         assert len(walk) + 1 <= 7, walk  # with execute itself
         assert len({step.rpartition(":")[0] for step in walk}) + 1 <= 6, walk
+
+
+def test_an_empty_setting_names_no_directory_of_cells(database_url: str) -> None:
+    with Memory(settings=Settings(database_url=database_url, cells="", embedder="none")) as memory:
+        assert memory.list() == ()
+    with pytest.raises(InvalidInput, match="both a database and a directory of cells"):
+        Memory(settings=Settings(database_url=database_url, cells="host=elsewhere"))

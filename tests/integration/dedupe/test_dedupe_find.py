@@ -134,3 +134,19 @@ def test_a_title_that_says_more_names_something_else(memory: Memory) -> None:
     again = store(memory, CONTRACT + ".", title="Sanctum Reborn: Settings")
     [cluster] = memory.dedupe.plan(now=NOW).clusters
     assert {cluster.keeper.id, *(member.id for member in cluster.members)} == {reborn, again}
+
+
+def test_a_pair_that_only_one_side_finds_is_kept(memory: Memory, query: Query) -> None:
+    memory.settings.set("dedupe.neighbours", 1)
+    longer = store(memory, CONTRACT + " soon")
+    store(memory, CONTRACT)
+    store(memory, CONTRACT + "!")
+    pairs = "SELECT src, dst FROM recall.duplicate_pair ORDER BY src, dst"
+    assert memory.dedupe.find(limit=1) == 1
+    [found] = query(pairs)
+    assert found["src"] == longer
+    assert memory.dedupe.find() == 2
+    assert found in query(pairs)
+    memory.edit(found["dst"], body="The winch was oiled by Tom", now=NOW)
+    memory.dedupe.find()
+    assert found not in query(pairs)

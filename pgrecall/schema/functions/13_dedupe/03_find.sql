@@ -39,6 +39,35 @@ BEGIN
     USING p_tenant, v_ids, p_min_similarity;
 END $$;
 
+-- paired_before: the stored pairs of these memories that are still at least this similar. The index may find a pair from one
+-- side only, and comparing the other side must not lose it.
+CREATE OR REPLACE FUNCTION recall.paired_before(p_tenant text, p_ids bigint[], p_min_similarity double precision)
+RETURNS TABLE (id bigint, other bigint, similarity double precision)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off AS $$
+DECLARE
+    v_ids bigint[];
+    v_others bigint[];
+BEGIN
+    SELECT array_agg(p.src), array_agg(p.dst) INTO v_ids, v_others FROM (
+        SELECT d.src, d.dst FROM recall.duplicate_pair d WHERE d.tenant = p_tenant AND d.src = ANY (p_ids)
+        UNION
+        SELECT d.src, d.dst FROM recall.duplicate_pair d WHERE d.tenant = p_tenant AND d.dst = ANY (p_ids)) p;
+    IF v_ids IS NOT NULL THEN
+        RETURN QUERY
+        WITH known AS MATERIALIZED (
+            SELECT v.id, v.embedding FROM recall.stored_vectors(p_tenant, v_ids || v_others) v
+        )
+        SELECT a.id, b.id, 1 - (a.embedding <=> b.embedding)
+        FROM unnest(v_ids, v_others) u(id, other)
+        JOIN known a ON a.id = u.id
+        JOIN known b ON b.id = u.other
+        WHERE (a.embedding <=> b.embedding) <= 1 - p_min_similarity;
+    END IF;
+END $$;
+
 -- near_by_words: pairs of these memories and other live memories with the same words, whatever the case and punctuation;
 -- for a memory without a vector also up to p_near others that contain its three rarest words.
 CREATE OR REPLACE FUNCTION recall.near_by_words(p_tenant text, p_ids bigint[], p_near int)
@@ -219,6 +248,7 @@ BEGIN
     END IF;
     WITH near AS MATERIALIZED (
         SELECT n.id, n.other, n.similarity FROM recall.near_by_vectors(v_tenant, v_ids, v_near, v_min) n
+        UNION ALL SELECT p.id, p.other, p.similarity FROM recall.paired_before(v_tenant, v_ids, v_min) p
         UNION ALL SELECT w.id, w.other, NULL FROM recall.near_by_words(v_tenant, v_ids, v_near) w
     ), listed AS (
         SELECT array_agg(n.id) AS ids, array_agg(n.other) AS others, array_agg(n.similarity) AS similarities FROM near n
