@@ -32,12 +32,11 @@ from benchmarks.locomo.data import RememberedVectors
 from pgrecall import Draft, Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.passages import MAX_CHARACTERS
 from pgrecall.settings import load_settings
 
 TOP = 10
 MEASURES = ("nDCG@10", "recall@10", "MRR")
-CHARACTERS = 1_000_000
-"""The most that a memory may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def _gain(grades: Sequence[int]) -> float:
 def read_texts(folder: Path) -> Iterator[Draft]:
     """A draft for each text, with its ``_id`` as the key. Texts without a character are left out."""
     for text in _lines(folder / "corpus.jsonl"):
-        title, body = (text.get("title") or "").strip(), text["text"].strip()[:CHARACTERS]
+        title, body = (text.get("title") or "").strip(), text["text"].strip()[:MAX_CHARACTERS]
         if body or title:
             yield Draft(body or title, title=title[:500], key=text["_id"])
 

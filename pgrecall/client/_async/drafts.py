@@ -56,9 +56,7 @@ async def edit(
         stored = await connection.execute(memories.get(reference, now))
         title, body = (changes.get(name, getattr(stored, name)) or "" for name in ("title", "body"))
         if (title, body) != (stored.title, stored.body) and f"{title}{body}".strip():
-            digest = content_hash(Draft(str(body), title=str(title)))
-            [embedded] = await connection.embed_memories([(str(title), str(body))])
-            unread = embedded.unread(str(body))
+            embedded, digest, unread = await _embedded_text(connection, str(title), str(body))
     edited = await connection.execute(
         memories.edit(reference, changes, embedded, connection.embedder_name, digest, now)
     )
@@ -74,13 +72,17 @@ async def restore_version(
         known = await connection.execute(versions.versions(reference, versions.MOST))
         wanted = next((one for one in known if one.number == number), known[0])  # SQL refuses others
         if (wanted.title, wanted.body) != (known[0].title, known[0].body):
-            digest = content_hash(Draft(wanted.body, title=wanted.title))
-            [embedded] = await connection.embed_memories([(wanted.title, wanted.body)])
-            unread = embedded.unread(wanted.body)
+            embedded, digest, unread = await _embedded_text(connection, wanted.title, wanted.body)
     restored = await connection.execute(
         versions.restore_version(reference, number, embedded, connection.embedder_name, digest, now)
     )
     return replace(restored, unread=unread)
+
+
+async def _embedded_text(connection: AsyncConnection, title: str, body: str) -> tuple[Embedded, str, int]:
+    """A text embedded, its digest, and how many characters at its end have no vector."""
+    [embedded] = await connection.embed_memories([(title, body)])
+    return embedded, content_hash(Draft(body, title=title)), embedded.unread(body)
 
 
 async def import_drafts(
