@@ -27,8 +27,8 @@ from rich.table import Table
 
 from benchmarks.harness import fresh_database
 from benchmarks.intervals import bootstrap_interval
-from benchmarks.locomo.__main__ import ARMS_ALONE, FUSED, stages
 from benchmarks.locomo.data import RememberedVectors
+from benchmarks.locomo.stages import ARMS_ALONE, FUSED, stages
 from pgrecall import Draft, Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.search.embed.embedder import make_embedder

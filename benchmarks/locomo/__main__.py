@@ -33,6 +33,7 @@ from benchmarks.locomo.data import (
     turns_of,
 )
 from benchmarks.locomo.scores import Scores, gain, tables, verdict
+from benchmarks.locomo.stages import ARMS_ALONE, FUSED, stages
 from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.search.embed.embedder import make_embedder
@@ -42,32 +43,6 @@ from pgrecall.search.rerank.reranker import Reranker, warm_up
 from pgrecall.settings import load_settings
 
 PAIRS = 50
-PATIENCE = 600.0
-"""Seconds for each question: no deadline may cut a measure of quality."""
-
-ARMS = ("semantic", "lexical", "name", "author", "cue", "graph", "period")
-FUSED = "fused"
-ALONE = {
-    "words": ("lexical",),
-    "meaning": ("semantic",),
-    "words and names": ("lexical", "name", "author"),
-}
-ARMS_ALONE = ("words", "meaning")
-
-
-def stages(*, embeds: bool, reranks: bool) -> dict[str, SearchOptions]:
-    """The search options of each stage."""
-    alone: dict[str, SearchOptions] = {
-        stage: {"weights": {arm: 0.0 for arm in ARMS if arm not in kept}, "vitality_mode": "off"}
-        for stage, kept in ALONE.items()
-        if embeds or "semantic" not in kept
-    }
-    together: dict[str, SearchOptions] = {
-        FUSED: {},
-        "fused, vitality off": {"vitality_mode": "off"},
-    }
-    reranked: dict[str, SearchOptions] = {"fused, reranked": {"rerank": True, "deadline": PATIENCE}}
-    return alone | together | (reranked if reranks else {})
 
 
 def reranker_in(folder: Path | None) -> Reranker | None:

@@ -14,6 +14,7 @@ from benchmarks.intervals import bootstrap_interval
 from benchmarks.locomo import __main__ as locomo
 from benchmarks.locomo.data import BEAM, LOCOMO, corpus_of, questions_of, turns_of
 from benchmarks.locomo.scores import Scores, gain, verdict
+from benchmarks.locomo.stages import stages as stages_of
 from benchmarks.rerank import __main__ as rerank
 from benchmarks.rerank.pairs import invented, of_conversations
 from pgrecall.embedded.shared_server import EmbeddedServer
@@ -187,7 +188,7 @@ def _here(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_stage_is_measured_and_the_reranker_changes_the_order(locomo_file: Path) -> None:
     results = locomo.run(locomo_file, CallableReranker(oracle, "oracle", "logit"), lambda _: None)
     stages = results["stages"]
-    assert list(stages) == list(locomo.stages(embeds=True, reranks=True))
+    assert list(stages) == list(stages_of(embeds=True, reranks=True))
     assert all(stage["questions"] == 3 for stage in stages.values())
     assert stages["words"]["recall@10 by category"]["temporal"]["mean"] == 1.0
     assert stages["words"]["recall@10 by category"]["single-hop"]["mean"] == 0.0, "no word of it was said"
