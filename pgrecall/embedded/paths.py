@@ -46,6 +46,7 @@ _ACCOUNT_COMMANDS = (
     "useradd --system --user-group --no-create-home --shell /usr/sbin/nologin pgrecall",
     "adduser -S -D -H -s /sbin/nologin pgrecall",  # busybox
 )
+_ACCOUNT_LOCK = Path("/run/pgrecall-account.lock")
 _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}  # no PG* variable gets through
 
 
@@ -181,14 +182,8 @@ def _account_for(data_dir: Path) -> Account:
     for owned in (data_dir / "postgres", data_dir):
         if owned.exists() and (status := owned.stat()).st_uid != 0:
             return Account(status.st_uid, status.st_gid)
-    if (account := _account_named("pgrecall")) is not None:
+    if (account := _account_named("pgrecall") or _new_account()) is not None:
         return account
-    for maker in _ACCOUNT_COMMANDS:
-        with contextlib.suppress(OSError):
-            run_as(Account(0, 0), maker.split())
-        if (account := _account_named("pgrecall")) is not None:
-            logger.info("Created the system account pgrecall for the embedded Postgres.")
-            return account
     for name in ("postgres", "_postgres", "nobody"):
         if (account := _account_named(name)) is not None:
             return account
@@ -196,6 +191,24 @@ def _account_for(data_dir: Path) -> Account:
         "Postgres does not run as root, and there is no account it could run as.",
         hint="Run pgrecall as an ordinary user, or set PGRECALL_DATABASE_URL.",
     )
+
+
+def _new_account() -> Account | None:
+    """Create the account; one process at a time, as two useradd at once give it one id, then another."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):  # no /run, as on macOS, which has no useradd either
+            lock = os.open(_ACCOUNT_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            held.callback(os.close, lock)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if (account := _account_named("pgrecall")) is not None:
+            return account
+        for maker in _ACCOUNT_COMMANDS:
+            with contextlib.suppress(OSError):
+                run_as(Account(0, 0), maker.split())
+            if (account := _account_named("pgrecall")) is not None:
+                logger.info("Created the system account pgrecall for the embedded Postgres.")
+                return account
+    return None
 
 
 def _account_named(name: str) -> Account | None:

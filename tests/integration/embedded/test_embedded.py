@@ -22,9 +22,10 @@ from pgrecall.errors import DatabaseUnavailable, InvalidInput, MissingExtra
 from tests.given_server import embedded_only
 from tests.waiting import PATIENCE, gone, until
 
-pytestmark = embedded_only("starts and stops embedded servers")
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no embedded server on Windows")
+pytestmark = [
+    embedded_only("starts and stops embedded servers"),
+    pytest.mark.skipif(sys.platform == "win32", reason="no embedded server on Windows"),
+]
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="about what root does")
 NOBODY = 65534
 
