@@ -34,13 +34,18 @@ class LoadedAccesses:
 
 
 def load_accesses(memory: Memory, path: Path, *, now: datetime | None) -> LoadedAccesses:
-    """Records every line of a history of accesses. Each batch is committed on its own."""
+    """Records every line of a history of accesses, then updates the medians that search compares use with.
+
+    Each batch is committed on its own.
+    """
     loaded = LoadedAccesses()
     items = read_accesses(path)
     with Progress("loading", "accesses", count_items(path, "jsonl")) as bar:
         while batch := list(islice(items, ACCESS_BATCH)):
             loaded = _record_batch(memory, loaded, batch, now)
             bar.add(len(batch))
+    if loaded.new:
+        memory.maintenance.refresh_statistics(now=now)
     return loaded
 
 

@@ -251,6 +251,19 @@ def test_a_history_counts_once_however_often_it_is_loaded(
     assert pgrecall("show", "tides", "--json").json["vitality"]["accesses"] == 11
 
 
+def test_search_compares_use_with_the_medians_after_a_history(
+    pgrecall: Command, notes: Path, tmp_path: Path
+) -> None:
+    """Not with those of the import, when nothing had been used and another day may have been today."""
+    pgrecall("import", str(notes))
+    history = tmp_path / "uses.jsonl"
+    history.write_text(json.dumps({"key": "tides", "kind": "used", "at": "2026-10-02T08:00:00Z"}) + "\n")
+    assert pgrecall("access", "--from", str(history), "--now", NOW).code == 0
+    loaded = pgrecall("layers", "list", "--json").json
+    assert pgrecall("jobs", "run", "vitality", "--now", NOW).code == 0
+    assert pgrecall("layers", "list", "--json").json == loaded
+
+
 def test_digits_are_an_id_unless_the_prefix_says_key(pgrecall: Command, tmp_path: Path) -> None:
     lines = tmp_path / "digits.jsonl"
     lines.write_text('{"key": "first", "body": "One."}\n{"key": "7000", "body": "Two."}\n')
