@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -53,6 +54,12 @@ hypothesis_settings.load_profile("suite")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: scheduling.place(item.nodeid))
+
+
+def pytest_collection_finish() -> None:
+    # Modules and tests live to the end: looking for garbage among them took a twelfth of a worker's time.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)  # for runs without xdist
