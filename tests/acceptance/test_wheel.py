@@ -151,7 +151,7 @@ def test_it_works_with_its_own_dependencies_alone(wheel: Path, python: Path, ope
     ):
         refused = attempt(command, *arguments, cwd=empty, **settings)
         assert refused.returncode == 2, refused.stderr
-        assert f"pip install 'pgrecall[{missing}] @ {wheel.as_uri()}'" in refused.stderr
+        assert f"{python} -m pip install 'pgrecall[{missing}] @ {wheel.as_uri()}'" in refused.stderr
         assert "Traceback" not in refused.stderr
     assert not Path(data).exists()
 

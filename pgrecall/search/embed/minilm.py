@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgrecall.errors import MODEL_COMMAND, EmbedderError, MissingExtra
+from pgrecall.errors import EmbedderError, MissingExtra, model_command
 from pgrecall.search.embed.token_signs import KeptPieces, signs_of
 from pgrecall.search.embed.weights import in_8_bits, mapped_weights
 from pgrecall.search.model_loading import first_line, require_package
@@ -49,7 +49,7 @@ def require_minilm() -> None:
     require_package("onnxruntime", "local")
     require_package("tokenizers", "local")
     if importlib.util.find_spec(_PACKAGE) is None:
-        raise MissingExtra(_PACKAGE.replace("_", "-"), "local", install=MODEL_COMMAND)
+        raise MissingExtra(_PACKAGE.replace("_", "-"), "local", install=model_command())
 
 
 def load_minilm(precision: EmbedderPrecision = "float32") -> MiniLM:
@@ -66,7 +66,7 @@ def load_minilm(precision: EmbedderPrecision = "float32") -> MiniLM:
     except Exception as error:  # a broken file or installation may raise anything
         raise EmbedderError(
             f"The model in {folder} could not be loaded: {first_line(error)}.",
-            hint=f"Install it again: {MODEL_COMMAND.replace('install', 'install --force-reinstall', 1)}",
+            hint=f"Install it again: {model_command()} --force-reinstall",
         ) from error
 
 

