@@ -28,7 +28,7 @@ LONG = "\n\nThe keeper counts ropes, nets and lamps, and writes them down." * 30
 """Makes a memory long enough for passages."""
 
 
-def live(memory: Memory, url: str, seed: int = 1, size: int = 30) -> None:
+def fill_tenant(memory: Memory, url: str, seed: int = 1, size: int = 30) -> None:
     """Fills an empty tenant by what people and jobs do, at given moments: nothing depends on today."""
     rng = random.Random(seed)
     memory.layers.set("diary", now=NOW - timedelta(days=500), metabolic_rate=0.7, birth_weight=1.4)
@@ -189,7 +189,7 @@ _COEFFICIENTS = {
 }  # fmt: skip
 
 
-def asked(url: str, tenant: str) -> dict[str, list[dict[str, Any]]]:
+def all_answers(url: str, tenant: str) -> dict[str, list[dict[str, Any]]]:
     """What the tenant answers to everything, to the last digit; what tells today's clock is left out."""
     with psycopg.connect(url, row_factory=dict_row) as connection:
         connection.execute("SELECT set_config('recall.tenant', %s, false)", (tenant,))

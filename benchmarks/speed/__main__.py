@@ -31,12 +31,12 @@ from pgrecall.search.embed.embedder import Embedder, make_embedder
 from pgrecall.settings import Settings
 
 QUICK, DEFAULT, FULL = 50_000, 200_000, 1_000_000
-BESIDE = (1_000, 4_000, 20_000)
+COMPARED_ALONE = (1_000, 4_000, 20_000)
 """The approximate size of each tenant that is compared with a database of its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Context:
     """The shared context of all measurements."""
 
     server: EmbeddedServer
@@ -52,28 +52,28 @@ class Ground:
         return self.holders[0]
 
 
-def _beside(ground: Ground) -> Iterator[Row]:
-    chosen = {min(ground.holders[1:], key=lambda tenant: abs(tenant.size - size)) for size in BESIDE}
+def _isolation(context: Context) -> Iterator[Row]:
+    chosen = {min(context.holders[1:], key=lambda tenant: abs(tenant.size - size)) for size in COMPARED_ALONE}
     for tenant in sorted(chosen, key=lambda tenant: tenant.size):
         with (
-            alone(ground.server, ground.bench.url, tenant, ground.embedder.dimensions) as url,
+            alone(context.server, context.bench.url, tenant, context.embedder.dimensions) as url,
             psycopg.connect(url, autocommit=True) as lonely,
         ):
-            yield search.beside(ground.bench.connection, lonely, ground.asked, tenant, ground.calls)
+            yield search.isolation(context.bench.connection, lonely, context.asked, tenant, context.calls)
 
 
-def _logging(ground: Ground) -> Iterator[Row]:
-    asked = search.values_of(ground.asked, ground.largest)
-    yield from accesses.searches(ground.bench, ground.calls, asked, accesses.BY_MEANING_TOO)
-    yield from accesses.searches(ground.bench, ground.calls, asked)
+def _logging(context: Context) -> Iterator[Row]:
+    asked = search.values_of(context.asked, context.largest)
+    yield from accesses.searches(context.bench, context.calls, asked, accesses.BY_MEANING_TOO)
+    yield from accesses.searches(context.bench, context.calls, asked)
 
 
-MEASUREMENTS: dict[str, Callable[[Ground], Iterable[Row]]] = {
+MEASUREMENTS: dict[str, Callable[[Context], Iterable[Row]]] = {
     "arms": lambda g: search.arms(g.bench.connection, g.asked, g.largest, g.calls),
     "work": lambda g: work.work(g.bench.connection, g.asked, g.largest),
     "words": lambda g: search.words(g.bench.connection, g.largest, g.calls),
     "recall": lambda g: search.recalls(g.bench.connection, g.asked, g.holders),
-    "beside": _beside,
+    "isolation": _isolation,
     "vitality": lambda g: [search.vitality(g.bench.connection, g.asked, g.largest, g.calls)],
     "logging": _logging,
     "refresh": lambda g: jobs.refresh(g.bench, g.rounds),
@@ -105,11 +105,11 @@ def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[st
             assert moment is not None
             holders = tenants(chosen.memories)
             bench = Bench(url, connection, holders[0].size, moment[0])
-            ground = Ground(server, bench, asked, holders, embedder, chosen.calls, chosen.rounds)
+            context = Context(server, bench, asked, holders, embedder, chosen.calls, chosen.rounds)
             for name, measure in MEASUREMENTS.items():
                 if any(word in name for word in chosen.only.split(",")):
                     with screen.status(name):
-                        for row in measure(ground):
+                        for row in measure(context):
                             rows.append(row)
                             screen.print(
                                 f"{row.measure}: {row.ratio:.3g} {row.goal}", style="dim", highlight=False

@@ -165,7 +165,9 @@ def _recall(connection: Connect, asked: Sequence[Question], tenant: Tenant, goal
     )  # fmt: skip
 
 
-def beside(together: Connect, alone: Connect, asked: Sequence[Question], tenant: Tenant, calls: int) -> Row:
+def isolation(
+    together: Connect, alone: Connect, asked: Sequence[Question], tenant: Tenant, calls: int
+) -> Row:
     """A tenant among others, and alone in a database."""
     for connection in (together, alone):
         act_for(connection, tenant.name)

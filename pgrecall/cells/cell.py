@@ -127,7 +127,7 @@ class Cell:
         """Makes the cell refuse tenants that do not live here. Those with rows do, even such as were just
         being stored for the first time."""
         self.run("SELECT recall.check_residents(true)")
-        self.wait_for_transactions(limit=60.0)
+        self.wait_for_transactions(timeout=60.0)
         self.run("SELECT count(*) FROM recall.register_residents()")
 
     def known_tenants(self) -> list[str]:
@@ -148,11 +148,11 @@ class Cell:
         rows = self.run(_SQL["sizes"], {"tenants": tenants})
         return {row["tenant"]: (row["memories"], row["bytes"]) for row in rows}
 
-    def wait_for_transactions(self, *, limit: float, besides: Sequence[int] = ()) -> None:
+    def wait_for_transactions(self, *, timeout: float, besides: Sequence[int] = ()) -> None:
         """Waits until every transaction has ended that may have read before now.
 
         Args:
-            limit: seconds.
+            timeout: seconds.
             besides: server processes that are not waited for.
 
         Raises:
@@ -161,13 +161,13 @@ class Cell:
         with self.plain() as connection:
             rows = connection.execute(_SQL["under_way"].encode(), {"besides": list(besides)}).fetchall()
             waiting = [row["id"] for row in rows]
-            deadline = time.monotonic() + limit
+            deadline = time.monotonic() + timeout
             while waiting:
                 rows = connection.execute(_SQL["still"].encode(), {"waiting": waiting}).fetchall()
                 waiting = [row["id"] for row in rows]
                 if waiting and time.monotonic() > deadline:
                     raise DatabaseError(
-                        f"{len(waiting)} transactions in this cell have run for more than {limit:g} s.",
+                        f"{len(waiting)} transactions in this cell have run for more than {timeout:g} s.",
                         hint="Try again when they have ended; pg_stat_activity shows them.",
                         sqlstate="55P03",
                     )

@@ -22,25 +22,25 @@ class ChangedRows:
     Args:
         cell: the source.
         publication: the name of the publication.
-        patience: seconds that it waits for transactions under way, which have to end first.
+        timeout: seconds that it waits for transactions under way, which have to end first.
     """
 
-    def __init__(self, cell: Cell, publication: str, *, patience: float) -> None:
+    def __init__(self, cell: Cell, publication: str, *, timeout: float) -> None:
         self._cell = cell
         self._names = (f"{publication}_compared", publication)
-        self._patience = patience
+        self._timeout = timeout
         self._opened = ExitStack()
         self._connection: Connection
 
     def __enter__(self) -> ChangedRows:
         with ExitStack() as opened:
             self._connection = opened.enter_context(self._cell.another())
-            self._connection.execute(f"SET lock_timeout = {round(self._patience * 1000)}".encode())
+            self._connection.execute(f"SET lock_timeout = {round(self._timeout * 1000)}".encode())
             try:
                 self._connection.execute(_CREATE, self._names[:1])
             except psycopg.errors.LockNotAvailable as error:
                 raise DatabaseError(
-                    f"Transactions on this server have run for more than {self._patience:g} s.",
+                    f"Transactions on this server have run for more than {self._timeout:g} s.",
                     hint="Try again when they have ended; pg_stat_activity shows them.",
                     sqlstate=error.sqlstate,
                 ) from error

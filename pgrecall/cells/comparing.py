@@ -54,15 +54,15 @@ class Comparison:
 
     Args:
         copying: the copy, which has all rows and applies changes.
-        patience: seconds that it waits for changes to arrive at the target.
-        limit: the same while writers wait, and for transactions under way when it is entered.
+        timeout: seconds that it waits for changes to arrive at the target.
+        stop_timeout: the same while writers wait, and for transactions under way when it is entered.
     """
 
-    def __init__(self, copying: Copying, *, patience: float, limit: float) -> None:
+    def __init__(self, copying: Copying, *, timeout: float, stop_timeout: float) -> None:
         self._copying = copying
-        self._patience = patience
-        self._limit = limit
-        self._changes = ChangedRows(copying.source, copying.name, patience=limit)
+        self._timeout = timeout
+        self._stop_timeout = stop_timeout
+        self._changes = ChangedRows(copying.source, copying.name, timeout=stop_timeout)
         self._unseen: list[ChangedRow] = []
         self._source = End(copying.source, copying.tenant)
         self._target = End(copying.target, copying.tenant)
@@ -79,7 +79,7 @@ class Comparison:
             for end in (self._source, self._target):
                 opened.enter_context(end)
             self._source.begin()
-            self._arrive(self._patience)
+            self._arrive(self._timeout)
             self._target.begin()
             _at_once(self._source.sum_up, self._target.sum_up)
             self._opened = opened.pop_all()
@@ -93,13 +93,13 @@ class Comparison:
     def approach(self) -> None:
         """Makes rounds until few rows change in one. They also plan and load what the last one needs."""
         for turn in range(ROUNDS):
-            if self.advance(self._patience) <= FEW_ROWS and turn > 0:
+            if self.advance(self._timeout) <= FEW_ROWS and turn > 0:
                 return
 
-    def advance(self, patience: float) -> int:
+    def advance(self, timeout: float) -> int:
         """One round; returns how many rows had changed since the last one."""
         self._source.begin()
-        self._arrive(patience)
+        self._arrive(timeout)
         self._target.begin()
         # After both snapshots: so it tells of all that the target has applied by now.
         changed = [*self._unseen, *self._changes.read()]
@@ -111,15 +111,15 @@ class Comparison:
 
     def differences(self) -> list[str]:
         """The tables in which both ends differ now. Nobody may write to them meanwhile."""
-        self.advance(self._limit)
+        self.advance(self._stop_timeout)
         ours, theirs = self._source.digests, self._target.digests
         return sorted(
             table for table in ours.keys() | theirs.keys() if ours.get(table, NONE) != theirs.get(table, NONE)
         )
 
-    def _arrive(self, patience: float) -> None:
+    def _arrive(self, timeout: float) -> None:
         """Waits until the target has what the snapshot of the source sees."""
-        self._copying.catch_up(limit=patience, to_the_end=True)
+        self._copying.catch_up(timeout=timeout, to_the_end=True)
 
 
 class End:

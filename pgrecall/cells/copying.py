@@ -105,12 +105,12 @@ class Copying:
             password = connection.info.password
         return make_conninfo(self.source.url, password=password) if password else self.source.url
 
-    def wait_for_copy(self, progress: Callable[[int, int], None], *, patience: float) -> None:
+    def wait_for_copy(self, progress: Callable[[int, int], None], *, timeout: float) -> None:
         """Waits until every table is copied.
 
         Args:
             progress: called with the tables that are copied and those there are.
-            patience: seconds without any progress after which it gives up.
+            timeout: seconds without any progress after which it gives up.
 
         Raises:
             DatabaseError: nothing was copied for that long.
@@ -126,9 +126,9 @@ class Copying:
             [size] = self._ask_target("progress")
             if size["moved"]:
                 since = time.monotonic()
-            if time.monotonic() - since > patience:
+            if time.monotonic() - since > timeout:
                 raise DatabaseError(
-                    f"Nothing of tenant {self.tenant} was copied for {patience:g} s.",
+                    f"Nothing of tenant {self.tenant} was copied for {timeout:g} s.",
                     hint="See the log of the target's server, then run the same command again.",
                 )
             time.sleep(0.1)
@@ -142,17 +142,17 @@ class Copying:
             for row in tables:
                 connection.execute(SQL("ANALYZE {}").format(Identifier("recall", row["t"])))
 
-    def catch_up(self, *, limit: float, to_the_end: bool) -> None:
+    def catch_up(self, *, timeout: float, to_the_end: bool) -> None:
         """Waits until the target has what the source has written so far.
 
         Args:
-            limit: seconds.
+            timeout: seconds.
             to_the_end: everything; otherwise all but a little.
 
         Raises:
             DatabaseError: it took longer.
         """
-        deadline = time.monotonic() + limit
+        deadline = time.monotonic() + timeout
         with self.source.plain() as connection:
             now = connection.execute("SELECT pg_current_wal_insert_lsn()::text AS lsn").fetchone()
             assert now is not None
@@ -163,7 +163,7 @@ class Copying:
                     return
                 if time.monotonic() > deadline:
                     raise DatabaseError(
-                        f"The target did not catch up within {limit:g} s.",
+                        f"The target did not catch up within {timeout:g} s.",
                         hint="See the log of its server, then run the same command again.",
                         sqlstate="55P03",
                     )

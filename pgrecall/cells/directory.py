@@ -19,7 +19,7 @@ from pgrecall.database.connections import connect
 from pgrecall.database.server import Row
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, SchemaMismatch
 
-LOCK_PATIENCE = 1.0
+LOCK_TIMEOUT = 1.0
 """Seconds to wait for another call that moves the same tenant."""
 
 Connection = psycopg.Connection[Row]
@@ -225,7 +225,7 @@ class Directory:
         with ExitStack() as opened:
             connection = opened.enter_context(self.connected())
             query = "SELECT pg_try_advisory_lock(hashtext('recall_cells'), hashtext(%s)) AS ours"
-            deadline = time.monotonic() + LOCK_PATIENCE  # the server notices the end of a killed one late
+            deadline = time.monotonic() + LOCK_TIMEOUT  # the server notices the end of a killed one late
             while not ((row := connection.execute(query, (tenant,)).fetchone()) and row["ours"]):
                 if time.monotonic() > deadline:
                     raise InvalidInput(

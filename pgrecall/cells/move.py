@@ -23,10 +23,10 @@ from pgrecall.errors import DatabaseError, InvalidInput
 
 Report = Callable[[str], None]
 
-COPY_PATIENCE = 600.0
+COPY_TIMEOUT = 600.0
 """Seconds without progress after which a copy counts as stuck."""
 
-STOP_LIMIT = 10.0
+STOP_TIMEOUT = 10.0
 """Seconds for which writers are refused at most; then they go on at the source, and it is tried again."""
 
 ATTEMPTS = 3
@@ -227,15 +227,15 @@ class Mover:
         self._report(f"Copying tenant {copying.tenant} from cell {source} to cell {target}.")
         copying.begin(source)
         copying.wait_for_copy(
-            lambda done, tables: self._report(f"{done} of {tables} tables copied."), patience=COPY_PATIENCE
+            lambda done, tables: self._report(f"{done} of {tables} tables copied."), timeout=COPY_TIMEOUT
         )
         self._report("Building indexes.")
         copying.build_indexes()
         for attempt in range(1, ATTEMPTS + 1):
-            copying.catch_up(limit=COPY_PATIENCE, to_the_end=False)
+            copying.catch_up(timeout=COPY_TIMEOUT, to_the_end=False)
             self._report("Comparing.")
             try:
-                with Comparison(copying, patience=COPY_PATIENCE, limit=STOP_LIMIT) as comparison:
+                with Comparison(copying, timeout=COPY_TIMEOUT, stop_timeout=STOP_TIMEOUT) as comparison:
                     return self._flip(copying, comparison, target)
             except DatabaseError as error:
                 # A copy that differs is compared once more from the beginning before the move is given up.
@@ -266,7 +266,7 @@ class Mover:
 
     def _compare(self, copying: Copying, comparison: Comparison) -> None:
         """Waits until nobody writes to a tenant any more, and compares what the target has by then."""
-        copying.source.wait_for_transactions(limit=STOP_LIMIT, besides=comparison.sessions)
+        copying.source.wait_for_transactions(timeout=STOP_TIMEOUT, besides=comparison.sessions)
         if differing := comparison.differences():
             tenant, tables = copying.tenant, ", ".join(differing)
             raise CopyDiffers(

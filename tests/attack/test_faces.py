@@ -126,7 +126,9 @@ def filled(template: Any, names: dict[str, Any]) -> Any:
     return [filled(value, names) for value in template] if isinstance(template, list) else template
 
 
-def told(client: httpx.Client, request: tuple[str, str, Any], names: dict[str, Any]) -> tuple[int, str]:
+def response_to(
+    client: httpx.Client, request: tuple[str, str, Any], names: dict[str, Any]
+) -> tuple[int, str]:
     method, path, body = request
     answer = client.request(method, path.format(**names), json=filled(body, names))
     text = re.sub(r'"(?:instance|request_id|search_id|timings)":\s*("[^"]*"|\d+|\{[^}]*\})', "", answer.text)
@@ -143,9 +145,9 @@ def test_a_key_reaches_nothing_of_another_tenant(
         for request in REQUESTS:
             for own, absent in ((ids["memory"], ABSENT), (ids["other"], ABSENT), (KEY, ABSENT_KEY)):
                 named = {name: ids[name] for name in ("search", "plan", "dedupe", "erasure")}
-                found = told(acme, request, {"memory": own, **named})
+                found = response_to(acme, request, {"memory": own, **named})
                 nothing = {"memory": absent, **dict.fromkeys(named, ABSENT)}
-                assert found == told(acme, request, nothing), request
+                assert found == response_to(acme, request, nothing), request
                 assert UNKNOWN not in found[1]
                 tried["HTTP"] += 1
         for path in (

@@ -54,7 +54,7 @@ class Client:
     def work(self, seconds: float) -> Told:
         actions = [
             self.use, self.use, self.repeat, self.rewrite, self.link, self.supersede, self.search,
-            self.replace, self.pass_by, self.look, self.look, self.plan, self.fold, self.upkeep,
+            self.replace, self.pass_by, self.look, self.look, self.plan, self.fold, self.maintain,
         ]  # fmt: skip
         while time.monotonic() - self.began < seconds:
             action = self.chance.choice(actions)
@@ -186,7 +186,7 @@ class Client:
     def fold(self) -> None:
         call(self.connection, "fold_accesses(%s)", self.chance.randint(1, 20))
 
-    def upkeep(self) -> None:
+    def maintain(self) -> None:
         """One of the jobs, by chance."""
         match self.chance.randrange(8):
             case 0:

@@ -48,7 +48,7 @@ class Client:
         actions: list[Callable[[], None]] = [
             self.forget_for_good, self.forget_for_good, self.forget, self.forget, self.pin, self.pin,
             self.rewrite, self.rewrite, self.rewrite, self.rewrite_one, self.supersede, self.supersede,
-            self.link, self.use, self.use, self.converse, self.plan, self.upkeep, self.judge, self.replace,
+            self.link, self.use, self.use, self.converse, self.plan, self.maintain, self.judge, self.replace,
             self.erase, self.edit, self.edit, self.merge, self.restore, self.embed, self.embed, self.search,
             self.bring_back,
         ]  # fmt: skip
@@ -195,7 +195,7 @@ class Client:
     def bring_back(self) -> None:
         call(self._connection, "unarchive(%s, %s)", self._one(), NOW)
 
-    def upkeep(self) -> None:
+    def maintain(self) -> None:
         match self._chance.randrange(9):
             case 0:
                 call(self._connection, "fold_accesses(%s)", self._chance.randint(1, 20))

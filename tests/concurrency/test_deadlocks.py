@@ -1,4 +1,4 @@
-"""Nothing waits in a circle: hard forget beside pin, forget, rewriting, supersession, use and upkeep."""
+"""Nothing waits in a circle: hard forget beside pin, forget, rewriting, supersession, use and maintenance."""
 
 from __future__ import annotations
 

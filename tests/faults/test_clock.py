@@ -90,7 +90,7 @@ def test_the_worker_goes_on_after_the_clock_was_set_back(
             working.join(PATIENCE)
 
 
-def living(memory: Memory, at: datetime, *, pinned: bool) -> None:
+def use_a_day(memory: Memory, at: datetime, *, pinned: bool) -> None:
     """Everything that a day brings, at a time."""
     memory.remember_many(
         [
@@ -121,7 +121,7 @@ def test_a_life_by_changing_clocks_is_sound(
 ) -> None:
     hour = timedelta(hours=1)
     for turn, at in enumerate((NOW, wrong, NOW + hour, wrong + hour, NOW + 2 * hour)):
-        living(memory, at, pinned=turn % 2 == 1)
+        use_a_day(memory, at, pinned=turn % 2 == 1)
         sound(database_url, "acme")
     now = NOW + timedelta(hours=3)
     assert memory.maintenance.rebuild() == 0

@@ -138,8 +138,8 @@ def test_an_embedder_whose_answer(
         endpoint.replies = [honest]
 
     inject("a broken embedder over HTTP")
-    patience = 3 if wrong == "hangs" else 60
-    with http(endpoint.url, patience) as embedder, opened(shared_url, wrong, embedder=embedder) as memory:
+    timeout = 3 if wrong == "hangs" else 60
+    with http(endpoint.url, timeout) as embedder, opened(shared_url, wrong, embedder=embedder) as memory:
         judge_embedder(memory, shared_url, committed, heal)
 
 

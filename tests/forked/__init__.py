@@ -25,9 +25,9 @@ def stand_in() -> tuple[str, ...]:
     The first use in a process starts its server, which ends with the process.
     """
     folder = tempfile.TemporaryDirectory(prefix="pgr-fork-")
-    door = Path(folder.name) / "door"
+    socket_path = Path(folder.name) / "socket"
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.forked.server", door],
+        [sys.executable, "-m", "tests.forked.server", socket_path],
         cwd=Path(__file__).parents[2],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -42,4 +42,4 @@ def stand_in() -> tuple[str, ...]:
 
     atexit.register(end)
     assert server.stdout.readline() == b"ready\n"
-    return (sys.executable, "-I", "-S", str(STAND_IN), str(door))
+    return (sys.executable, "-I", "-S", str(STAND_IN), str(socket_path))

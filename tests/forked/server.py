@@ -38,17 +38,17 @@ def main() -> None:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()  # or the first collection of each fork would copy every page
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind(sys.argv[1])
-        door.listen(100)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(sys.argv[1])
+        listener.listen(100)
         print("ready", flush=True)  # noqa: T201
         while True:
-            ready, _, _ = select.select([door, sys.stdin], [], [])
+            ready, _, _ = select.select([listener, sys.stdin], [], [])
             if sys.stdin in ready:
                 return
-            asking, _ = door.accept()
+            asking, _ = listener.accept()
             if os.fork() == 0:
-                door.close()
+                listener.close()
                 keep(asking)
             asking.close()
             with suppress(ChildProcessError):  # there is none left; their times count for this process

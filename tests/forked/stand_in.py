@@ -12,9 +12,9 @@ STREAMS = (0, 1, 2)
 
 def main() -> None:
     """Asks for the process, and is what it is until its end."""
-    _, door, *arguments = sys.argv
+    _, socket_path, *arguments = sys.argv
     server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    server.connect(door)
+    server.connect(socket_path)
     for number in SIGNALS:
         _signal.signal(number, lambda number, _: server.send(bytes([number])))
     asked = marshal.dumps((arguments, posix.environ, posix.getcwdb()))

@@ -40,7 +40,7 @@ def _file(name: str, read: Callable[[Path], Iterable[object]]) -> Target:
         path = folder / name
         path.write_bytes(data)
         try:
-            return told(read(path))
+            return outcome_of(read(path))
         except InvalidInput as refused:
             sentence(refused.message)
             return "refused"
@@ -48,7 +48,7 @@ def _file(name: str, read: Callable[[Path], Iterable[object]]) -> Target:
     return target
 
 
-def told(items: Iterable[object]) -> str:
+def outcome_of(items: Iterable[object]) -> str:
     """``records`` where there is one at least; problems are sentences, drafts such as can be stored."""
     found = 0
     for item in items:

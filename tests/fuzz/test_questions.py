@@ -52,7 +52,7 @@ def test_any_question_is_answered_or_refused(memory: Memory, outcomes: Counter[s
     @tried(150)
     @given(QUESTIONS)
     def ask(question: str) -> None:
-        said = told(memory, question)
+        said = outcome_of(memory, question)
         assert said in ("answered", "refused")
         outcomes[f"Memory.search: {said}"] += 1
 
@@ -60,14 +60,14 @@ def test_any_question_is_answered_or_refused(memory: Memory, outcomes: Counter[s
 
 
 def test_ten_megabytes_are_refused(memory: Memory) -> None:
-    assert told(memory, MEGABYTE * 10) == "refused"
+    assert outcome_of(memory, MEGABYTE * 10) == "refused"
 
 
 def is_sentence(said: str) -> bool:
     return said.endswith(".") and "\n" not in said and len(said) < 400
 
 
-def told(memory: Memory, question: str) -> str:
+def outcome_of(memory: Memory, question: str) -> str:
     try:
         memory.search(question, k=5)
         memory.search(queries=[question], hints=[question], k=5, log=False)

@@ -27,7 +27,7 @@ from tests.migration.test_dump import program, run
 from tests.migration.test_every_revision import rows, settled
 from tests.migration.test_interrupted import ONE_WAIT, WAITING
 from tests.server_folders import server_folder
-from tests.tenant_world import asked, live
+from tests.tenant_world import all_answers, fill_tenant
 from tests.waiting import PATIENCE, gone, until
 
 STATISTICS = "SELECT * FROM recall.lexeme ORDER BY 1, 2"
@@ -47,9 +47,9 @@ def lived(shared_url: str) -> tuple[str, dict[str, list[dict[str, Any]]]]:
     """A database with two tenants, and all answers of the one that has lived."""
     settings = Settings(database_url=shared_url, tenant="acme", embedder="hash")
     with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory:
-        live(memory, shared_url)
+        fill_tenant(memory, shared_url)
         memory.for_tenant("other").remember("The harbour of others")
-    return shared_url, asked(shared_url, "acme")
+    return shared_url, all_answers(shared_url, "acme")
 
 
 @pytest.mark.parametrize("form", ["custom", "plain"])
@@ -74,7 +74,7 @@ def test_a_dump_answers_the_same_on_a_fresh_server(
     migrate.upgrade(restored)
     assert fetch(restored, "SELECT problem FROM recall.access_problems()") == []
     assert fetch(restored, DEFINITIONS) == fetch(url, DEFINITIONS)
-    after = asked(restored, "acme")
+    after = all_answers(restored, "acme")
     kept = answers.keys() - {"languages"}  # those come with the server: 18 knows Estonian, 16 does not
     assert [name for name in kept if after[name] != answers[name]] == []
     assert [fetch(restored, sql) for sql in (STATISTICS, MEDIANS)] == [

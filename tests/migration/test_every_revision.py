@@ -19,7 +19,7 @@ from pgrecall.schema import migrate
 from tests.conftest import _database
 from tests.migration.catalogue import DEFINITIONS, fetch
 from tests.migration.old_schemas import REVISIONS, add, fill, take_to
-from tests.tenant_world import asked
+from tests.tenant_world import all_answers
 
 KEPT = {
     "memory": "SELECT tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, "
@@ -112,7 +112,7 @@ def fresh(server: EmbeddedServer, template: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def answers(fresh: str) -> dict[str, list[Any]]:
     assert settled(fresh) == []
-    return asked(fresh, "acme")
+    return all_answers(fresh, "acme")
 
 
 def test_every_revision_has_a_fill() -> None:
@@ -155,7 +155,7 @@ def comes_up_to_this_version(url: str, since: str, fresh: str, answers: dict[str
     assert rows(url, since) == before
     assert fetch(url, DEFINITIONS) == fetch(fresh, DEFINITIONS)
     assert settled(url) == []
-    after = asked(url, "acme")
+    after = all_answers(url, "acme")
     assert [name for name in answers if after[name] != answers[name]] == []
     assert not migrate.upgrade(url).changed
 

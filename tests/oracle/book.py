@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.oracle.history import UNSAID, Change, Changes, Past, said
+from tests.oracle.history import UNSAID, Change, Changes, Past, stored_fields
 from tests.oracle.noted import Linked, Noted
 from tests.oracle.spread import WEIGHT, Received, left, passed_on
 from tests.oracle.vitality import (
@@ -96,7 +96,7 @@ class Book:
 
     @staticmethod
     def differs(known: Noted, draft: Mapping[str, Any]) -> bool:
-        return said(draft) != said(known.draft) or any(
+        return stored_fields(draft) != stored_fields(known.draft) or any(
             draft.get(name) != known.draft.get(name) for name in UNSAID
         )
 
@@ -124,7 +124,7 @@ class Book:
         rewritten = any(draft.get(name) != memory.draft.get(name) for name in ("title", "body"))
         if self.differs(memory, draft):
             self.changes.add("rewritten", [memory.id], now)
-        if said(draft) != said(memory.draft):
+        if stored_fields(draft) != stored_fields(memory.draft):
             memory.past.replace(memory.draft, now, face)
         memory.draft = draft
         return rewritten

@@ -61,9 +61,9 @@ class Day:
         for tenant in self.world.tenants:
             if not tenant.book.memories:
                 continue
-            self.upkeep(tenant, "fold")
-            self.upkeep(tenant, "verify")
-            self.upkeep(tenant, "rebuild")
+            self.run_job(tenant, "fold")
+            self.run_job(tenant, "verify")
+            self.run_job(tenant, "rebuild")
             for memory in tenant.book.memories.values():
                 for later in (0, 2, 60, 2000):
                     self.judge.terms(tenant, self.dice.choice(tenant.faces), memory, self.now + later * DAY)
@@ -212,7 +212,7 @@ class Day:
             assert restored == merging.undo(tenant.book, tenant.merged, face.name, self.now)
             tenant.merged = None
             return
-        self.upkeep(tenant, "fold")
+        self.run_job(tenant, "fold")
         found = face.plan_dedupe(self.now)
         plan = merging.Plan(found["id"], [
             merging.Cluster(each["keeper"]["id"], [member["id"] for member in each["members"]])
@@ -267,9 +267,9 @@ class Day:
     # Jobs
 
     def job(self, tenant: Reached, _: Face) -> None:
-        self.upkeep(tenant, self.dice.choice(JOBS))
+        self.run_job(tenant, self.dice.choice(JOBS))
 
-    def upkeep(self, tenant: Reached, name: str) -> None:
+    def run_job(self, tenant: Reached, name: str) -> None:
         """Runs one job, with the result that the book says."""
         book, sql = tenant.book, tenant.sql
         if name == "fold":
@@ -285,7 +285,7 @@ class Day:
             found = sql.value("verify(%s)", self.now)
             assert [check for check in found["checks"] if check["problems"]] == []
         elif name == "rebuild":
-            self.upkeep(tenant, "fold")
+            self.run_job(tenant, "fold")
             differing = sql.value("rebuild()")
             assert differing == 0, differing
         else:

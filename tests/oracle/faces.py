@@ -80,11 +80,11 @@ class Sql:
         return row["answer"]
 
     def remember(self, drafts: Sequence[Values], now: datetime) -> list[tuple[int, str]]:
-        rows = self.rows("remember_many(%s, p_now => %s)", told(drafts), now)
+        rows = self.rows("remember_many(%s, p_now => %s)", as_json(drafts), now)
         return [(row["id"], row["outcome"]) for row in rows]
 
     def record(self, items: Sequence[Values], now: datetime) -> int:
-        return int(self.value("record_accesses(%s, %s)", told(items), now))
+        return int(self.value("record_accesses(%s, %s)", as_json(items), now))
 
     def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
         return bool(self.value("link(%s, %s, %s, 1, %s)", source, target, relation, now))
@@ -104,12 +104,12 @@ class Sql:
     def search(self, request: Values, now: datetime) -> Found:
         call = "search_and_log" if request.get("log", True) else "find"
         asked = {name: value for name, value in request.items() if name != "log"}
-        rows = self.rows(f"{call}(%s, p_now => %s)", told(asked), now)
+        rows = self.rows(f"{call}(%s, p_now => %s)", as_json(asked), now)
         search = next((row["search_id"] for row in rows if "search_id" in row), None)
         return search, [row for row in rows if row["id"] is not None]
 
     def list(self, wanted: Values, order: str, limit: int, now: datetime) -> Rows:
-        return self.rows("list_memories(%s, %s, NULL, %s, %s)", told(wanted), order, limit, now)
+        return self.rows("list_memories(%s, %s, NULL, %s, %s)", as_json(wanted), order, limit, now)
 
     def get(self, memory: int, now: datetime) -> Values:
         [row] = self.rows("get(%s, %s)", memory, now)
@@ -119,7 +119,7 @@ class Sql:
         return dict(self.value("status(%s)", now))
 
     def edit(self, memory: int, fields: Values, now: datetime) -> str:
-        [row] = self.rows("edit(%s, %s, p_now => %s)", memory, told(fields), now)
+        [row] = self.rows("edit(%s, %s, p_now => %s)", memory, as_json(fields), now)
         return str(row["outcome"])
 
     def versions(self, memory: int) -> Rows:
@@ -235,6 +235,6 @@ class Client:
         return self.memory.dedupe.undo(plan, now=now).restored
 
 
-def told(value: Any) -> str:
+def as_json(value: Any) -> str:
     """JSON, with times as ISO 8601."""
     return json.dumps(value, default=lambda each: each.isoformat())

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from pgrecall.errors import DatabaseTimeout, DatabaseUnavailable, RecallError
-from tests.oracle.faces import Face, told
+from tests.oracle.faces import Face, as_json
 from tests.oracle.http_face import Refused
 from tests.oracle.world import Reached
 from tests.waiting import until
@@ -44,8 +44,8 @@ def _in_transaction(day: Day, tenant: Reached) -> psycopg.Connection[dict[str, A
     connection = tenant.sql.connection
     connection.execute("BEGIN")
     connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant.book.tenant,))
-    connection.execute("SELECT FROM recall.remember_many(%s, p_now => %s)", (told(drafts), day.now))
-    connection.execute("SELECT recall.record_accesses(%s, %s)", (told(items), day.now))
+    connection.execute("SELECT FROM recall.remember_many(%s, p_now => %s)", (as_json(drafts), day.now))
+    connection.execute("SELECT recall.record_accesses(%s, %s)", (as_json(items), day.now))
     return connection
 
 

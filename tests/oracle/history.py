@@ -19,7 +19,7 @@ KEPT = 20
 """Versions besides the present."""
 
 
-def said(draft: Mapping[str, Any]) -> dict[str, Any]:
+def stored_fields(draft: Mapping[str, Any]) -> dict[str, Any]:
     """What a draft says, field by field."""
     return {name: draft.get(name) or EMPTY.get(name) for name in SAID}
 
@@ -45,7 +45,7 @@ class Past:
 
     def present(self, draft: Mapping[str, Any]) -> Version:
         number = self.versions[-1].number + 1 if self.versions else 1
-        return Version(number, said(draft), self.since, self.through)
+        return Version(number, stored_fields(draft), self.since, self.through)
 
     def replace(
         self, draft: Mapping[str, Any], now: datetime, face: str, *, delete_oldest: bool = True
@@ -61,7 +61,7 @@ class Past:
 
     def take_back(self, draft: Mapping[str, Any], since: datetime) -> bool:
         """Drops the newest version if it says what this draft says and was kept at ``since`` or later."""
-        if not self.versions or self.versions[-1].fields != said(draft):
+        if not self.versions or self.versions[-1].fields != stored_fields(draft):
             return False
         newest = self.versions[-1]
         if newest.replaced_at is None or newest.replaced_at < since:
@@ -73,7 +73,9 @@ class Past:
     def then(self, draft: Mapping[str, Any], moment: datetime) -> Mapping[str, Any]:
         """What it said at a moment, or the oldest that is kept of the time after."""
         ended = ((each.replaced_at, each.fields) for each in self.versions)
-        return next((fields for end, fields in ended if end is not None and end > moment), said(draft))
+        return next(
+            (fields for end, fields in ended if end is not None and end > moment), stored_fields(draft)
+        )
 
 
 @dataclass(frozen=True)

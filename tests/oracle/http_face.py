@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from tests.oracle.faces import Found, Outcomes, Rows, Values, told
+from tests.oracle.faces import Found, Outcomes, Rows, Values, as_json
 
 
 class Refused(Exception):
@@ -32,7 +32,7 @@ class Http:
         self.service = service
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self._answer(self.service.post(path, content=told(body), headers=JSON))
+        return self._answer(self.service.post(path, content=as_json(body), headers=JSON))
 
     def _answer(self, answer: httpx.Response) -> Any:
         if not answer.is_success:
@@ -92,7 +92,7 @@ class Http:
 
     def edit(self, memory: int, fields: Values, now: datetime) -> str:
         url, asked = f"/v1/memories/{memory}", {"now": now.isoformat()}
-        answer = self.service.patch(url, params=asked, content=told(fields), headers=JSON)
+        answer = self.service.patch(url, params=asked, content=as_json(fields), headers=JSON)
         return str(self._answer(answer)["outcome"])
 
     def versions(self, memory: int) -> Rows:
@@ -103,7 +103,7 @@ class Http:
         return list(self._answer(self.service.get(f"/v1/differences/{memory}", params=asked)))
 
     def restore(self, memory: int, version: int, now: datetime) -> str:
-        body = told({"version": version, "now": now})
+        body = as_json({"version": version, "now": now})
         answer = self.service.put(f"/v1/versions/{memory}", content=body, headers=JSON)
         return str(self._answer(answer)["outcome"])
 

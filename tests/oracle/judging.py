@@ -204,7 +204,7 @@ class Judge:
         assert len(set(found)) == len(found)
         same_members(book, set(found) - passing, set(), request)
         if request["k"] >= len(passing):
-            held = rules.holding(book, request["query"], passing)
+            held = rules.containing(book, request["query"], passing)
             same_members(book, set(), held - set(found), request)
         assert [hit["rank"] for hit in hits] == list(range(1, len(hits) + 1))
         if not request.get("include_superseded"):
@@ -243,7 +243,7 @@ class Judge:
         known = {each.id for each in tenant.book.memories.values() if rules.known_then(each, then)}
         found = {hit["id"] for hit in hits}
         same_members(tenant.book, found - known, set(), (word, then))
-        same_members(tenant.book, set(), rules.holding(tenant.book, word, known) - found, (word, then))
+        same_members(tenant.book, set(), rules.containing(tenant.book, word, known) - found, (word, then))
         shown = ("title", "body", "role", "author", "tags")
         for hit in hits:
             memory = tenant.book.memories[hit["id"]]

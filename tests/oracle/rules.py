@@ -45,7 +45,7 @@ def passing(book: Book, wanted: Mapping[str, Any], now: datetime) -> set[int]:
     return {each.id for each in book.memories.values() if passes(each, wanted, now)}
 
 
-def holding(book: Book, word: str, ids: set[int]) -> set[int]:
+def containing(book: Book, word: str, ids: set[int]) -> set[int]:
     return {one for one in ids if word in book.memories[one].draft["body"].split()}
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tests.stateful.base import Ground, document, picks, sessions, whose
+from tests.stateful.base import TenantMachine, document, picks, sessions, tenant_names
 from tests.stateful.remembered import Remembered
 from tests.stateful.writing import LAYERS, WORDS
 
@@ -28,7 +28,7 @@ def earliest(memory: Remembered) -> datetime:
     return min(memory.occurred or memory.created, memory.created) - timedelta(minutes=5)
 
 
-class Accesses(Ground):
+class Accesses(TenantMachine):
     def _use(self, tenant: str, told: Mapping[str, Any]) -> dict[str, Any] | None:
         memory = self.pick(tenant, told["number"])
         if memory is None:
@@ -40,7 +40,7 @@ class Accesses(Ground):
         memory = self.tenants[tenant].memories[use["memory_id"]]
         return earliest(memory) <= use["at"] <= self.now + timedelta(minutes=5)
 
-    @rule(tenant=whose, told=uses)
+    @rule(tenant=tenant_names, told=uses)
     def record_access(self, tenant: str, told: Mapping[str, Any]) -> None:
         use = self._use(tenant, told)
         if use is None:
@@ -53,7 +53,7 @@ class Accesses(Ground):
         new = self.tenants[tenant].record([use], self.now) == 1
         assert self.value(tenant, call, *given, self.now) == new
 
-    @rule(tenant=whose, batch=st.lists(uses, min_size=2, max_size=5))
+    @rule(tenant=tenant_names, batch=st.lists(uses, min_size=2, max_size=5))
     def record_accesses(self, tenant: str, batch: list[Mapping[str, Any]]) -> None:
         told = [use for one in batch if (use := self._use(tenant, one)) is not None]
         call = "recall.record_accesses(%s::jsonb, %s)"
@@ -63,7 +63,7 @@ class Accesses(Ground):
         new = self.value(tenant, call, document(told), self.now)
         assert new == self.tenants[tenant].record(told, self.now)
 
-    @rule(tenant=whose, number=picks)
+    @rule(tenant=tenant_names, number=picks)
     def reach_for_what_is_not_ones_own(self, tenant: str, number: int) -> None:
         """Every function that takes a memory, with one of the other tenant's."""
         strange, own = self.pick(self.other(tenant), number), self.pick(tenant, number)
@@ -83,7 +83,8 @@ class Accesses(Ground):
         assert self.sql(tenant, "SELECT * FROM recall.associates(%s, 9, %s)", strange.id, self.now) == []
 
     @rule(
-        tenant=whose, word=st.sampled_from(WORDS), session=sessions, roles=st.sampled_from([None, ["user"]]),
+        tenant=tenant_names, word=st.sampled_from(WORDS), session=sessions,
+        roles=st.sampled_from([None, ["user"]]),
         layers=st.sampled_from([None, LAYERS[:2]]), tags=st.sampled_from([None, ["red"]]),
         hidden=st.fixed_dictionaries({name: st.booleans() for name in HIDDEN}), logged=st.booleans(),
     )  # fmt: skip
@@ -142,7 +143,7 @@ class Accesses(Ground):
         model.queued += bool(shown)
         model.searches[search] = (session, dict.fromkeys(shown, None), self.now)
 
-    @rule(tenant=whose, numbers=st.lists(picks, min_size=1, max_size=3), session=sessions)
+    @rule(tenant=tenant_names, numbers=st.lists(picks, min_size=1, max_size=3), session=sessions)
     def log_shown(self, tenant: str, numbers: list[int], session: str | None) -> None:
         picked = [self.pick(tenant, number) for number in numbers]
         shown = list(dict.fromkeys(memory.id for memory in picked if memory is not None))
@@ -151,7 +152,7 @@ class Accesses(Ground):
         search = self.value(tenant, "recall.log_shown(%s, %s, %s, 'who?')", given, session, self.now)
         self._logged(tenant, search, shown, session)
 
-    @rule(tenant=whose, number=picks, place=picks, good=st.booleans())
+    @rule(tenant=tenant_names, number=picks, place=picks, good=st.booleans())
     def judge(self, tenant: str, number: int, place: int, good: bool) -> None:
         """What was shown was used, or rejected; in the other tenant's name neither."""
         model = self.tenants[tenant]
@@ -171,7 +172,7 @@ class Accesses(Ground):
             use = {"memory_id": one, "kind": "used", "at": self.now, "session_id": session}
             model.record([use | {"idempotency_key": f"recall.used {search} {one}"}], self.now)
 
-    @rule(tenant=whose, number=picks, what=st.sampled_from(["associates", "feedback", "stock"]))
+    @rule(tenant=tenant_names, number=picks, what=st.sampled_from(["associates", "feedback", "stock"]))
     def ask(self, tenant: str, number: int, what: str) -> None:
         match what:
             case "associates":

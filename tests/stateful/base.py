@@ -1,4 +1,4 @@
-"""Ground of the state machine: a database that is rolled back, two tenants, a clock, and the comparison."""
+"""Base of the state machine: a database that is rolled back, two tenants, a clock, and the comparison."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ STEPS = (1, 300, 660, 3600, 86_400, 9 * 86_400, 40 * 86_400)
 GET = "SELECT g.* FROM unnest(%s::bigint[]) i CROSS JOIN LATERAL recall.get(i, %s) g"
 REFUSALS = (psycopg.DataError, psycopg.errors.NoDataFound, psycopg.IntegrityError)
 
-whose = st.sampled_from(NAMES)
+tenant_names = st.sampled_from(NAMES)
 picks = st.integers(0, 1000)
 sessions = st.sampled_from([None, "s1", "s2"])
 
 
-class Ground(RuleBasedStateMachine):
+class TenantMachine(RuleBasedStateMachine):
     """Both tenants in one database, and the models they must be equal to."""
 
     connection: psycopg.Connection[Any]

@@ -14,7 +14,7 @@ from hypothesis.stateful import rule
 from pgrecall.graph.articulation import articulate
 from pgrecall.graph.link_graph import LinkGraph
 from tests.integration.prune.prune_tools import cut_off
-from tests.stateful.base import Ground, picks, whose
+from tests.stateful.base import TenantMachine, picks, tenant_names
 from tests.stateful.remembered import REFERENCES
 from tests.stateful.tenant import Tenant
 
@@ -28,12 +28,12 @@ class Planned:
     state: str = "planned"
 
 
-class Maintenance(Ground):
+class Maintenance(TenantMachine):
     def __init__(self) -> None:
         super().__init__()
         self.plans: dict[str, dict[int, Planned]] = {tenant: {} for tenant in self.tenants}
 
-    @rule(tenant=whose, job=st.sampled_from(["fold", "refresh", "expire", "look_at_graph", "rebuild"]))
+    @rule(tenant=tenant_names, job=st.sampled_from(["fold", "refresh", "expire", "look_at_graph", "rebuild"]))
     def run_job(self, tenant: str, job: str) -> None:
         getattr(self, job)(tenant)
 
@@ -60,7 +60,7 @@ class Maintenance(Ground):
         assert points == {one: m.cut_size for one, m in model.memories.items() if m.cut_size}
         assert protected == sum(model.protected(memory) for memory in model.memories.values())
 
-    @rule(tenant=whose)
+    @rule(tenant=tenant_names)
     def plan(self, tenant: str) -> None:
         model = self.tenants[tenant]
         self.fold(tenant)
@@ -80,7 +80,7 @@ class Maintenance(Ground):
         found: dict[str, Any] = self.value(tenant, "recall.get_prune_plan(%s)", number)
         return found
 
-    @rule(tenant=whose, number=picks)
+    @rule(tenant=tenant_names, number=picks)
     def apply(self, tenant: str, number: int) -> None:
         model, plans = self.tenants[tenant], self.plans[tenant]
         if not plans:
@@ -123,7 +123,7 @@ class Maintenance(Ground):
             return f"archived by plan {plan_id} already" if plan_id else f"{reason} already"
         return next((reason for reason, holds in reasons.items() if holds), None)
 
-    @rule(tenant=whose, number=picks)
+    @rule(tenant=tenant_names, number=picks)
     def undo(self, tenant: str, number: int) -> None:
         model, plans = self.tenants[tenant], self.plans[tenant]
         if not plans:

@@ -8,13 +8,13 @@ from hypothesis.stateful import rule
 
 from pgrecall.vitality.access_log import fold
 from tests.integration.dedupe.dedupe_tools import export
-from tests.stateful.base import GET, picks, whose
+from tests.stateful.base import GET, picks, tenant_names
 from tests.stateful.tenant import Draft, Tenant
 from tests.stateful.writing import Writing
 
 
 class Merging(Writing):
-    @rule(tenant=whose, number=picks)
+    @rule(tenant=tenant_names, number=picks)
     def merge_and_undo(self, tenant: str, number: int) -> None:
         if memory := self.pick(tenant, number):
             again = Draft(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
 from pgrecall.vitality.parameters import PRESETS, LayerRates, Preset, Reading, ZoneThresholds
-from tests.stateful.base import Ground, as_json, document, picks, whose
+from tests.stateful.base import TenantMachine, as_json, document, picks, tenant_names
 from tests.stateful.tenant import Draft
 
 KEYS = [f"k{place}" for place in range(6)]
@@ -46,7 +46,7 @@ def batches(least: int) -> st.SearchStrategy[list[Draft]]:
     return st.lists(drafts, min_size=least, max_size=least + 2, unique_by=lambda one: one.key or id(one))
 
 
-class Writing(Ground):
+class Writing(TenantMachine):
     def _dated(self, draft: Draft, occurred: int | None, expires: int | None) -> Draft:
         if occurred is not None:
             draft.occurred = self.now + timedelta(seconds=occurred)
@@ -62,7 +62,7 @@ class Writing(Ground):
             self.remember(tenant, batch, None, None, revive=True)
         self.now += timedelta(days=ago)
 
-    @rule(tenant=whose, batch=batches(1), occurred=seconds, expires=seconds, revive=st.booleans())
+    @rule(tenant=tenant_names, batch=batches(1), occurred=seconds, expires=seconds, revive=st.booleans())
     def remember(
         self, tenant: str, batch: list[Draft], occurred: int | None, expires: int | None, revive: bool
     ) -> None:
@@ -80,7 +80,7 @@ class Writing(Ground):
             model.remember(draft, memory, outcome, self.now)
         model.connect(stored, self.now)
 
-    @rule(tenant=whose, draft=drafts, bad=st.sampled_from(["layer", "title", "times"]))
+    @rule(tenant=tenant_names, draft=drafts, bad=st.sampled_from(["layer", "title", "times"]))
     def remember_what_cannot_be(self, tenant: str, draft: Draft, bad: str) -> None:
         good, wrong = as_json(draft) | {"key": None}, as_json(draft) | {"key": "bad"}
         wrong |= {"layer": {"layer": "nowhere"}, "title": {"title": "x" * 1001},
@@ -88,7 +88,7 @@ class Writing(Ground):
         call = "recall.remember_many(%s::jsonb, p_now => %s)"
         self.refused(tenant, call, document([good, wrong]), self.now)
 
-    @rule(tenant=whose, number=picks, hard=st.sampled_from([False, False, True]))
+    @rule(tenant=tenant_names, number=picks, hard=st.sampled_from([False, False, True]))
     def forget(self, tenant: str, number: int, hard: bool) -> None:
         model, memory = self.tenants[tenant], self.pick(tenant, number)
         if memory is None:
@@ -105,7 +105,7 @@ class Writing(Ground):
         gone = model.archive(model.expired(self.now), "expired", self.now)
         assert self.value(tenant, "recall.expire_memories(p_now => %s)", self.now) == len(gone)
 
-    @rule(tenant=whose, one=picks, two=picks, relation=st.sampled_from(RELATIONS),
+    @rule(tenant=tenant_names, one=picks, two=picks, relation=st.sampled_from(RELATIONS),
           weight=st.sampled_from([0.5, 1.0, 2.0]))  # fmt: skip
     def link(self, tenant: str, one: int, two: int, relation: str, weight: float) -> None:
         source, target = self.pick(tenant, one), self.pick(tenant, two)
@@ -118,7 +118,7 @@ class Writing(Ground):
         new = self.value(tenant, call, source.id, target.id, relation, weight, self.now)
         assert new == self.tenants[tenant].links.join((source.id, target.id, relation), weight, self.now)
 
-    @rule(tenant=whose, one=picks, two=picks)
+    @rule(tenant=tenant_names, one=picks, two=picks)
     def supersede(self, tenant: str, one: int, two: int) -> None:
         model, old, new = self.tenants[tenant], self.pick(tenant, one), self.pick(tenant, two)
         if old is None or new is None:
@@ -133,7 +133,7 @@ class Writing(Ground):
         chain = self.sql(tenant, "SELECT successor FROM recall.successors(%s) ORDER BY step", [old.id])
         assert [row["successor"] for row in chain] == model.successors(old.id)
 
-    @rule(tenant=whose, number=picks, pinned=st.booleans())
+    @rule(tenant=tenant_names, number=picks, pinned=st.booleans())
     def pin(self, tenant: str, number: int, pinned: bool) -> None:
         memory = self.pick(tenant, number)
         if memory is not None:
@@ -141,7 +141,7 @@ class Writing(Ground):
             assert changed == (memory.pinned != pinned)
             memory.pinned = pinned
 
-    @rule(tenant=whose, layer=st.sampled_from(LAYERS), rate=st.sampled_from([None, 0.2, 1.0, 4.0]),
+    @rule(tenant=tenant_names, layer=st.sampled_from(LAYERS), rate=st.sampled_from([None, 0.2, 1.0, 4.0]),
           reading=st.sampled_from(["clock", "exponent"]), birth=st.sampled_from([1.0, 2.5]))  # fmt: skip
     def change_layer(
         self, tenant: str, layer: str, rate: float | None, reading: Reading, birth: float
@@ -161,12 +161,12 @@ class Writing(Ground):
         moved = (before.clock, before.effective_decay) != (after.clock, after.effective_decay)
         assert changed == sum(memory.layer == layer for memory in model.memories.values()) * moved
 
-    @rule(tenant=whose, preset=st.sampled_from(list(PRESETS)))
+    @rule(tenant=tenant_names, preset=st.sampled_from(list(PRESETS)))
     def use_preset(self, tenant: str, preset: Preset) -> None:
         self.sql(tenant, "SELECT recall.use_preset(%s, %s)", preset, self.now)
         self.tenants[tenant].use_preset(preset)
 
-    @rule(tenant=whose, change=st.sampled_from(CHANGES), back=st.booleans())
+    @rule(tenant=tenant_names, change=st.sampled_from(CHANGES), back=st.booleans())
     def configure(self, tenant: str, change: tuple[str, float], back: bool) -> None:
         name, value = change
         self.sql(tenant, "SELECT recall.set_setting(%s, %s)", name, None if back else value)

@@ -1,6 +1,6 @@
 import { DedupeGroup, ErasureGroup, PruneGroup } from "./plans.js";
 import { ChangesGroup, HistoryGroup, QualityGroup, VersionsGroup } from "./reports.js";
-import { JobsGroup, LayersGroup, MaintenanceGroup, ServiceGroup, SettingsGroup } from "./upkeep.js";
+import { JobsGroup, LayersGroup, MaintenanceGroup, ServiceGroup, SettingsGroup } from "./maintenance.js";
 import { ImportsGroup } from "./imports.js";
 import type { operations } from "./openapi.js";
 import { everyItem, split } from "./pages.js";

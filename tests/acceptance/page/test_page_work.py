@@ -133,19 +133,19 @@ def test_every_action_and_its_undo(page: Page, memory: Memory, request: pytest.F
     number = new(memory, name)
     page.goto(f"/memories/{number}")
 
-    def told(words: str) -> None:
+    def assert_shown(words: str) -> None:
         page.locator(".done", has_text=words).wait_for()
 
     def undo(words: str) -> None:
         page.locator(".done").get_by_role("button", name="Undo").click()
-        told(words)
+        assert_shown(words)
 
     page.locator(".actions").get_by_role("button", name="Pin").click()
-    told("Pinned")
+    assert_shown("Pinned")
     assert memory.get(number).pinned
     undo("Unpinned")
     page.locator(".actions").get_by_role("button", name="Archive").click()
-    told("Archived")
+    assert_shown("Archived")
     assert memory.get(number).archived_at
     undo("Restored")
     page.get_by_role("link", name="Link …").click()
@@ -154,16 +154,16 @@ def test_every_action_and_its_undo(page: Page, memory: Memory, request: pytest.F
     page.get_by_role("radio", name="The wall").check()
     page.get_by_label("Relation").select_option("supports")
     page.get_by_role("button", name="Link", exact=True).click()
-    told("Linked")
+    assert_shown("Linked")
     assert [link.relation for link in memory.get(number).links] == ["supports"]
     undo("Link removed")
     undo("Linked")
     page.get_by_role("button", name="Unlink").click()
-    told("Link removed")
+    assert_shown("Link removed")
     page.get_by_role("link", name="Supersede …").click()
     page.get_by_label("Or enter its id or key").fill("wall")
     page.get_by_role("button", name="Supersede").click()
-    told("Superseded")
+    assert_shown("Superseded")
     assert memory.get(number).superseded_by == memory.get("wall").id
     undo("Link removed")
     assert memory.get(number).superseded_by is None
@@ -180,17 +180,17 @@ def test_an_edit_is_a_version(page: Page, memory: Memory, request: pytest.Fixtur
     name = "gate" if "script" in request.node.name else "lock"
     number = new(memory, name)
 
-    def told(words: str) -> None:
+    def assert_shown(words: str) -> None:
         page.locator(".done", has_text=words).wait_for()
 
     def undo() -> None:
         page.locator(".done").get_by_role("button", name="Undo").click()
-        told("Restored")
+        assert_shown("Restored")
 
     page.goto(f"/edit/{number}")
     page.get_by_label("Text (Markdown)").fill("Written anew.")
     page.get_by_role("button", name="Save").click()
-    told("Saved.")
+    assert_shown("Saved.")
     assert memory.get(number).body == "Written anew."
     page.locator(".done").get_by_role("link", name="See what changed").click()
     assert page.locator(".changes del").inner_text().endswith(f"About {name}")
@@ -199,7 +199,7 @@ def test_an_edit_is_a_version(page: Page, memory: Memory, request: pytest.Fixtur
     assert memory.get(number).body == f"About {name}."
     page.get_by_role("link", name="Version 2").click()
     page.get_by_role("button", name="Restore this version").click()
-    told("Restored")
+    assert_shown("Restored")
     assert memory.get(number).body == "Written anew."
     undo()
     assert memory.get(number).body == f"About {name}."

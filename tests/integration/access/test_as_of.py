@@ -27,7 +27,7 @@ def explained(sql: Query, now: datetime) -> Terms:
     return {row.pop("id"): row for row in rows}
 
 
-def told(sql: Query, as_of: datetime) -> Terms:
+def past_terms(sql: Query, as_of: datetime) -> Terms:
     rows = sql(
         "SELECT m.id, e.* FROM recall.memory m CROSS JOIN LATERAL recall.vitality_as_of(m.id, %s) e", (as_of,)
     )
@@ -44,7 +44,7 @@ def zones(sql: Query, now: datetime) -> Counter[tuple[str, str]]:
     return Counter((row["layer"], row["zone"]) for row in rows)
 
 
-def zones_told(sql: Query, as_of: datetime) -> Counter[tuple[str, str]]:
+def past_zones(sql: Query, as_of: datetime) -> Counter[tuple[str, str]]:
     rows = sql("SELECT * FROM recall.zones_as_of(%s)", (as_of,))
     return Counter({(row["layer"], row["zone"]): row["memories"] for row in rows})
 
@@ -155,15 +155,15 @@ def test_past_vitality_equals_what_was_computed_then(sql: Query, seed: int) -> N
         seen.append((instant, explained(sql, instant), zones(sql, instant)))
     assert len({zone for _, _, counts in seen for _, zone in counts}) >= 3  # or the lives are too dull
     for instant, terms, counts in seen:
-        assert told(sql, instant) == equal(terms), instant
-        assert zones_told(sql, instant) == counts, instant
+        assert past_terms(sql, instant) == equal(terms), instant
+        assert past_zones(sql, instant) == counts, instant
 
 
 def test_future_vitality_assumes_no_further_access(sql: Query, now: datetime) -> None:
     a, b = notes(sql, 2)
     sql("SELECT recall.link(%s, %s, p_now => %s)", (a, b, now - DAY))
     record(sql, [{"memory_id": a, "kind": "used"}], now)
-    assert told(sql, now + 100 * DAY) == equal(explained(sql, now + 100 * DAY))
+    assert past_terms(sql, now + 100 * DAY) == equal(explained(sql, now + 100 * DAY))
 
 
 # One by one
@@ -171,21 +171,21 @@ def test_future_vitality_assumes_no_further_access(sql: Query, now: datetime) ->
 
 def test_memories_not_yet_born_are_left_out(sql: Query, now: datetime) -> None:
     memory = note(sql, at=now)
-    assert told(sql, now - timedelta(microseconds=1)) == {}
-    assert zones_told(sql, now - DAY) == Counter()
-    assert list(told(sql, now)) == [memory]
+    assert past_terms(sql, now - timedelta(microseconds=1)) == {}
+    assert past_zones(sql, now - DAY) == Counter()
+    assert list(past_terms(sql, now)) == [memory]
 
 
 def test_a_memory_of_the_past_exists_from_when_it_happened(sql: Query, now: datetime) -> None:
     sql("SELECT recall.remember('b', p_occurred_at => %s, p_now => %s)", (now - 9 * DAY, now))
-    assert told(sql, now - 10 * DAY) == {}
-    assert [row["accesses"] for row in told(sql, now - 8 * DAY).values()] == [1]
+    assert past_terms(sql, now - 10 * DAY) == {}
+    assert [row["accesses"] for row in past_terms(sql, now - 8 * DAY).values()] == [1]
 
 
 def test_an_access_counts_from_its_own_time_on_whenever_it_came(sql: Query, now: datetime) -> None:
     memory = note(sql)
     record(sql, [{"memory_id": memory, "at": now - 10 * DAY}], now)
-    accesses = [told(sql, now - days * DAY)[memory]["accesses"] for days in (11, 10, 9)]
+    accesses = [past_terms(sql, now - days * DAY)[memory]["accesses"] for days in (11, 10, 9)]
     assert accesses == [1, 2, 2]
 
 
@@ -197,7 +197,7 @@ def test_bursts_and_partial_accesses_count_as_they_did_then(sql: Query, now: dat
     ]
     record(sql, items, now)
     instants = (now - 12 * DAY, now - 4 * DAY, now - 3 * DAY, now - timedelta(seconds=25), now)
-    assert [told(sql, instant)[memory]["accesses"] for instant in instants] == [1, 1, 2, 3, 3]
+    assert [past_terms(sql, instant)[memory]["accesses"] for instant in instants] == [1, 1, 2, 3, 3]
 
 
 def test_a_dropped_link_counts_while_it_lasted(sql: Query) -> None:
@@ -206,7 +206,7 @@ def test_a_dropped_link_counts_while_it_lasted(sql: Query) -> None:
     linked = json.dumps([{"target": "target"}])
     for day, links in ((1, linked), (5, "[]"), (9, linked)):
         sql(said, (f"day {day}", links, BIRTH + day * DAY))
-    revivals = [told(sql, BIRTH + day * DAY)[target]["revival"] for day in (0.5, 1, 4.9, 5, 8, 9, 12)]
+    revivals = [past_terms(sql, BIRTH + day * DAY)[target]["revival"] for day in (0.5, 1, 4.9, 5, 8, 9, 12)]
     assert [revival > 0 for revival in revivals] == [False, True, True, False, False, True, True]
     assert revivals[1] == revivals[5] == 1
 
@@ -219,7 +219,7 @@ def test_a_reference_counts_while_its_source_was_live(sql: Query) -> None:
         (source, BIRTH + 3 * DAY),
     )
     sql("SELECT recall.restore_memories('acme', ARRAY[%s::bigint], %s)", (source, BIRTH + 5 * DAY))
-    revived = [told(sql, BIRTH + day * DAY)[target]["revival"] > 0 for day in (0.5, 2, 3, 4.9, 5, 6)]
+    revived = [past_terms(sql, BIRTH + day * DAY)[target]["revival"] > 0 for day in (0.5, 2, 3, 4.9, 5, 6)]
     assert revived == [False, True, False, False, True, True]
 
 
@@ -230,7 +230,9 @@ def test_the_floor_applies_between_raising_and_lowering(sql: Query) -> None:
         sql("SELECT recall.pin(%s, %s, %s)", (memory, pinned, start + day * DAY))
     for day, size in ((4, 3), (6, 2)):
         sql("SELECT recall.store_cut_sizes(%s, %s, %s)", ([memory], [size], start + day * DAY))
-    retentions = [told(sql, start + day * DAY)[memory]["retention"] for day in (-1, 0, 1, 2, 3, 4, 5, 6, 7)]
+    retentions = [
+        past_terms(sql, start + day * DAY)[memory]["retention"] for day in (-1, 0, 1, 2, 3, 4, 5, 6, 7)
+    ]
     assert [retention == 0.5 for retention in retentions] == [
         False,
         True,
@@ -247,21 +249,21 @@ def test_the_floor_applies_between_raising_and_lowering(sql: Query) -> None:
 def test_zones_are_those_of_what_was_live(sql: Query) -> None:
     first, _ = notes(sql, 2)
     sql("SELECT recall.forget(%s, p_now => %s)", (first, BIRTH + DAY))
-    counts = [sum(zones_told(sql, BIRTH + day * DAY).values()) for day in (-1, 0, 0.9, 1, 2)]
+    counts = [sum(past_zones(sql, BIRTH + day * DAY).values()) for day in (-1, 0, 0.9, 1, 2)]
     assert counts == [0, 2, 2, 1, 1]
 
 
 def test_what_was_forgotten_hard_has_no_past(sql: Query, now: datetime) -> None:
     gone, kept = notes(sql, 2)
     sql("SELECT recall.forget(%s, true, %s)", (gone, now))
-    assert list(told(sql, BIRTH + DAY)) == [kept]
-    assert sum(zones_told(sql, BIRTH + DAY).values()) == 1
+    assert list(past_terms(sql, BIRTH + DAY)) == [kept]
+    assert sum(past_zones(sql, BIRTH + DAY).values()) == 1
 
 
 def test_another_tenants_past_is_not_returned(sql: Query, now: datetime) -> None:
     theirs = note(sql, tenant="other")
     assert sql("SELECT * FROM recall.vitality_as_of(%s, %s)", (theirs, now)) == []
-    assert zones_told(sql, now) == Counter()
+    assert past_zones(sql, now) == Counter()
 
 
 @pytest.mark.parametrize("call", ["recall.vitality_as_of(1, %s)", "recall.zones_as_of(%s)"])

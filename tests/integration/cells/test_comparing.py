@@ -31,7 +31,7 @@ def copied(movable: Installation) -> Iterator[Copying]:
     copying = Copying(source, target, "acme")
     copying.begin(0)
     try:
-        copying.wait_for_copy(lambda *_: None, patience=PATIENCE)
+        copying.wait_for_copy(lambda *_: None, timeout=PATIENCE)
         yield copying
     finally:
         copying.end()
@@ -39,7 +39,7 @@ def copied(movable: Installation) -> Iterator[Copying]:
 
 @contextmanager
 def compared(copying: Copying, limit: float = PATIENCE) -> Iterator[Comparison]:
-    with Comparison(copying, patience=PATIENCE, limit=limit) as comparison:
+    with Comparison(copying, timeout=PATIENCE, stop_timeout=limit) as comparison:
         yield comparison
 
 
@@ -160,7 +160,7 @@ def test_a_commit_between_two_steps_of_a_round(
         done = real(self, *given)
         if step not in ("source", "target") or self is getattr(comparison, f"_{step}"):
             movable.ask(0, "UPDATE recall.memory SET body = body || '!' WHERE tenant = 'acme'")
-            copied.catch_up(limit=PATIENCE, to_the_end=True)
+            copied.catch_up(timeout=PATIENCE, to_the_end=True)
         return done
 
     with compared(copied) as comparison:

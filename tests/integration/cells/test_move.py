@@ -209,7 +209,7 @@ def test_a_copy_that_differs_is_not_taken(movable: Installation) -> None:
     begun = "INSERT INTO recall_cells.move (tenant, source, target) VALUES ('acme', 0, 1)"
     movable.fleet.directory.run(begun)
     copying.begin(0)
-    copying.wait_for_copy(lambda *_: None, patience=60)
+    copying.wait_for_copy(lambda *_: None, timeout=60)
     movable.ask(1, "UPDATE recall.memory SET body = 'Another text.' WHERE key = 'winch-3'")
     with pytest.raises(DatabaseError, match="differs in memory; it stays where it is"):
         mover.move("acme", 1)
@@ -264,7 +264,7 @@ def test_a_tenant_in_two_cells_is_left_alone(movable: Installation) -> None:
 def test_a_long_transaction_keeps_writers_at_the_source(
     movable: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.cells.move.STOP_LIMIT", 0.3)
+    monkeypatch.setattr("pgrecall.cells.move.STOP_TIMEOUT", 0.3)
     movable.fleet.place("acme", 0)
     client = movable.memory()
     fill(client)

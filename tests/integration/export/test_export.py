@@ -19,7 +19,7 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW, Query, _database
-from tests.tenant_world import asked, live
+from tests.tenant_world import all_answers, fill_tenant
 
 
 def client(url: str, tenant: str) -> Memory:
@@ -41,7 +41,7 @@ def held(lines: list[str], kind: str) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def world(shared_url: str) -> Iterator[Memory]:
     with client(shared_url, "acme") as memory:
-        live(memory, shared_url)
+        fill_tenant(memory, shared_url)
         yield memory
 
 
@@ -96,7 +96,7 @@ def test_what_comes_back_answers_as_before(
     shared_url: str, world: Memory, moved: Memory, elsewhere: str
 ) -> None:
     """Searches now and as of the past, vitality to the last digit, plans, statistics; and it is in order."""
-    before, after = asked(shared_url, "acme"), asked(elsewhere, "other")
+    before, after = all_answers(shared_url, "acme"), all_answers(elsewhere, "other")
     assert [name for name in before if before[name] != after[name]] == []
     assert sum(check.problems for check in moved.maintenance.verify(now=NOW)) == 0
 

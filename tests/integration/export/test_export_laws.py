@@ -20,7 +20,7 @@ from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW, _database
 from tests.scale import SCALE
-from tests.tenant_world import asked, live
+from tests.tenant_world import all_answers, fill_tenant
 
 
 def client(url: str, tenant: str) -> Memory:
@@ -43,11 +43,11 @@ def elsewhere(server: EmbeddedServer, template: str) -> Iterator[str]:
 def test_any_life_comes_back(seed: int, shared_url: str, elsewhere: str) -> None:
     tenant = f"life-{seed}"
     with client(shared_url, tenant) as memory, client(elsewhere, tenant) as other:
-        live(memory, shared_url, seed, size=14)
+        fill_tenant(memory, shared_url, seed, size=14)
         lines = exported(memory)
         other.export.read(io.BytesIO("\n".join(lines).encode()))
         assert exported(other) == lines
-    before, after = asked(shared_url, tenant), asked(elsewhere, tenant)
+    before, after = all_answers(shared_url, tenant), all_answers(elsewhere, tenant)
     assert [name for name in before if before[name] != after[name]] == []
 
 
@@ -61,7 +61,7 @@ class Documents(list[dict[str, Any]]):
 @pytest.fixture(scope="module")
 def documents(shared_url: str) -> Documents:
     with client(shared_url, "source") as memory:
-        live(memory, shared_url, seed=9, size=14)
+        fill_tenant(memory, shared_url, seed=9, size=14)
         return Documents(json.loads(line) for line in exported(memory))
 
 

@@ -19,7 +19,7 @@ from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW, Query
 from tests.scale import SCALE
-from tests.tenant_world import _GIVEN, _questions, live
+from tests.tenant_world import _GIVEN, _questions, fill_tenant
 
 HELD = "SELECT recall.tenant_holdings(recall.current_tenant()) AS held"
 
@@ -34,7 +34,7 @@ def documents(shared_url: str) -> list[dict[str, Any]]:
     """An export with at least one line of nearly every kind."""
     file = io.BytesIO()
     with client(shared_url, "source") as memory:
-        live(memory, shared_url, seed=9, size=14)
+        fill_tenant(memory, shared_url, seed=9, size=14)
         memory.export.write(file, now=NOW)
     return [json.loads(line) for line in file.getvalue().decode().split("\n")[:-1]]
 

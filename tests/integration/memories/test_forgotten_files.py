@@ -34,7 +34,7 @@ def own_server() -> Iterator[EmbeddedServer]:
         yield running
 
 
-def holding(folder: Path) -> set[str]:
+def parts_with_content(folder: Path) -> set[str]:
     """The parts of the data directory with files in which its words or its vector stand."""
     return {part_of(path.relative_to(folder)) for path in files_below(folder) if tells(path)}
 
@@ -74,9 +74,9 @@ def test_nothing_is_left_in_the_files_after_a_rewrite(own_server: EmbeddedServer
         with pytest.raises(MemoryNotFound, match=KEY):
             memory.get(KEY)
         connection.execute("CHECKPOINT")
-        assert holding(folder) == {"base", "pg_wal"}  # and not the server's log
+        assert parts_with_content(folder) == {"base", "pg_wal"}  # and not the server's log
 
         for step in STEPS:
             connection.execute(step.encode())
 
-        assert holding(folder) <= {"pg_wal"}
+        assert parts_with_content(folder) <= {"pg_wal"}

@@ -421,21 +421,21 @@ def test_explain_keeps_to_its_filters(sql: Query) -> None:
     remember(sql, "Winch maintenance plan", key="plan", layer="episodic", author="Mira")
     grease = remember(sql, "Winch grease", key="grease")
 
-    def told(**options: Any) -> dict[str, Any]:
+    def explained(**options: Any) -> dict[str, Any]:
         request = json.dumps({"query": "winch", **options})
         return dict(sql("SELECT recall.explain(%s, %s) AS told", (grease, request))[0]["told"])
 
-    assert (told()["candidates"], told(layers=["knowledge"])["candidates"]) == (2, 1)
+    assert (explained()["candidates"], explained(layers=["knowledge"])["candidates"]) == (2, 1)
     for filters in (
         {"layers": ["episodic"]},
         {"authors": ["Mira"]},
         {"hints": ["plan"]},
         {"min_relevance": 1},
     ):
-        without = told(**filters)
+        without = explained(**filters)
         assert (without["found"], without["sentence"].endswith("no arm found it within its filters.")) == (
             False,
             True,
         )
     sql("SELECT recall.forget(%s)", (grease,))
-    assert (told()["found"], told(include_archived=False)["found"]) == (True, False)
+    assert (explained()["found"], explained(include_archived=False)["found"]) == (True, False)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.in_turns
 DAY = timedelta(days=1)
 
 
-def told(memory: Memory, query: Query, since: str | None = None) -> list[tuple[str, str | None]]:
+def changes_since(memory: Memory, query: Query, since: str | None = None) -> list[tuple[str, str | None]]:
     settle(query)
     return [(change.kind, change.key) for change in all_changes(memory, since, limit=2)]
 
@@ -32,10 +32,10 @@ def test_every_kind_in_order(memory: Memory, query: Query) -> None:
     memory.supersede("a", "b")  # known
     number = memory.get("b").id
     memory.forget("b", hard=True)
-    assert told(memory, query) == [
+    assert changes_since(memory, query) == [
         ("deleted", None), ("new", "a"), ("rewritten", "a"), ("archived", "a"), ("restored", "a"),
         ("superseded", "a"), ("restored", "a"),
-    ] or told(memory, query) == [
+    ] or changes_since(memory, query) == [
         ("new", "a"), ("rewritten", "a"), ("archived", "a"), ("restored", "a"), ("superseded", "a"),
         ("deleted", None), ("restored", "a"),
     ]  # fmt: skip
@@ -56,7 +56,7 @@ def test_calls_that_change_nothing_are_not_logged(memory: Memory, query: Query) 
     memory.record_access("a", "used")
     memory.pin("a")
     memory.jobs.run("embed")
-    assert told(memory, query, cursor) == []
+    assert changes_since(memory, query, cursor) == []
 
 
 def test_a_cursor_continues(memory: Memory, query: Query) -> None:
@@ -84,7 +84,7 @@ def test_what_is_not_committed_waits_and_comes_in_order(
         memory.remember("The fast one", key="fast")
         assert memory.changes.list() == ()  # what began later waits for what began before
         slow.commit()
-    assert told(memory, query) == [("new", "slow"), ("new", "fast")]
+    assert changes_since(memory, query) == [("new", "slow"), ("new", "fast")]
 
 
 def test_a_rolled_back_change_is_none(memory: Memory, query: Query, database_url: str) -> None:
@@ -93,7 +93,7 @@ def test_a_rolled_back_change_is_none(memory: Memory, query: Query, database_url
         undone.execute("SELECT recall.remember('Never was', p_key => 'never')")
         undone.rollback()
     memory.remember("Is there", key="there")
-    assert told(memory, query) == [("new", "there")]
+    assert changes_since(memory, query) == [("new", "there")]
 
 
 def test_rising_and_fading_as_the_job_sees_it(memory: Memory, query: Query) -> None:
@@ -114,7 +114,7 @@ def test_rising_and_fading_as_the_job_sees_it(memory: Memory, query: Query) -> N
     assert order.index(str(risen.zone)) < order.index(str(faded.zone))
     memory.forget("a")
     memory.jobs.run("vitality", now=NOW + 8000 * DAY)  # of the archived nothing is told
-    assert [kind for kind, _ in told(memory, query, risen.cursor)] == ["archived"]
+    assert [kind for kind, _ in changes_since(memory, query, risen.cursor)] == ["archived"]
 
 
 def test_old_changes_are_deleted_and_late_readers_refused(memory: Memory, query: Query) -> None:
@@ -177,7 +177,7 @@ def test_an_import_is_new(memory: Memory, query: Query, tmp_path) -> None:  # ty
     memory.export.write(tmp_path / "all.jsonl")
     other = memory.for_tenant("other")
     other.export.read(tmp_path / "all.jsonl")
-    assert told(other, query) == [("new", "a")]
+    assert changes_since(other, query) == [("new", "a")]
 
 
 def test_tenants_see_their_own(memory: Memory, query: Query) -> None:

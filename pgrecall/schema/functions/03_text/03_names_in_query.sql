@@ -122,14 +122,14 @@ END $$;
 -- authors_in_query: which of these phrases are the whole name or the first name of an author. p_plain has the phrases
 -- without accents.
 CREATE OR REPLACE FUNCTION recall.authors_in_query(
-    p_tenant text, p_language regconfig, p_question text, p_phrases text[], p_plain text[]
+    p_tenant text, p_language regconfig, p_query text, p_phrases text[], p_plain text[]
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     RETURN QUERY
-    SELECT DISTINCT a.phrase, a.plain, NULL::bigint, 1::double precision, a.phrase = p_question
+    SELECT DISTINCT a.phrase, a.plain, NULL::bigint, 1::double precision, a.phrase = p_query
     FROM (
         SELECT p.phrase, p.plain FROM unnest(p_phrases, p_plain) p(phrase, plain)
         WHERE EXISTS (  -- the whole name; two conditions, so that each is one index probe

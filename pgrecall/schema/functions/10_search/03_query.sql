@@ -152,13 +152,13 @@ END $$;
 -- its vector alone, otherwise it is an error. A query without letters and digits is always an error.
 CREATE OR REPLACE FUNCTION recall.analyzed_query(
     p_tenant text, p_query text, p_named boolean, p_by_meaning boolean
-) RETURNS recall.question
+) RETURNS recall.analyzed_query
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_language regconfig := recall.text_configuration(p_tenant);
-    q recall.question;
+    q recall.analyzed_query;
 BEGIN
     SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), array_agg(w.query),
            array_agg(w.share * recall.idf(w.documents, w.total)), sum(recall.idf(w.documents, w.total))

@@ -88,7 +88,7 @@ RETURN CASE w.form
 -- accesses of p_recent as at least a day, because being used in this session is no news. `evidence` is only computed with
 -- p_explain.
 CREATE OR REPLACE FUNCTION recall.candidates(
-    p_tenant text, q recall.question, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
+    p_tenant text, q recall.analyzed_query, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
     p_author_weight double precision, p_cued bigint[], p_strengths double precision[], p_cues bigint[],
     p_recent bigint[], p_filter recall.search_filter, p_explain boolean, p_period recall.period,

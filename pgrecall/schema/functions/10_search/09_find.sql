@@ -41,7 +41,7 @@ DECLARE
     v_weight double precision;
     v_arms double precision[];
     v_author double precision;
-    v_analyzed recall.question[];
+    v_analyzed recall.analyzed_query[];
     v_periods recall.period[];  -- the periods that the queries name
     v_weights recall.weights := recall.vitality_weights_from(v_settings);
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l);

@@ -46,7 +46,7 @@ def test_a_rebalance_is_refused(router: Router, statement: str) -> None:
 
 
 def test_a_way_that_was_moved_all_the_same_is_refused_and_mended(router: Router) -> None:
-    tenant = router.place("upkeep-lost", 0)
+    tenant = router.place("fleet-lost", 0)
     one, two = (node.port for node in router.cells)
     with router.fleet.directory.connected() as directory:
         shard = nodes.routes(directory)[0].shard
@@ -65,7 +65,7 @@ def test_a_way_that_was_moved_all_the_same_is_refused_and_mended(router: Router)
 
 
 def test_an_upgrade_makes_the_wrappers_those_of_this_version(router: Router) -> None:
-    tenant = router.place("upkeep-wrappers", 1)
+    tenant = router.place("fleet-wrappers", 1)
     with router.admin() as connection:
         connection.execute("SET citus.enable_ddl_propagation = on")
         connection.execute("DROP FUNCTION recall_router.pin")
@@ -89,7 +89,7 @@ def test_an_upgrade_makes_the_wrappers_those_of_this_version(router: Router) -> 
 
 def test_a_cell_with_more_columns_and_arguments_is_served(router: Router) -> None:
     """As while cells are upgraded, before the router is."""
-    tenant = router.place("upkeep-newer", 0)
+    tenant = router.place("fleet-newer", 0)
     with router.in_cell(0) as cell, router.admin() as connection:
         [before] = cell.execute("SELECT pg_get_functiondef('recall.languages'::regproc)").fetchone() or [""]
         rows = connection.execute("SELECT * FROM recall_router.languages(%s)", (tenant,)).fetchall()
@@ -109,7 +109,7 @@ def test_a_cell_with_more_columns_and_arguments_is_served(router: Router) -> Non
 
 
 def test_a_cell_is_upgraded_while_the_other_serves(router: Router) -> None:
-    served = router.place("upkeep-served", 1)
+    served = router.place("fleet-served", 1)
     ended = threading.Event()
 
     def ask() -> int:
@@ -134,27 +134,27 @@ def test_a_cell_comes_and_goes(router: Router) -> None:
     migrate.upgrade(router.spare.url, dimensions=DIMENSIONS)
     router.fleet.add(router.spare.url)
     assert failures(router) != []
-    router.fleet.place("upkeep-third", 2)
+    router.fleet.place("fleet-third", 2)
     with router.admin() as connection:
-        with pytest.raises(psycopg.Error, match="knows no cell of tenant upkeep-third"):
-            connection.execute("SELECT recall_router.admit_tenant('upkeep-third')")
+        with pytest.raises(psycopg.Error, match="knows no cell of tenant fleet-third"):
+            connection.execute("SELECT recall_router.admit_tenant('fleet-third')")
         upgrade(router.fleet)
         assert failures(router) == []
-        connection.execute("SELECT recall_router.admit_tenant('upkeep-third')")
+        connection.execute("SELECT recall_router.admit_tenant('fleet-third')")
         row = connection.execute(
-            "SELECT recall_router.remember('upkeep-third', 'The winch.', p_key => 'w')"
+            "SELECT recall_router.remember('fleet-third', 'The winch.', p_key => 'w')"
         ).fetchone()
         assert row is not None
         assert row[0] >= 2 * 2**40  # of the range of cell 2
-        router.fleet.create_role("upkeep_app", may="app", tenant="*", password=None)
-        access.allow(router.fleet, "upkeep_app")
-        with router.log_in("upkeep_app") as service:
-            assert service.execute(ASK, ("upkeep-third",)).fetchone() == ("upkeep-third",)
+        router.fleet.create_role("fleet_app", may="app", tenant="*", password=None)
+        access.allow(router.fleet, "fleet_app")
+        with router.log_in("fleet_app") as service:
+            assert service.execute(ASK, ("fleet-third",)).fetchone() == ("fleet-third",)
         mover = Mover(router.fleet)
-        mover.move("upkeep-third", 0)
-        mover.finish("upkeep-third")
+        mover.move("fleet-third", 0)
+        mover.finish("fleet-third")
         router.fleet.remove(2)
         upgrade(router.fleet)
-        assert connection.execute("SELECT recall_router.id_of('upkeep-third', 'w')").fetchone() == row
+        assert connection.execute("SELECT recall_router.id_of('fleet-third', 'w')").fetchone() == row
         assert connection.execute("SELECT count(*) FROM pg_dist_node").fetchone() == (3,)
     assert failures(router) == []

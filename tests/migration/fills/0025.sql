@@ -1,0 +1,3 @@
+-- A type has another name; no row changes.
+
+SELECT;
