@@ -36,7 +36,7 @@ from psycopg.conninfo import make_conninfo
 from benchmarks.cell_data import DIMENSIONS, fill
 from pgrecall import Memory
 from pgrecall.cells.fleet import Fleet
-from pgrecall.cells.move import Mover
+from pgrecall.cells.moves.move import Mover
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder

@@ -8,14 +8,9 @@ directory   the directory: places of tenants, cells, bindings, moves
 routes      where tenants live, from the directory and cached; what the client asks
 statements  the SQL files of this package
 cell        one cell, as an administrator sees it
-fleet       all cells together: listing and draining them, their tenants
+fleet       all cells together: listing and draining them, their tenants and login roles
 joining     a database becomes a cell, or is one no more
 checking    whether cells are as they should be
-fleet_roles login roles of tenants, bound in every cell
-copying     a tenant's rows on their way from cell to cell, by logical replication
-comparing   the copy compared with what was copied
-rights      what moving needs of a role and a server
-move        moving a tenant
-balance     which moves would even out cells
+moves       moving a tenant from cell to cell
 router      one connection string for all cells, by Citus
 """

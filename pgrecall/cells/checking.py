@@ -10,7 +10,7 @@ from pgrecall.cells import replicas
 from pgrecall.cells.addresses import shown
 from pgrecall.cells.cell import Cell
 from pgrecall.cells.directory import CellEntry
-from pgrecall.cells.rights import lacks
+from pgrecall.cells.moves.rights import lacks
 from pgrecall.errors import RecallError
 
 if TYPE_CHECKING:

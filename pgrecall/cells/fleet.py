@@ -1,16 +1,20 @@
-"""The cells of an installation together: adding, checking, draining and removing them."""
+"""The cells of an installation together: adding, checking, draining and removing them, and their roles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pgrecall.cells import checking, fleet_roles, joining, replicas
+from pgrecall.cells import checking, joining, replicas
 from pgrecall.cells.cell import Cell
 from pgrecall.cells.checking import CellFinding
 from pgrecall.cells.directory import CellEntry, Directory, Place
 from pgrecall.errors import DatabaseUnavailable, InvalidInput, RecallError
+from pgrecall.schema import roles
 from pgrecall.schema.roles import Rights
+
+ANY_TENANT = "*"
+"""The tenant of a role that may name any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +135,30 @@ class Fleet:
 
     def create_role(self, role: str, *, may: Rights, tenant: str, password: str | None) -> None:
         """Creates a login role in every cell and in the directory, and binds it everywhere."""
-        fleet_roles.create_role(self, role, may=may, tenant=tenant, password=password)
+        for url in self._urls():
+            roles.create(url, role, may=may, tenant=tenant, password=password, timeout=self.timeout)
+        self._admit(tenant)
+        self.directory.bind(role, tenant, password)
 
     def bind_role(self, role: str, tenant: str) -> bool:
         """Binds a role in every cell and in the directory. Returns whether that is a change anywhere."""
-        return fleet_roles.bind_role(self, role, tenant)
+        changed = [roles.bind(url, role, tenant, timeout=self.timeout) for url in self._urls()]
+        self._admit(tenant)
+        self.directory.bind(role, tenant, None)
+        return any(changed)
 
     def unbind_role(self, role: str) -> bool:
         """Removes the bindings of a role everywhere; False if there was none."""
-        return fleet_roles.unbind_role(self, role)
+        removed = [roles.unbind(url, role, timeout=self.timeout) for url in self._urls()]
+        rows = self.directory.run("DELETE FROM recall_cells.binding WHERE role = %(role)s", {"role": role})
+        return any(removed) or rows > 0
+
+    def _urls(self) -> Sequence[str]:
+        return [self.directory.url_of(entry.address) for entry in self.directory.cells()]
+
+    def _admit(self, tenant: str) -> None:
+        """Places the tenant of a bound role and lets it live there: the role itself may not."""
+        if tenant != ANY_TENANT:
+            place = self.directory.place(tenant)
+            query = "INSERT INTO recall.resident (tenant) VALUES (%(tenant)s) ON CONFLICT DO NOTHING"
+            self.at(place.address).run(query, {"tenant": tenant})

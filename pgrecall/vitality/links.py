@@ -7,17 +7,11 @@ boost is kept with the memory and halves with time; it is not bound to a context
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from pgrecall.vitality.activation import SECONDS_PER_DAY
 from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, VitalityWeights
 
-HOP_DAMPING = 0.6
 SPREAD_CAP = 1.0
 """A memory's stored spreading boost never exceeds this, however many neighbours are used."""
-
-Neighbours = Callable[[int], Sequence[tuple[int, float]]]
-"""From a memory's id to the ids it is linked with, in either direction, and the weights, strongest first."""
 
 
 def stretch(in_degree: int, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
@@ -40,67 +34,3 @@ def revival(days: float, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
     if days >= weights.revival_days:
         return 0.0
     return math.exp(-weights.revival_rate * max(days, 0))
-
-
-def spread_at_hop(utility: float, hops: int, damping: float = HOP_DAMPING) -> float:
-    """The share of an access's ``utility`` that reaches ``hops`` full links away where nothing divides it."""
-    return float(utility * damping**hops)
-
-
-def spread_targets(
-    source: int,
-    neighbours: Neighbours,
-    utility: float = 1.0,
-    damping: float = HOP_DAMPING,
-    hops: int = 2,
-    fan_out: int = 16,
-    fan_exponent: float = 0.5,
-    limit: int = 32,
-) -> dict[int, float]:
-    """What an access of ``source`` adds to other memories: id to amount, largest first, then by id.
-
-    From each memory at most ``fan_out`` strongest links are followed. Over a link passes
-    amount * damping * min(weight, 1) / fan ** fan_exponent, where the fan is the number of all neighbours of
-    the memory it leaves. A memory is reached at its least number of hops and receives the largest amount
-    of the paths of that length. Only the ``limit`` largest above 0 are kept, and never the source itself.
-    """
-
-    def arrivals(senders: Mapping[int, float]) -> Iterator[tuple[int, float]]:
-        for sender, amount in senders.items():
-            linked = neighbours(sender)
-            share = amount * damping / max(len(linked), 1) ** fan_exponent
-            for reached, weight in linked[:fan_out]:
-                yield reached, share * min(weight, 1.0)
-
-    received: dict[int, float] = {}
-    wave = {source: utility}
-    for _ in range(hops):
-        following: dict[int, float] = {}
-        for reached, amount in arrivals(wave):
-            if reached != source and reached not in received:
-                following[reached] = max(following.get(reached, 0.0), amount)
-        received |= following
-        wave = following
-    positive = (entry for entry in received.items() if entry[1] > 0)
-    largest_first = sorted(positive, key=lambda entry: (-entry[1], entry[0]))
-    return dict(largest_first[:limit])
-
-
-def add_spread(
-    stored: float,
-    stored_at: float | None,
-    amount: float,
-    at: float,
-    half_life: float = DEFAULT_WEIGHTS.spread_half_life_days,
-) -> tuple[float, float]:
-    """The stored boost and its time after ``amount`` more; times in epoch seconds, ``half_life`` in days.
-
-    Both are halved to the later of the two times, so that a late amount arrives as old as it is; the sum is
-    capped at 1. Without a ``stored_at`` nothing is stored yet.
-    """
-    if stored_at is None:
-        return min(amount, SPREAD_CAP), at
-    later = max(stored_at, at)
-    kept = halved(min(stored, SPREAD_CAP), (later - stored_at) / SECONDS_PER_DAY, half_life)
-    added = halved(amount, (later - at) / SECONDS_PER_DAY, half_life)
-    return min(kept + added, SPREAD_CAP), later

@@ -12,12 +12,12 @@ from datetime import timedelta
 
 import pytest
 
-from pgrecall.vitality.access_log import LoggedAccess, fold
 from tests.concurrency.client import BIRTH, GROUP, MEMORIES, REPLACED, Told, run
 from tests.concurrency.crowd import connected, deadlocks, in_processes
 from tests.conftest import NOW, Query
 from tests.integration.access.use_tools import KIND_WEIGHTS, states, summary_of
 from tests.scale import SCALE, tell
+from tests.vitality_reference.access_log import LoggedAccess, fold
 
 THREADS, PROCESSES = 13, 3
 SECONDS = 6.0

@@ -6,11 +6,11 @@ import re
 
 from hypothesis.stateful import rule
 
-from pgrecall.vitality.access_log import fold
 from tests.integration.dedupe.dedupe_tools import export
 from tests.stateful.base import GET, picks, tenant_names
 from tests.stateful.tenant import Draft, Tenant
 from tests.stateful.writing import Writing
+from tests.vitality_reference.access_log import fold
 
 
 class Merging(Writing):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pgrecall.vitality.access_log import FoldedLog, LoggedAccess, fold
-from pgrecall.vitality.links import add_spread
 from pgrecall.vitality.parameters import LayerRates, VitalityWeights
 from pgrecall.vitality.score import ActivationTerms, activation_terms
+from tests.vitality_reference.access_log import FoldedLog, LoggedAccess, fold
+from tests.vitality_reference.spreading import add_spread
 
 REFERENCES = frozenset({"links_to", "mentions", "implies", "supports"})
 SPREADING = REFERENCES | {"next", "part_of"}

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from pgrecall.vitality.links import spread_targets
 from pgrecall.vitality.parameters import PRESETS, LayerRates, Preset, VitalityWeights
 from pgrecall.vitality.score import ActivationTerms
 from tests.stateful.association import Associations, first_uses
 from tests.stateful.links import Links, cut_sizes
 from tests.stateful.remembered import USES, Archived, Received, Remembered, Surroundings, terms_of
+from tests.vitality_reference.spreading import spread_targets
 
 SETTINGS = {
     "access.burst_minutes": 10.0, "access.weight_read": 1.0, "access.weight_reference": 1.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.cells.balance import plan_balance
+from pgrecall.cells.moves.balance import plan_balance
 
 TENANTS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 10**9)), max_size=30

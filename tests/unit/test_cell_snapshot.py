@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from pgrecall.cells.log_messages import ChangedRow, changed_rows
-from pgrecall.cells.snapshot import Snapshot
+from pgrecall.cells.moves.changed_rows import Snapshot
+from pgrecall.cells.moves.log_messages import ChangedRow, changed_rows
 from pgrecall.errors import DatabaseError
 
 

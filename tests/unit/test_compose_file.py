@@ -14,7 +14,7 @@ import yaml
 from pgrecall.faces.cli.main import app
 from pgrecall.settings import Settings
 
-pytest.importorskip("pgrecall.faces.cli.serve", reason="the service is not part of this checkout yet")
+pytest.importorskip("pgrecall.faces.cli.commands.serve", reason="needs the extra http")
 
 ROOT = Path(__file__).resolve().parents[2]
 CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}

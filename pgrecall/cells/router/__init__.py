@@ -12,3 +12,8 @@ installing   makes a coordinator route, and brings it up to this version
 access       which login roles may use the router
 checking     whether a coordinator is as it should be
 """
+
+from pgrecall.cells.statements import named_statements
+
+STATEMENTS = named_statements("router/statements.sql")
+"""The SQL statements of this package, by name."""

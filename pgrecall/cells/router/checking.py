@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pgrecall.cells.checking import CellFinding
 from pgrecall.cells.directory import CellEntry
 from pgrecall.cells.fleet import Fleet
-from pgrecall.cells.router import nodes
+from pgrecall.cells.router import STATEMENTS, nodes
 from pgrecall.cells.router.coordinator import Coordinator, installed_wrappers
 from pgrecall.cells.router.declared import declared_functions
-from pgrecall.cells.router.statements import STATEMENTS
 from pgrecall.cells.router.wrappers import Wrapper, wrappers_of
 from pgrecall.errors import RecallError
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 import psycopg
 
 from pgrecall.cells.directory import Connection, Directory
-from pgrecall.cells.router.statements import STATEMENTS
+from pgrecall.cells.router import STATEMENTS
 from pgrecall.cells.router.wrappers import Wrapper
 from pgrecall.database.error_translation import translated
 from pgrecall.errors import DatabaseUnsuitable, InvalidInput

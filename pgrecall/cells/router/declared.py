@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgrecall.cells.cell import Cell
-from pgrecall.cells.router.statements import STATEMENTS
+from pgrecall.cells.router import STATEMENTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from psycopg.sql import SQL, Identifier
 from pgrecall.cells.addresses import shown
 from pgrecall.cells.directory import CellEntry, Connection
 from pgrecall.cells.fleet import Fleet
-from pgrecall.cells.router import nodes
+from pgrecall.cells.router import STATEMENTS, nodes
 from pgrecall.cells.router.coordinator import Coordinator, installed_wrappers, propagate, run_file
 from pgrecall.cells.router.declared import declared_functions
-from pgrecall.cells.router.statements import STATEMENTS
 from pgrecall.cells.router.wrappers import SCHEMA, Wrapper, wrappers_of
 from pgrecall.errors import DatabaseUnsuitable, InvalidInput
 from pgrecall.schema.roles import quoted

@@ -11,7 +11,7 @@ from psycopg.sql import SQL, Identifier
 from pgrecall.cells.addresses import shown
 from pgrecall.cells.directory import CellEntry, Connection
 from pgrecall.cells.fleet import Fleet
-from pgrecall.cells.router.statements import STATEMENTS
+from pgrecall.cells.router import STATEMENTS
 from pgrecall.errors import InvalidInput
 
 MOST_CELLS = 64

@@ -8,7 +8,7 @@ import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.console import output
+from pgrecall.faces.cli.rendering.console import output
 from pgrecall.settings import login_shell
 
 NAME = "pgrecall"

@@ -14,7 +14,7 @@ from click.exceptions import Exit
 
 from pgrecall.database.calling_interface import acting_through
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, InvalidInput, RecallError
-from pgrecall.faces.cli.console import SafeConsole, notes, output, print_json
+from pgrecall.faces.cli.rendering.console import SafeConsole, notes, output, print_json
 from pgrecall.settings import Settings, load_settings
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from click.exceptions import Exit, NoArgsIsHelpError, NoSuchCommand, NoSuchOptio
 from pgrecall import __version__
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.cli import completion
-from pgrecall.faces.cli.console import notes
 from pgrecall.faces.cli.invocation import (
     BROKEN_PIPE,
     COMMAND_NAME,
@@ -32,6 +31,7 @@ from pgrecall.faces.cli.invocation import (
     fail,
     tracing_is_set_up,
 )
+from pgrecall.faces.cli.rendering.console import notes
 
 COMMANDS: Mapping[str, str] = {
     "init": "database:init",
@@ -84,7 +84,7 @@ COMMANDS: Mapping[str, str] = {
     "postgres": "database:postgres",
     "upgrade": "database:upgrade",
 }
-"""Where each command is, as ``module:name`` in this package, in the order of the help."""
+"""Where each command is, as ``module:name`` in ``commands``, in the order of the help."""
 
 
 SERVING = frozenset(("worker", "mcp", "serve"))
@@ -104,7 +104,7 @@ class LazyGroup(CommandGroup):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].partition(":")
-        found: click.Command = getattr(import_module(f"pgrecall.faces.cli.{module}"), name)
+        found: click.Command = getattr(import_module(f"pgrecall.faces.cli.commands.{module}"), name)
         return found
 
     def resolve_command(

@@ -4,5 +4,5 @@ server  the tools and resources, as handlers of the protocol's requests
 stdio   one client over standard input and output
 http    many clients over streamable HTTP, as a server or within another application
 
-It needs the extra ``mcp``; :mod:`pgrecall.faces.cli.mcp` reports when it is missing.
+It needs the extra ``mcp``; :mod:`pgrecall.faces.cli.commands.mcp` reports when it is missing.
 """

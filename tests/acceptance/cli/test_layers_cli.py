@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pgrecall.faces.cli.layers import duration
+from pgrecall.faces.cli.commands.layers import duration
 from pgrecall.vitality.parameters import PRESETS
 from pgrecall.vitality.score import TEN_DAILY, days_in_zones
 from tests.acceptance.cli.command_tools import Command

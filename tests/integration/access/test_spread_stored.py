@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pgrecall.vitality.links import add_spread
 from tests.conftest import Query
 from tests.integration.access.use_tools import (
     BIRTH,
@@ -24,6 +23,7 @@ from tests.integration.access.use_tools import (
     use,
 )
 from tests.scale import SCALE
+from tests.vitality_reference.spreading import add_spread
 
 LAW = settings(
     max_examples=20 * SCALE,

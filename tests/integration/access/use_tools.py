@@ -11,9 +11,9 @@ from typing import Any
 
 import psycopg
 
-from pgrecall.vitality.access_log import FoldedLog, LoggedAccess, fold
 from pgrecall.vitality.activation import AccessSummary
 from tests.conftest import Query
+from tests.vitality_reference.access_log import FoldedLog, LoggedAccess, fold
 
 BIRTH = datetime(2026, 1, 1, tzinfo=UTC)
 KIND_WEIGHTS = {"write": 1.0, "read": 1.0, "reference": 1.0, "used": 1.0, "retrieval": 0.1}

@@ -15,7 +15,7 @@ from psycopg.rows import dict_row
 from pgrecall import Memory
 from pgrecall.cells.addresses import address_of
 from pgrecall.cells.fleet import Fleet
-from pgrecall.cells.move import Mover
+from pgrecall.cells.moves.move import Mover
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder

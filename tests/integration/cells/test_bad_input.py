@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from pgrecall.cells.copying import Copying
-from pgrecall.cells.move import Mover
+from pgrecall.cells.moves.copying import Copying
+from pgrecall.cells.moves.move import Mover
 from pgrecall.errors import CellUnavailable, DatabaseUnavailable, InvalidInput, RecallError, SchemaMismatch
 from tests.integration.cells.conftest import Installation
 

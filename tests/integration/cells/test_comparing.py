@@ -10,9 +10,9 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from pgrecall.cells.changed_rows import ChangedRows
-from pgrecall.cells.comparing import Comparison, End
-from pgrecall.cells.copying import Copying
+from pgrecall.cells.moves.changed_rows import ChangedRows
+from pgrecall.cells.moves.comparing import Comparison, End
+from pgrecall.cells.moves.copying import Copying
 from pgrecall.errors import DatabaseError
 from tests.integration.cells.conftest import Installation
 from tests.integration.cells.test_move import digests, fill

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pgrecall import Memory
-from pgrecall.cells.move import Mover
+from pgrecall.cells.moves.move import Mover
 from pgrecall.errors import RecallError
 from tests.acceptance.cli.command_tools import command_line, environment
 from tests.integration.cells.conftest import Installation

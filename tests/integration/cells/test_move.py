@@ -9,10 +9,10 @@ import psycopg
 import pytest
 
 from pgrecall import Memory
-from pgrecall.cells.comparing import Comparison
-from pgrecall.cells.copying import Copying
 from pgrecall.cells.directory import Directory
-from pgrecall.cells.move import Mover
+from pgrecall.cells.moves.comparing import Comparison
+from pgrecall.cells.moves.copying import Copying
+from pgrecall.cells.moves.move import Mover
 from pgrecall.errors import DatabaseError, InvalidInput, RecallError, TenantElsewhere
 from tests.integration.cells.conftest import Installation
 
@@ -264,7 +264,7 @@ def test_a_tenant_in_two_cells_is_left_alone(movable: Installation) -> None:
 def test_a_long_transaction_keeps_writers_at_the_source(
     movable: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.cells.move.STOP_TIMEOUT", 0.3)
+    monkeypatch.setattr("pgrecall.cells.moves.move.STOP_TIMEOUT", 0.3)
     movable.fleet.place("acme", 0)
     client = movable.memory()
     fill(client)

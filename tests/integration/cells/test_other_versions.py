@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from pgrecall.cells.move import Mover
+from pgrecall.cells.moves.move import Mover
 from pgrecall.errors import InvalidInput, SchemaMismatch
 from pgrecall.schema.compatibility import OLDEST_SCHEMA
 from pgrecall.schema.state import head_revision

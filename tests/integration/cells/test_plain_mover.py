@@ -10,8 +10,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall.cells.fleet import Fleet
-from pgrecall.cells.move import Mover
-from pgrecall.cells.rights import lacks
+from pgrecall.cells.moves.move import Mover
+from pgrecall.cells.moves.rights import lacks
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import DatabaseUnsuitable
 from tests.conftest import dropped

@@ -13,7 +13,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall.cells import restore_points
-from pgrecall.cells.move import Mover
+from pgrecall.cells.moves.move import Mover
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import InvalidInput
 from pgrecall.schema import migrate

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from pgrecall.cells.move import Mover
+from pgrecall.cells.moves.move import Mover
 from tests.integration.router.conftest import Router
 
 SEARCH = "SELECT id, body, score FROM recall_router.search(%s, 'winch', p_now => '2026-06-01')"

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from pgrecall.cells.move import Mover
+from pgrecall.cells.moves.move import Mover
 from pgrecall.cells.router import access, nodes
 from pgrecall.cells.router.checking import check
 from pgrecall.cells.router.installing import upgrade

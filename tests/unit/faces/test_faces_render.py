@@ -10,8 +10,8 @@ import pytest
 from rich.cells import cell_len
 from rich.text import Text
 
-from pgrecall.faces.cli.console import SafeConsole, styled, table, vitality_bar
-from pgrecall.faces.cli.search import show_hits
+from pgrecall.faces.cli.commands.search import show_hits
+from pgrecall.faces.cli.rendering.console import SafeConsole, styled, table, vitality_bar
 from pgrecall.models.search import Hit, SearchResult
 
 HIT = Hit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgrecall.faces.cli.console import Progress, pace_words
+from pgrecall.faces.cli.rendering.console import Progress, pace_words
 from tests.acceptance.cli.command_tools import PROGRESS
 
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.vitality.links import add_spread, spread_at_hop, spread_now, spread_targets
+from pgrecall.vitality.links import spread_now
+from tests.vitality_reference.spreading import add_spread, spread_at_hop, spread_targets
 
 DAY = 86_400.0
 NOW = 1_780_000_000.0

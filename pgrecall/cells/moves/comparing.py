@@ -1,0 +1,220 @@
+"""Comparing the copy of a tenant with what was copied, most of it while its writers go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from types import TracebackType
+
+import psycopg
+from psycopg import IsolationLevel
+from psycopg.types.json import Jsonb
+
+from pgrecall.cells.cell import Cell
+from pgrecall.cells.directory import Connection
+from pgrecall.cells.moves.changed_rows import ChangedRows, Snapshot
+from pgrecall.cells.moves.copying import Copying
+from pgrecall.cells.moves.log_messages import ChangedRow, Key
+from pgrecall.database.error_translation import translated
+from pgrecall.errors import DatabaseError
+from pgrecall.schema.roles import act_as_owner
+
+Digests = Mapping[str, tuple[int, int]]
+"""For each table the number of a tenant's rows and their digest."""
+
+NONE = (0, 0)
+"""A table without rows of the tenant."""
+
+FEW_ROWS = 500
+"""Changed rows whose comparison the writers may wait for; it takes some hundredths of a second."""
+
+ROUNDS = 8
+"""Rounds after which the writers are stopped although there are more."""
+
+
+class CopyDiffers(DatabaseError):
+    """A copy is not what was copied."""
+
+
+class Comparison:
+    """The rows of a tenant at both ends of its copy.
+
+    When it is entered, all rows are summed up at each end, in a snapshot that stays open; writers go on. From
+    then on a slot tells which rows change at the source. Each round takes a new snapshot at each end, and
+    corrects the sums by the rows that have changed: a digest is a sum over rows, from which old ones can be
+    taken and to which new ones can be added. So a round costs as much as has changed since the last one, and
+    the last round, for which writers wait, costs little, whatever the size of the tenant.
+
+    Two snapshots of an end differ at most in the rows that the slot tells between them. At the source,
+    because the slot is read after the newer snapshot, and what that does not see yet is kept for the next
+    round. At the target, because each snapshot is taken once everything is applied that the snapshot of the
+    source sees, and before the slot is read. No function changes rows of a tenant where it does not live.
+
+    Args:
+        copying: the copy, which has all rows and applies changes.
+        timeout: seconds that it waits for changes to arrive at the target.
+        stop_timeout: the same while writers wait, and for transactions under way when it is entered.
+    """
+
+    def __init__(self, copying: Copying, *, timeout: float, stop_timeout: float) -> None:
+        self._copying = copying
+        self._timeout = timeout
+        self._stop_timeout = stop_timeout
+        self._changes = ChangedRows(copying.source, copying.name, timeout=stop_timeout)
+        self._unseen: list[ChangedRow] = []
+        self._source = End(copying.source, copying.tenant)
+        self._target = End(copying.target, copying.tenant)
+        self._opened = ExitStack()
+
+    @property
+    def sessions(self) -> list[int]:
+        """The processes of the source's server that hold its snapshots."""
+        return self._source.sessions
+
+    def __enter__(self) -> Comparison:
+        with ExitStack() as opened:
+            opened.enter_context(self._changes)
+            for end in (self._source, self._target):
+                opened.enter_context(end)
+            self._source.begin()
+            self._arrive(self._timeout)
+            self._target.begin()
+            _at_once(self._source.sum_up, self._target.sum_up)
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.close()
+
+    def approach(self) -> None:
+        """Makes rounds until few rows change in one. They also plan and load what the last one needs."""
+        for turn in range(ROUNDS):
+            if self.advance(self._timeout) <= FEW_ROWS and turn > 0:
+                return
+
+    def advance(self, timeout: float) -> int:
+        """One round; returns how many rows had changed since the last one."""
+        self._source.begin()
+        self._arrive(timeout)
+        self._target.begin()
+        # After both snapshots: so it tells of all that the target has applied by now.
+        changed = [*self._unseen, *self._changes.read()]
+        # Whatever the new snapshot does not see belongs to the next round too.
+        self._unseen = [row for row in changed if not self._source.sees(row.xid)]
+        keys = keys_by_table(changed)
+        _at_once(lambda: self._source.correct(keys), lambda: self._target.correct(keys))
+        return sum(map(len, keys.values()))
+
+    def differences(self) -> list[str]:
+        """The tables in which both ends differ now. Nobody may write to them meanwhile."""
+        self.advance(self._stop_timeout)
+        ours, theirs = self._source.digests, self._target.digests
+        return sorted(
+            table for table in ours.keys() | theirs.keys() if ours.get(table, NONE) != theirs.get(table, NONE)
+        )
+
+    def _arrive(self, timeout: float) -> None:
+        """Waits until the target has what the snapshot of the source sees."""
+        self._copying.catch_up(timeout=timeout, to_the_end=True)
+
+
+class End:
+    """One end: a snapshot of it, and the digests of what that holds.
+
+    There are two connections, one for the current snapshot and one for the next.
+    """
+
+    def __init__(self, cell: Cell, tenant: str) -> None:
+        self.digests: Digests = {}
+        self._cell = cell
+        self._tenant = tenant
+        self._opened = ExitStack()
+        self._connections: list[Connection] = []
+        self._snapshot: Snapshot
+
+    def __enter__(self) -> End:
+        with ExitStack() as opened:
+            self._connections = [opened.enter_context(self._cell.another()) for _ in range(2)]
+            for connection in self._connections:
+                connection.autocommit = False
+                connection.isolation_level = IsolationLevel.REPEATABLE_READ
+                connection.read_only = True
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.close()
+
+    @property
+    def sessions(self) -> list[int]:
+        """The processes of the server."""
+        return [connection.info.backend_pid for connection in self._connections]
+
+    def begin(self) -> None:
+        """Takes the next snapshot."""
+        self._connections.reverse()
+        [connection, _] = self._connections
+        try:
+            connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            act_as_owner(connection)
+            row = connection.execute("SELECT pg_current_snapshot()::text AS seen").fetchone()
+        except psycopg.Error as error:
+            raise translated(error) from error
+        assert row is not None
+        self._snapshot = Snapshot.read(row["seen"])
+
+    def sees(self, xid: int) -> bool:
+        """Whether the snapshot sees what a transaction has done, which has been committed by now."""
+        return self._snapshot.sees(xid)
+
+    def sum_up(self) -> None:
+        """Reads all rows that the snapshot holds."""
+        self.digests = self._ask(
+            self._connections[0], "SELECT * FROM recall.tenant_digests(%s)", self._tenant
+        )
+
+    def correct(self, keys: Mapping[str, Collection[Key]]) -> None:
+        """Takes the digests from the snapshot before this one to this one, and ends the former.
+
+        Args:
+            keys: the keys of all rows in which they may differ.
+        """
+        [now, before] = self._connections
+        if keys:
+            query = "SELECT * FROM recall.keyed_digests(%s, %s)"
+            asked = Jsonb({table: list(rows) for table, rows in keys.items()})
+            come, gone = (self._ask(each, query, self._tenant, asked) for each in (now, before))
+            self.digests = {
+                table: (
+                    self.digests.get(table, NONE)[0] + come.get(table, NONE)[0] - gone.get(table, NONE)[0],
+                    self.digests.get(table, NONE)[1] + come.get(table, NONE)[1] - gone.get(table, NONE)[1],
+                )
+                for table in self.digests.keys() | come.keys()
+            }
+        before.rollback()
+
+    def _ask(self, connection: Connection, query: str, *values: object) -> Digests:
+        try:
+            rows = connection.execute(query.encode(), values).fetchall()
+        except psycopg.Error as error:
+            raise translated(error) from error
+        return {row["relation"]: (row["held"], int(row["digest"])) for row in rows}
+
+
+def keys_by_table(changed: Iterable[ChangedRow]) -> dict[str, Collection[Key]]:
+    """The keys of these rows, each once."""
+    found: dict[str, dict[tuple[str, ...], Key]] = {}
+    for row in changed:
+        found.setdefault(row.table, {})[tuple(row.key.values())] = row.key
+    return {table: keys.values() for table, keys in found.items()}
+
+
+def _at_once(*actions: Callable[[], None]) -> None:
+    with ThreadPoolExecutor(len(actions)) as pool:
+        for done in [pool.submit(action) for action in actions]:
+            done.result()

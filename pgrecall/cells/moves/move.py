@@ -1,0 +1,288 @@
+"""Moving a tenant to another cell while it is used.
+
+    begun     rows are being copied; the tenant is read and written at the source
+    flipped   it lives at the target; the source still has its rows, and refuses it
+
+In between both sides are compared while they are written. Then writers are refused for a moment, while the
+target catches up and what has changed since is compared. Then the source lets go of the tenant, the target
+takes it, and the directory says so, in this order: it is never in two cells. Every step finds out what was
+done before, so the same call continues after a crash.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pgrecall.cells.directory import MoveEntry
+from pgrecall.cells.fleet import Fleet
+from pgrecall.cells.moves.comparing import Comparison, CopyDiffers
+from pgrecall.cells.moves.copying import Copying
+from pgrecall.errors import DatabaseError, InvalidInput
+
+Report = Callable[[str], None]
+
+COPY_TIMEOUT = 600.0
+"""Seconds without progress after which a copy counts as stuck."""
+
+STOP_TIMEOUT = 10.0
+"""Seconds for which writers are refused at most; then they go on at the source, and it is tried again."""
+
+ATTEMPTS = 3
+
+MEMORIES_PER_SECOND = 400
+"""Memories that are copied, indexed and compared in a second, for what a dry run expects
+(``benchmarks/cells.py``: 100,000 in 259 s)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlan:
+    """What a move would do: what it copies where, and about how many seconds it takes."""
+
+    tenant: str
+    source: int
+    target: int
+    memories: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A move that was done: seconds that it took, and seconds for which writers were refused."""
+
+    tenant: str
+    source: int
+    target: int
+    seconds: float
+    stopped: float
+
+
+class Mover:
+    """Moves tenants between the cells of an installation.
+
+    Args:
+        fleet: the cells.
+        report: called with a sentence for each step.
+    """
+
+    def __init__(self, fleet: Fleet, report: Report = lambda _: None) -> None:
+        self._fleet = fleet
+        self._report = report
+
+    def plan(self, tenant: str, target: int) -> MovePlan:
+        """Checks a move and returns what it would do. Changes nothing.
+
+        Raises:
+            InvalidInput: there is no such tenant or cell, it lives there already, is being moved elsewhere,
+                or the cell has no room.
+            DatabaseUnsuitable, DatabaseUnavailable, SchemaMismatch: a server cannot do it.
+        """
+        entry = self._entry(tenant)
+        source, copying = self._checked(tenant, target, entry)
+        copying.require_possible()
+        homes = [cell.residents().get(tenant, ("gone", target)) for cell in (copying.source, copying.target)]
+        if all(elsewhere is None for _, elsewhere in homes):
+            raise InvalidInput(
+                f"Tenant {tenant} lives in cell {source} and in cell {target}.",
+                hint="Compare both, then delete it from one of them: docs/howto/scale.md.",
+            )
+        memories, held = copying.source.sizes([tenant])[tenant]
+        room = self._fleet.directory.cell(target)
+        if room.room is not None and room.bytes + held > room.room:
+            raise InvalidInput(
+                f"Cell {target} has no room for the {held:,} bytes of tenant {tenant}.",
+                hint="Choose another cell, or raise its limit: pgrecall cell add URL --number N --room SIZE.",
+            )
+        return MovePlan(tenant, source, target, memories, held, 3 + memories / MEMORIES_PER_SECOND)
+
+    def move(self, tenant: str, target: int) -> Moved:
+        """Moves a tenant, or continues its move. Its rows stay at the source until :meth:`finish`.
+
+        Raises:
+            InvalidInput, DatabaseUnsuitable, DatabaseUnavailable, SchemaMismatch: as for :meth:`plan`; or
+                another call is moving the tenant.
+            DatabaseError: the copy is stuck, differs, or writers could not be stopped for a moment.
+        """
+        with self._fleet.directory.alone(tenant):
+            return self._move(tenant, target)
+
+    def _move(self, tenant: str, target: int) -> Moved:
+        began = time.monotonic()
+        entry = self._entry(tenant)
+        if entry is None or entry.step != "flipped":
+            self.plan(tenant, target)
+        source, copying = self._checked(tenant, target, entry)
+        if entry is None:
+            self._begin(tenant, source, target)
+        stopped = 0.0
+        if entry is None or entry.step == "begun":
+            stopped = self._copy_and_flip(copying, source, target)
+        copying.end()
+        self._report(f"Tenant {tenant} lives in cell {target}.")
+        return Moved(tenant, source, target, time.monotonic() - began, stopped)
+
+    def undo(self, tenant: str) -> None:
+        """Undoes a move: a copy under way is dropped; a tenant that has moved goes back with what it has now.
+
+        Raises:
+            InvalidInput: there is nothing to undo.
+        """
+        with self._fleet.directory.alone(tenant):
+            self._undo(tenant)
+
+    def _undo(self, tenant: str) -> None:
+        entry = self._entry(tenant)
+        if entry is None:
+            raise InvalidInput(
+                f"No move of tenant {tenant} can be undone.",
+                hint="Its rows at the source are deleted; move it back with `pgrecall tenant move`.",
+            )
+        copying = self._copying(entry)
+        if entry.step == "begun" and copying.target.residents().get(tenant) == ("here", None):
+            self._take(copying, entry.target)  # killed in the middle of the flip; it may have been used there
+            entry = replace(entry, step="flipped")
+        if entry.step == "flipped":
+            self._report("It was used in its new cell, so it is moved back with its changes.")
+            self._finish(tenant)
+            self._move(tenant, entry.source)
+            self._finish(tenant)
+            return
+        copying.end()
+        copying.target.set_resident(tenant, "moving", entry.source)
+        copying.source.set_resident(tenant, "here", None)
+        copying.forget_at(copying.target)
+        copying.target.run("DELETE FROM recall.resident WHERE tenant = %(tenant)s", {"tenant": tenant})
+        self._fleet.directory.run(_DONE, {"tenant": tenant})
+
+    def finish(self, tenant: str) -> int:
+        """Deletes the rows of a tenant that has moved at the source; returns how many.
+
+        Raises:
+            InvalidInput: it has not moved.
+        """
+        with self._fleet.directory.alone(tenant):
+            return self._finish(tenant)
+
+    def _finish(self, tenant: str) -> int:
+        entry = self._entry(tenant)
+        if entry is None or entry.step != "flipped":
+            raise InvalidInput(f"No rows of tenant {tenant} wait to be deleted.", hint="pgrecall tenant list")
+        copying = self._copying(entry)
+        copying.end()
+        deleted = copying.forget_at(copying.source)
+        self._fleet.directory.run(_DONE, {"tenant": tenant})
+        return deleted
+
+    def sweep(self, older_than: float) -> list[tuple[str, int]]:
+        """Finishes every move that flipped at least so many seconds ago; returns tenants and deleted rows."""
+        rows = self._fleet.directory.flipped(older_than)
+        return [(tenant, self.finish(tenant)) for tenant in rows]
+
+    def _entry(self, tenant: str) -> MoveEntry | None:
+        return next((move for move in self._fleet.directory.moves() if move.tenant == tenant), None)
+
+    def _copying(self, entry: MoveEntry) -> Copying:
+        source, target = (self._fleet.directory.cell(number) for number in (entry.source, entry.target))
+        return Copying(self._fleet.cell(source), self._fleet.cell(target), entry.tenant)
+
+    def _checked(self, tenant: str, target: int, entry: MoveEntry | None) -> tuple[int, Copying]:
+        """The cell that the tenant leaves, and its copy."""
+        directory = self._fleet.directory
+        place = directory.find(tenant)
+        if place is None:
+            raise InvalidInput(f"No cell has a tenant {tenant}.", hint="`pgrecall tenant list` shows all.")
+        wanted = directory.cell(target)
+        if entry is not None:
+            if entry.target != target:
+                state = "still has rows in" if entry.step == "flipped" else "is moving from"
+                raise InvalidInput(
+                    f"Tenant {tenant} {state} cell {entry.source}, since its move to cell {entry.target}.",
+                    hint=f"End that first: pgrecall tenant move {tenant} --undo, or --finish after a flip.",
+                )
+            return entry.source, self._copying(entry)
+        if place.cell == target:
+            raise InvalidInput(
+                f"Tenant {tenant} lives in cell {target} already.", hint="pgrecall tenant list"
+            )
+        source = directory.cell(place.cell)
+        return place.cell, Copying(self._fleet.cell(source), self._fleet.cell(wanted), tenant)
+
+    def _begin(self, tenant: str, source: int, target: int) -> None:
+        values = {"tenant": tenant, "source": source, "target": target}
+        if not self._fleet.directory.run(_BEGIN, values):
+            raise InvalidInput(
+                f"Tenant {tenant} is being moved by another process.", hint="Wait until it ends."
+            )
+
+    def _copy_and_flip(self, copying: Copying, source: int, target: int) -> float:
+        """Copies and flips; returns the seconds for which writers were refused."""
+        state = copying.source.residents().get(copying.tenant, ("here", None))[0]
+        if state == "gone":  # the mover was killed in the middle of the flip
+            self._take(copying, target)
+            return 0.0
+        if state == "moving":  # it was killed before that: writers need not wait for all that follows
+            copying.source.set_resident(copying.tenant, "here", None)
+        self._report(f"Copying tenant {copying.tenant} from cell {source} to cell {target}.")
+        copying.begin(source)
+        copying.wait_for_copy(
+            lambda done, tables: self._report(f"{done} of {tables} tables copied."), timeout=COPY_TIMEOUT
+        )
+        self._report("Building indexes.")
+        copying.build_indexes()
+        for attempt in range(1, ATTEMPTS + 1):
+            copying.catch_up(timeout=COPY_TIMEOUT, to_the_end=False)
+            self._report("Comparing.")
+            try:
+                with Comparison(copying, timeout=COPY_TIMEOUT, stop_timeout=STOP_TIMEOUT) as comparison:
+                    return self._flip(copying, comparison, target)
+            except DatabaseError as error:
+                # A copy that differs is compared once more from the beginning before the move is given up.
+                again = isinstance(error, CopyDiffers) or error.sqlstate == "55P03"
+                if not again or attempt == ATTEMPTS:
+                    raise
+                self._report(f"{error.message} Trying again.")
+        raise AssertionError  # the last attempt returns or raises
+
+    def _flip(self, copying: Copying, comparison: Comparison, target: int) -> float:
+        """Stops the writers, compares what is left, and flips; returns the seconds that writers waited."""
+        source, tenant, released = copying.source, copying.tenant, False
+        copying.hand_over()
+        comparison.approach()
+        try:
+            with source.kept(), copying.target.kept(), self._fleet.directory.kept():
+                began = time.monotonic()
+                source.set_resident(tenant, "moving", None)
+                self._compare(copying, comparison)
+                source.set_resident(tenant, "gone", target)
+                released = True
+                self._take(copying, target)
+                return time.monotonic() - began
+        except BaseException:
+            if not released:
+                source.set_resident(tenant, "here", None)
+            raise
+
+    def _compare(self, copying: Copying, comparison: Comparison) -> None:
+        """Waits until nobody writes to a tenant any more, and compares what the target has by then."""
+        copying.source.wait_for_transactions(timeout=STOP_TIMEOUT, besides=comparison.sessions)
+        if differing := comparison.differences():
+            tenant, tables = copying.tenant, ", ".join(differing)
+            raise CopyDiffers(
+                f"The copy of tenant {tenant} differs in {tables}; it stays where it is.",
+                hint=f"Start again: pgrecall tenant move {tenant} --undo.",
+            )
+        copying.hand_over()
+
+    def _take(self, copying: Copying, target: int) -> None:
+        """The target takes the tenant, which no cell has at this moment; then the directory says so."""
+        copying.target.set_resident(copying.tenant, "here", None)
+        self._fleet.directory.flip(copying.tenant, target)
+
+
+_BEGIN = (
+    "INSERT INTO recall_cells.move (tenant, source, target) VALUES (%(tenant)s, %(source)s, %(target)s) "
+    "ON CONFLICT DO NOTHING"
+)
+_DONE = "DELETE FROM recall_cells.move WHERE tenant = %(tenant)s"

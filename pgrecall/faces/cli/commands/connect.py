@@ -1,0 +1,216 @@
+"""The commands connect and capture: pgrecall in editors, and the hooks that capture their sessions."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import get_args
+
+import click
+from click.exceptions import Exit
+
+from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.faces.cli.invocation import FAILED, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.rendering.console import notes, output
+from pgrecall.faces.editors import capture as hooks
+from pgrecall.faces.editors.connecting import added, hook_parts, removed, server_part
+from pgrecall.faces.editors.editors import EDITORS, SERVER, EditorName, server_entry
+from pgrecall.faces.editors.settings_files import SettingsFile, toml_entry
+from pgrecall.settings import environment_variables
+
+_LOG = "capture.log"
+
+
+@click.command("connect")
+@click.argument(
+    "editor", type=click.Choice(get_args(EditorName)), metavar="EDITOR", help="Editor to connect."
+)
+@click.option("--project", is_flag=True, help="Change the settings of this project instead of yours.")
+@click.option(
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME",
+    help="Write this environment variable into the entry.",
+)
+@click.option("--capture", is_flag=True, help="Also import sessions and offer memories.")
+@click.option("--undo", is_flag=True, help="Remove the entry that connect wrote.")
+@click.option("--print", "only_print", is_flag=True, help="Print the entry; change nothing.")
+@click.option("--yes", is_flag=True, help="Change files without asking.")
+@pass_globals
+def connect(
+    given: GlobalOptions,
+    editor: EditorName,
+    project: bool,
+    variables: tuple[str, ...],
+    capture: bool,
+    undo: bool,
+    only_print: bool,
+    yes: bool,
+) -> None:
+    """Connect an editor to this memory: claude, claude-desktop, codex, cursor, vscode or gemini.
+
+    Adds the MCP server `pgrecall` to the editor's settings. The change is shown first, and a copy of the file
+    is kept. --capture adds hooks, except for claude-desktop, which runs none: they import a session that
+    ends, and offer a new session the memories with the highest vitality.
+    """
+    if only_print and undo:
+        raise InvalidInput("--print and --undo cannot be combined.", hint="Leave out one of them.")
+    if capture and editor == "claude-desktop":
+        raise InvalidInput(
+            "--capture cannot be used with claude-desktop, which has no hooks.",
+            hint="Export its chats and import them: `pgrecall import`.",
+        )
+    chosen, folder = EDITORS[editor], _current_folder() if project else None
+    known = (server_part(editor, Path.home(), folder), *hook_parts(editor, Path.home(), folder))
+    if undo:
+        changes = removed(known)
+    else:
+        entry = server_entry(chosen, *_server(given, variables))
+        if only_print:
+            click.echo(_entry_text(SettingsFile.read(known[0].file), chosen.table, entry))
+            return
+        parts = [server_part(editor, Path.home(), folder, entry)]
+        if capture:
+            command = (_program(), *_options(given, for_hooks=True))
+            parts += hook_parts(editor, Path.home(), folder, command)
+        changes = added(parts, known)
+    changes = [change for change in changes if change.is_original or change.text != (change.before or "")]
+    if not changes:
+        output().print(f"{chosen.title} is {'not connected' if undo else 'already connected'}.")
+        return
+    _write(changes, Path.home() if folder is None else folder, ask=not yes)
+    output().print(chosen.restart)
+    if capture and editor != "claude-desktop" and hooks.HOOKS[editor].note:
+        output().print(hooks.HOOKS[editor].note)
+
+
+def _write(changes: Sequence[SettingsFile], top: Path, *, ask: bool) -> None:
+    for change in changes:
+        change.require_writable()
+    _show(changes)
+    if ask and not (sys.stderr.isatty() and click.confirm("Write this?", err=True)):
+        raise InvalidInput("Nothing was changed.", hint="Confirm, or give --yes.")
+    for change in changes:
+        output().print(change.write(top))
+
+
+@click.group("capture", cls=CommandGroup, hidden=True)
+def capture() -> None:
+    """Capture sessions of an editor. The hooks of `pgrecall connect claude --capture` run this."""
+
+
+_editor_option = click.option(
+    "--editor",
+    type=click.Choice(get_args(hooks.CapturedEditor)),
+    default="claude",
+    help="Editor that runs this.",
+)
+
+
+@capture.command("start")
+@_editor_option
+@pass_globals
+def start(given: GlobalOptions, editor: hooks.CapturedEditor) -> None:
+    """Print the memories with the highest vitality, for a hook at the start of a session."""
+    with _failing_softly():
+        hooks.read_event(sys.stdin)
+        with given.opened() as memory:
+            alive = memory.list(order="vitality", limit=hooks.MEMORIES_OFFERED)
+        click.echo(hooks.start_answer(editor, [(one.title, one.body) for one in alive]))
+
+
+@capture.command("end")
+@_editor_option
+@pass_globals
+def end(given: GlobalOptions, editor: hooks.CapturedEditor) -> None:
+    """Import the session that ended, in another process; capture.log in the data directory has its output."""
+    with _failing_softly():
+        event = hooks.read_event(sys.stdin)
+        log = given.settings().data_dir.expanduser() / _LOG
+        hooks.import_later(editor, event, (_program(), *_options(given, for_hooks=False)), log)
+
+
+@contextmanager
+def _failing_softly() -> Iterator[None]:
+    """Ends with code 1 after an error: Codex and VS Code take 2 for an order to go on with the session."""
+    try:
+        yield
+    except RecallError as error:
+        notes().print(f"Error: {error}")
+        raise Exit(FAILED) from None
+
+
+def _current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise InvalidInput(
+            "The current folder no longer exists.", hint="Change to the folder of the project."
+        ) from None
+
+
+def _server(given: GlobalOptions, variables: tuple[str, ...]) -> tuple[str, tuple[str, ...], dict[str, str]]:
+    here = environment_variables()
+    for name in variables:
+        if name not in here:
+            raise InvalidInput(
+                f"The environment variable {name} is not set.", hint="Set it, or leave out --env."
+            )
+    environment = {name: here[name] for name in variables}
+    if given.database_url is not None:
+        environment["PGRECALL_DATABASE_URL"] = given.database_url
+    left_out = sorted(name for name in here if name.startswith("PGRECALL_") and name not in environment)
+    if left_out:
+        notes().print(
+            f"Not written: {', '.join(left_out)}. The editor may not have them; --env NAME writes one."
+        )
+    return _program(), _options(given, for_hooks=False, with_url=False), environment
+
+
+def _options(given: GlobalOptions, *, for_hooks: bool, with_url: bool = True) -> tuple[str, ...]:
+    """The global options again, with an absolute data directory. Hooks get no URL: it may hold a password."""
+    options: list[str] = []
+    if given.database_url is not None and with_url:
+        if for_hooks:
+            raise InvalidInput(
+                "--capture does not write --database-url, because it may hold a password.",
+                hint="Set PGRECALL_DATABASE_URL where the editor starts.",
+            )
+        options += ["--database-url", given.database_url]
+    if given.tenant is not None:
+        options += ["--tenant", given.tenant]
+    if given.data_dir is not None:
+        options += ["--data-dir", str(given.data_dir.expanduser().resolve())]
+    return tuple(options)
+
+
+def _program() -> str:
+    """The absolute path of this program, because editors have another PATH than shells."""
+    program = Path(sys.executable).with_name("pgrecall.exe" if sys.platform == "win32" else "pgrecall")
+    if not program.is_file():
+        raise InvalidInput(
+            f"The program {program} does not exist.", hint="Install pgrecall in this environment."
+        )
+    return str(program)
+
+
+def _entry_text(file: SettingsFile, table: str, entry: dict[str, object]) -> str:
+    if file.is_toml:
+        return toml_entry(table, SERVER, entry).rstrip()
+    return SettingsFile(file.path, "", None).with_entry(table, SERVER, entry).text.rstrip()
+
+
+def _show(changes: Sequence[SettingsFile]) -> None:
+    for change in changes:
+        lines = difflib.unified_diff(
+            (change.before or "").splitlines(),
+            change.text.splitlines(),
+            str(change.path),
+            str(change.path),
+            lineterm="",
+        )
+        notes().print("\n".join(lines))

@@ -1,0 +1,194 @@
+"""Commands about erasures: plan, show, apply, list, drop."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+
+import click
+from click.exceptions import Exit
+from rich.table import Table
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces import wording as words
+from pgrecall.faces.cli.invocation import (
+    DONE,
+    NOTHING_FOUND,
+    CommandGroup,
+    GlobalOptions,
+    finish,
+    pass_globals,
+)
+from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option
+from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output, print_json, table
+from pgrecall.models.erasure import Erasure, ErasureReport, ErasureSummary, Subject
+
+erasure_argument = click.argument(
+    "number", type=int, metavar="ID", help="Id of the erasure, as in `pgrecall erasure list`."
+)
+
+
+@click.group("erasure", cls=CommandGroup)
+def erasure() -> None:
+    """Delete all memories of a subject for good, by a plan that you review, with a report."""
+
+
+@erasure.command("plan")
+@click.option("--author", type=TEXT, help="Memories of this author.")
+@click.option("--session", type=TEXT, help="Memories of this session.")
+@click.option("--tag", type=TEXT, help="Memories with this tag.")
+@click.option("--source", type=TEXT, help="Memories from this source.")
+@click.option("--key", type=TEXT, help="Memories with this key; * stands for any characters.")
+@click.option("--asked-by", type=TEXT, required=True, help="Person who asked for the erasure.")
+@json_option
+@now_option
+@pass_globals
+def plan(
+    given: GlobalOptions,
+    author: str | None,
+    session: str | None,
+    tag: str | None,
+    source: str | None,
+    key: str | None,
+    asked_by: str,
+    as_json: bool,
+    now: datetime | None,
+) -> None:
+    """Plan which memories to delete: those to which all given options apply. Nothing is deleted yet.
+
+    Exit code 1 when there are none.
+    """
+    with given.opened() as memory:
+        made = memory.erasure.plan(
+            author=author, session=session, tag=tag, source=source, key=key, asked_by=asked_by, now=now
+        )
+    _show(made, as_json)
+    raise Exit(DONE if made.planned else NOTHING_FOUND)
+
+
+@erasure.command("show")
+@erasure_argument
+@json_option
+@pass_globals
+def show(given: GlobalOptions, number: int, as_json: bool) -> None:
+    """Show an erasure: its plan, its progress, or its report."""
+    with given.opened() as memory:
+        found = memory.erasure.get(number)
+    _show(found, as_json)
+
+
+@erasure.command("apply")
+@erasure_argument
+@click.option("--signed-by", type=TEXT, required=True, help="Person who is responsible for the erasure.")
+@click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
+@json_option
+@now_option
+@pass_globals
+def apply(
+    given: GlobalOptions, number: int, signed_by: str, yes: bool, as_json: bool, now: datetime | None
+) -> None:
+    """Delete the memories of an erasure for good, and show the report. Repeat it after an interruption."""
+    with given.opened() as memory:
+        found = memory.erasure.get(number, sample=0)
+        if found.state != "done" and not yes:
+            _confirm(found)
+        with Progress("erasing", "memories", found.remaining) as bar:
+            done = memory.erasure.apply(
+                number,
+                signed_by=signed_by,
+                progress=lambda remaining: bar.reached(found.remaining - remaining),
+                now=now,
+            )
+    _show(done, as_json)
+
+
+@erasure.command("list")
+@limit_option(20, 1000, "erasures")
+@json_option
+@pass_globals
+def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
+    """List the newest erasures and their states. Exit code 1 when there are none."""
+    with given.opened() as memory:
+        found = memory.erasure.list(limit=limit)
+    nothing = "There are no erasures yet. Plan one: pgrecall erasure plan --author NAME --asked-by NAME"
+    finish(found, as_json, _show_list, found=found, otherwise=nothing)
+
+
+@erasure.command("drop")
+@erasure_argument
+@pass_globals
+def drop(given: GlobalOptions, number: int) -> None:
+    """Remove the plan of an erasure that was not begun. Its memories stay."""
+    with given.opened() as memory:
+        memory.erasure.drop(number)
+    notes().print(f"The plan of erasure {number} is removed; its memories stay.")
+
+
+def _confirm(found: Erasure) -> None:
+    question = f"Delete {words.counted(found.remaining, 'memory', 'memories')} for good?"
+    if not (sys.stderr.isatty() and click.confirm(question, err=True)):
+        raise InvalidInput("Nothing was deleted.", hint="Confirm with --yes.")
+
+
+def _show_list(console: SafeConsole, erasures: Sequence[ErasureSummary]) -> None:
+    rows = table("id", "state", "subject", "asked by", "planned on", "memories", "remaining")
+    for one in erasures:
+        rows.add_row(
+            str(one.id), one.state, _subject(one.subject), one.asked_by, words.moment(one.created_at),
+            f"{one.planned:,}", f"{one.remaining:,}",
+        )  # fmt: skip
+    console.print(rows)
+
+
+def _show(found: Erasure, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    console = output()
+    console.print(
+        f"Erasure {found.id} of {_subject(found.subject)}, asked for by {found.asked_by}, "
+        f"planned on {words.moment(found.created_at)}: {found.state}."
+    )
+    if found.report is not None:
+        _show_report(console, found.report)
+        console.print(f"Digest of the report: {found.digest}")
+        if not found.intact:
+            console.print("The stored report was changed: it does not have this digest.", style="red")
+        return
+    planned = words.counted(found.planned, "memory", "memories")
+    console.print(f"{planned} planned, {found.remaining:,} still there.")
+    if found.counts:
+        console.print(_counts(found))
+    for one in found.sample:
+        console.print(f"  {one.id} {one.key or one.title}")
+    console.print(f"Delete them for good: pgrecall erasure apply {found.id} --signed-by NAME")
+
+
+def _counts(found: Erasure) -> Table:
+    rows = table("table", "rows" if found.state == "planned" else "rows deleted")
+    for name, count in sorted(found.counts.items()):
+        rows.add_row(name, f"{count:,}")
+    return rows
+
+
+def _show_report(console: SafeConsole, report: ErasureReport) -> None:
+    console.print(
+        f"{words.counted(report.memories, 'memory', 'memories')} deleted, signed by {report.signed_by} "
+        f"on {words.moment(report.done_at)}."
+    )
+    if report.arrived_since:
+        came = words.counted(report.arrived_since, "memory", "memories")
+        console.print(f"{came} of the subject were added since; plan another erasure.")
+    rows = table("table", "rows deleted", "left", "indexes")
+    for one in report.tables:
+        rows.add_row(one.table, f"{one.rows:,}", f"{one.left:,}", str(len(one.indexes)))
+    console.print(rows)
+    console.print("Places that may still have the texts:")
+    for place in report.remains:
+        console.print(f"  {place.place}: {place.what} Until: {place.until}")
+
+
+def _subject(subject: Subject) -> str:
+    given = {name: getattr(subject, name) for name in ("author", "session", "tag", "source", "key")}
+    return ", ".join(f"{name} {text}" for name, text in given.items() if text is not None)

@@ -1,0 +1,265 @@
+"""The commands import and export: notes, records, chats, and all data of a tenant."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Literal, get_args
+
+import click
+from click.exceptions import Exit
+
+from pgrecall.client.export_file import is_export
+from pgrecall.errors import InvalidInput
+from pgrecall.faces import wording
+from pgrecall.faces.cli.invocation import (
+    BAD_INPUT,
+    DONE,
+    INTERRUPTED,
+    NOTHING_FOUND,
+    GlobalOptions,
+    pass_globals,
+)
+from pgrecall.faces.cli.options import TEXT, now_option
+from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output
+from pgrecall.importers.detect import BY_SESSION, KnownKind, count_items, known_kind, open_source, source_name
+from pgrecall.models.import_export import ImportReport, Problem, Skipped
+from pgrecall.models.memories import Draft
+
+STREAM = Path("-")
+"""Standard input or output instead of a file."""
+
+SHOWN_KEYS = 10
+SHOWN_PROBLEMS = 20
+
+Kind = Literal[
+    "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini",
+    "vscode", "mem0", "hindsight", "export",
+]  # fmt: skip
+
+_UNITS: dict[KnownKind, str] = {
+    "markdown": "notes",
+    "jsonl": "records",
+    "chat": "turns",
+    "chatgpt": "turns",
+    "claude": "turns",
+    "claude-code": "turns",
+    "codex": "turns",
+    "cursor": "turns",
+    "gemini": "turns",
+    "vscode": "turns",
+    "mem0": "memories",
+    "hindsight": "facts",
+}
+
+
+@click.command("import")
+@click.argument(
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Folder of notes, an export or sessions; a .md, .jsonl, .json or .zip file; an export, - for "
+    "standard input.",
+)
+@click.option(
+    "--kind", "--format", type=click.Choice(get_args(Kind)), default="auto", help="Kind of the source."
+)
+@click.option("--layer", help="Layer of notes and turns without one.")
+@click.option("--source", type=TEXT, help="Name to remember the import by; by default that of the path.")
+@click.option("--prefix", default="", help="Prefix of every key.")
+@click.option("--tools", is_flag=True, help="With chats: keep tool calls, their results and sub-agents.")
+@click.option("--strict", is_flag=True, help="Stop at the first problem.")
+@click.option(
+    "--follow-links", is_flag=True, help="Follow symbolic links that lead out of the folder of notes."
+)
+@click.option(
+    "--embeddings/--no-embeddings", default=True, help="With an export: import its embeddings, or leave them."
+)
+@pass_globals
+def import_(
+    given: GlobalOptions,
+    path: Path,
+    kind: Kind,
+    layer: str | None,
+    source: str | None,
+    prefix: str,
+    tools: bool,
+    strict: bool,
+    follow_links: bool,
+    embeddings: bool,
+) -> None:
+    """Import memories. A second import updates what has changed and leaves the rest.
+
+    Every batch is committed on its own, so Ctrl-C loses nothing that was reported, and a second import
+    completes the work. An export is imported whole or not at all, into a tenant that is empty.
+    """
+    if kind == "export" or path == STREAM or (kind == "auto" and path.is_file() and is_export(path)):
+        _refuse_options(kind, {
+            "--layer": layer, "--source": source, "--prefix": prefix, "--tools": tools, "--strict": strict,
+            "--follow-links": follow_links,
+        })  # fmt: skip
+        import_export(given, path, embeddings=embeddings)
+        return
+    wanted = known_kind(path, kind)
+    name = source if source is not None else source_name(path, wanted)
+    read = partial(
+        open_source, path, kind=wanted, source=name, prefix=prefix, layer=layer, tools=tools,
+        follow_links=follow_links,
+    )  # fmt: skip
+    total = count_items(path, wanted, follow_links=follow_links)
+    if total is None:  # reading takes a small part of the time that embedding does, so a chat is read twice
+        total = sum(1 for item in read() if not isinstance(item, Skipped))
+    report = _import_drafts(given, read(), wanted, name, total, strict)
+    show_import(output(), report)
+    raise Exit(_exit_code(report, path))
+
+
+def _import_drafts(
+    given: GlobalOptions,
+    items: Iterator[Draft | Problem | Skipped],
+    kind: KnownKind,
+    source: str,
+    total: int,
+    strict: bool,
+) -> ImportReport:
+    """Stores the drafts of a source, with their progress. Ctrl-C keeps what is stored."""
+    with given.opened(embeds=True) as memory:
+        try:
+            with Progress("importing", _UNITS[kind], total) as bar:
+                counted = _Counted(items, by_note=kind == "markdown")
+                return memory.import_drafts(
+                    counted,
+                    source=source,
+                    by_session=kind in BY_SESSION,
+                    strict=strict,
+                    progress=lambda _: bar.reached(counted.count),
+                )
+        except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut off this answer
+            stored = memory.status().memories
+            kept = wording.counted(stored, "memory is", "memories are")
+            notes().print(f"stopped; {kept} stored, run it again to complete")
+            raise Exit(INTERRUPTED) from None
+
+
+def _refuse_options(kind: Kind, given: dict[str, object]) -> None:
+    if kind not in ("auto", "export"):
+        raise InvalidInput(f"Standard input is read as an export, not as {kind}.", hint="Give a file.")
+    for option, value in given.items():
+        if value:
+            raise InvalidInput(
+                f"{option} cannot be used with an export, which is imported as it is.",
+                hint="Leave it out; --tenant chooses the tenant.",
+            )
+
+
+class _Counted:
+    """The items of a source, counted as they are read; a note's parts count with the note."""
+
+    def __init__(self, items: Iterator[Draft | Problem | Skipped], *, by_note: bool) -> None:
+        self._items = items
+        self._by_note = by_note
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Draft | Problem | Skipped]:
+        for item in self._items:
+            part = self._by_note and isinstance(item, Draft) and "#" in (item.key or "")
+            self.count += not (part or isinstance(item, Skipped))
+            yield item
+
+
+def _exit_code(report: ImportReport, path: Path) -> int:
+    if report.created + report.updated + report.unchanged:
+        return DONE
+    if report.problems:
+        return BAD_INPUT
+    notes().print(f"There is nothing to import in {path}.")
+    return NOTHING_FOUND
+
+
+def show_import(console: SafeConsole, report: ImportReport) -> None:
+    """The outcome of an import: stored memories, keys gone from the source, and problems."""
+    console.print(
+        f"{report.created:,} created, {report.updated:,} updated, {report.unchanged:,} unchanged; "
+        f"{wording.counted(report.links_pending, 'link')} without a target yet.",
+    )
+    if report.removed:
+        more = len(report.removed) - SHOWN_KEYS
+        console.print(
+            f"{len(report.removed):,} memories of this source are no longer in it; they are kept, "
+            "`pgrecall forget` archives them:",
+        )
+        for key in report.removed[:SHOWN_KEYS]:
+            console.print(f"  {key}")
+        if more > 0:
+            console.print(f"  and {more:,} more")
+    if report.skipped:
+        console.print("Left out, or completed by assumption:")
+        for left_out in report.skipped:
+            console.print(f"  {left_out.what}: {left_out.count:,}")
+    show_problems(console, report.problems)
+
+
+def show_problems(console: SafeConsole, problems: Sequence[Problem]) -> None:
+    """Items that could not be used: where, and the reason."""
+    if not problems:
+        return
+    console.print(f"{len(problems):,} could not be used:" if len(problems) > 1 else "1 could not be used:")
+    for problem in problems[:SHOWN_PROBLEMS]:
+        console.print(f"  {problem.where}: {problem.reason}")
+    if len(problems) > SHOWN_PROBLEMS:
+        console.print(f"  and {len(problems) - SHOWN_PROBLEMS:,} more")
+
+
+_THINGS = (
+    ("memory", "memory", "memories"),
+    ("access", "access", "accesses"),
+    ("link", "link", "links"),
+    ("prune_plan", "prune plan", "prune plans"),
+    ("search_log", "logged search", "logged searches"),
+)
+
+
+@click.command("export")
+@click.argument(
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File to write; packed if it ends in .gz. - writes to standard output.",
+)
+@click.option("--embeddings/--no-embeddings", default=True, help="Include embeddings, or embed on import.")
+@now_option
+@pass_globals
+def export(given: GlobalOptions, path: Path, embeddings: bool, now: datetime | None) -> None:
+    """Export all data of a tenant as JSON Lines, which `pgrecall import` reads.
+
+    Includes memories, embeddings, links, accesses, feedback, settings, layers and prune plans, as of one
+    instant. Excludes keys of the HTTP service and runs of jobs.
+    """
+    if path != STREAM and path.is_dir():
+        raise InvalidInput(f"{path} is a folder, not a file.", hint="Name a file in this folder.")
+    target: Path | BinaryIO = sys.stdout.buffer if path == STREAM else path
+    with given.opened() as memory, Progress("exporting", "lines", None) as bar:
+        made = memory.export.write(target, embeddings=embeddings, progress=bar.reached, now=now)
+    _report(notes() if path == STREAM else output(), f"Exported tenant {made.tenant}", made.counts)
+
+
+def import_export(given: GlobalOptions, path: Path, *, embeddings: bool) -> None:
+    """Imports an export into the tenant of this command."""
+    source: Path | BinaryIO = sys.stdin.buffer if path == STREAM else path
+    with given.opened() as memory:
+        with Progress("importing", "lines", None) as bar:
+            made = memory.export.read(source, embeddings=embeddings, progress=bar.reached)
+        as_tenant = "" if made.tenant == memory.tenant else f" as {memory.tenant}"
+    _report(output(), f"Imported tenant {made.tenant}{as_tenant}", made.counts)
+    if made.counts.get("memory") and not made.embeddings:
+        notes().print("It has no embeddings; a worker computes them, or `pgrecall jobs run embed`.")
+
+
+def _report(console: SafeConsole, what: str, counts: Mapping[str, int]) -> None:
+    held = ", ".join(wording.counted(counts.get(kind, 0), one, many) for kind, one, many in _THINGS)
+    console.print(f"{what}: {held}; {1 + sum(counts.values()):,} lines.")

@@ -1,0 +1,74 @@
+"""Commands about keys of the HTTP service: create, list, revoke."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import click
+from rich.table import Table
+
+from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import TEXT, json_option
+from pgrecall.faces.cli.rendering.console import notes, output, plain, print_json, table
+from pgrecall.models.service import ApiKey
+
+
+@click.group("keys", cls=CommandGroup)
+def keys() -> None:
+    """Manage the keys of `pgrecall serve`. Each key acts for one tenant."""
+
+
+@keys.command("create")
+@click.argument("name", type=TEXT, metavar="NAME", help="Name of the key's holder.")
+@click.option("--read-only", is_flag=True, help="Allow only searching and reading.")
+@json_option
+@pass_globals
+def create(given: GlobalOptions, name: str, read_only: bool, as_json: bool) -> None:
+    """Create a key for the tenant of --tenant. It is shown only once: the database stores only its digest."""
+    with given.opened() as memory:
+        issued = memory.keys.create(name, read_only=read_only)
+        if as_json:
+            print_json({**plain(issued.key), "secret": issued.secret})
+        else:
+            click.echo(issued.secret)
+        notes().print(f"Key {issued.key.id} of tenant {memory.tenant}. Store it: it is not shown again.")
+
+
+@keys.command("list")
+@json_option
+@pass_globals
+def list_(given: GlobalOptions, as_json: bool) -> None:
+    """List the keys of this tenant, newest first: what each may do, when it was created, used, revoked."""
+    with given.opened() as memory:
+        found = memory.keys.list()
+    if as_json:
+        print_json(found)
+    elif found:
+        output().print(_table(found))
+    else:
+        output().print("There is no key yet; create one: pgrecall keys create NAME")
+
+
+@keys.command("revoke")
+@click.argument("key", type=int, metavar="ID", help="Id of the key, as in `pgrecall keys list`.")
+@pass_globals
+def revoke(given: GlobalOptions, key: int) -> None:
+    """Revoke a key, now and for good."""
+    with given.opened() as memory:
+        changed = memory.keys.revoke(key)
+    output().print("Revoked." if changed else "It was already revoked.")
+
+
+def _table(found: Sequence[ApiKey]) -> Table:
+    rows = table("id", "name", "may", "created", "last used", "state", right=("id",))
+    for key in found:
+        state = f"revoked {_minute(key.revoked_at)}" if key.revoked_at else "valid"
+        last = _minute(key.last_used_at) if key.last_used_at else "never"
+        may = "read" if key.read_only else "read and write"
+        rows.add_row(str(key.id), key.name, may, _minute(key.created_at), last, state)
+    return rows
+
+
+def _minute(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,286 @@
+"""Commands about memories: list, show, access, link, unlink, supersede, pin, forget, unarchive."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+from click.exceptions import Exit
+from rich.table import Table
+from rich.text import Text
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli.invocation import BAD_INPUT, DONE, NOTHING_FOUND, GlobalOptions, finish, pass_globals
+from pgrecall.faces.cli.options import (
+    MOMENT,
+    REFERENCE,
+    REFERENCE_HELP,
+    TEXT,
+    filter_options,
+    json_option,
+    limit_option,
+    now_option,
+    read_search_options,
+    reference_argument,
+)
+from pgrecall.faces.cli.rendering.console import (
+    SafeConsole,
+    notes,
+    output,
+    print_json,
+    styled,
+    table,
+    vitality_bar,
+    zone_text,
+)
+from pgrecall.faces.snippets import snippet
+from pgrecall.faces.wording import counted, name_of
+from pgrecall.models.memories import AccessCounts, AccessKind, Link, ListedMemory, ListOrder, StoredMemory
+from pgrecall.search.explanation import activation_terms
+
+
+@click.command("list")
+@filter_options
+@click.option(
+    "--order",
+    type=click.Choice(get_args(ListOrder)),
+    default="newest",
+    help="Newest first, or highest vitality first.",
+)
+@click.option("--after", type=TEXT, metavar="CURSOR", help="Continue the list after this cursor.")
+@limit_option(50, 1000, "memories")
+@json_option
+@now_option
+@pass_globals
+def list_(given: GlobalOptions, /, limit: int, as_json: bool, **options: Any) -> None:
+    """List memories page by page, without a query. This does not count as an access."""
+    arguments = read_search_options(options)
+    with given.opened() as client:
+        page = client.list(limit=limit, **arguments)
+    finish(page, as_json, partial(_show_list, limit=limit), found=page, otherwise="Nothing was found.")
+
+
+@click.command("show")
+@reference_argument
+@json_option
+@now_option
+@pass_globals
+def show(given: GlobalOptions, memory: int | str, as_json: bool, now: datetime | None) -> None:
+    """Show a memory: its text, the terms of its vitality, its links."""
+    with given.opened() as client:
+        found = client.get(memory, now=now)
+    if as_json:
+        print_json(found)
+    else:
+        show_memory(output(), found)
+
+
+@click.command("access")
+@click.argument("memory", type=REFERENCE, metavar="[ID_OR_KEY]", required=False, help=REFERENCE_HELP)
+@click.option("--kind", type=click.Choice(get_args(AccessKind)), default="used", help="Kind of access.")
+@click.option("--at", type=MOMENT, help="Time of the access (ISO 8601); by default now.")
+@click.option("--session", type=TEXT, metavar="ID", help="Session of the access.")
+@click.option(
+    "--from",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Load a history of accesses from JSON Lines instead.",
+)
+@now_option
+@pass_globals
+def access(
+    given: GlobalOptions,
+    memory: int | str | None,
+    kind: AccessKind,
+    at: datetime | None,
+    session: str | None,
+    file: Path | None,
+    now: datetime | None,
+) -> None:
+    """Record an access to a memory, which raises its vitality; or load a history of accesses.
+
+    A history may be loaded twice: an access with a time counts once.
+    """
+    if (memory is None) == (file is None):
+        raise InvalidInput("Name either a memory or, with --from, a file.")
+    if file is not None:
+        _load_history(given, file, now)
+    assert memory is not None
+    with given.opened() as client:
+        client.record_access(memory, kind, at=at, session_id=session, now=now)
+        stored = client.get(memory, now=now)
+    times, state = counted(stored.access_counts.used, "time"), stored.vitality
+    output().print(f"Recorded. Used {times}, vitality {state.vitality:.2f}, {state.zone}.")
+
+
+def _load_history(given: GlobalOptions, file: Path, now: datetime | None) -> None:
+    from pgrecall.faces.cli.commands.import_export import show_problems
+    from pgrecall.faces.cli.rendering.access_history import load_accesses
+
+    with given.opened() as client:
+        loaded = load_accesses(client, file, now=now)
+    known = f", {loaded.known:,} counted before" if loaded.known else ""
+    output().print(f"{counted(loaded.new, 'access', 'accesses')} recorded{known}.")
+    show_problems(output(), loaded.problems)
+    raise Exit(BAD_INPUT if loaded.problems and not (loaded.new or loaded.known) else DONE)
+
+
+@click.command("link")
+@click.argument("source", type=REFERENCE, metavar="SOURCE", help="Memory that links: an id or key.")
+@click.argument("target", type=REFERENCE, metavar="TARGET", help="Memory it links to: an id or key.")
+@click.option(
+    "--relation", type=TEXT, default="links_to", help="Relation: links_to, supports, contradicts and so on."
+)
+@pass_globals
+def link(given: GlobalOptions, source: int | str, target: int | str, relation: str) -> None:
+    """Link two memories."""
+    with given.opened() as client:
+        new = client.link(source, target, relation)
+    output().print("Linked." if new else "They are already linked.")
+
+
+@click.command("unlink")
+@click.argument("source", type=REFERENCE, metavar="SOURCE", help="Where the links start: an id or key.")
+@click.argument("target", type=REFERENCE, metavar="TARGET", help="Where the links lead: an id or key.")
+@click.option("--relation", type=TEXT, help="Remove only links with this relation.")
+@pass_globals
+def unlink(given: GlobalOptions, source: int | str, target: int | str, relation: str | None) -> None:
+    """Remove links between two memories. Without `supersedes` the target is valid again.
+
+    Exit code 1 when there was none.
+    """
+    with given.opened() as client:
+        removed = client.unlink(source, target, relation)
+    output().print("Unlinked." if removed else "They have no such link.")
+    raise Exit(DONE if removed else NOTHING_FOUND)
+
+
+@click.command("unarchive")
+@reference_argument
+@pass_globals
+def unarchive(given: GlobalOptions, memory: int | str) -> None:
+    """Bring an archived memory back, with its links and accesses."""
+    with given.opened() as client:
+        changed = client.unarchive(memory)
+    output().print("It was restored." if changed else "It is not archived.")
+
+
+@click.command("supersede")
+@click.argument("old", type=REFERENCE, metavar="OLD", help="Memory that is no longer valid: an id or key.")
+@click.argument("new", type=REFERENCE, metavar="NEW", help="Memory that replaces it: an id or key.")
+@pass_globals
+def supersede(given: GlobalOptions, old: int | str, new: int | str) -> None:
+    """Supersede a memory by a newer one; default search then leaves the old one out."""
+    with given.opened() as client:
+        changed = client.supersede(old, new)
+    output().print("Superseded." if changed else "It is already superseded.")
+
+
+@click.command("pin")
+@reference_argument
+@click.option("--undo", is_flag=True, help="Remove the pin.")
+@pass_globals
+def pin(given: GlobalOptions, memory: int | str, undo: bool) -> None:
+    """Pin a memory: every prune plan leaves it out, however low its vitality."""
+    with given.opened() as client:
+        changed = client.pin(memory, not undo)
+    if changed:
+        output().print("Unpinned." if undo else "Pinned.")
+    else:
+        output().print("It is not pinned." if undo else "It is already pinned.")
+
+
+@click.command("forget")
+@reference_argument
+@click.option("--hard", is_flag=True, help="Delete the memory for good, with everything about it.")
+@click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
+@pass_globals
+def forget(given: GlobalOptions, memory: int | str, hard: bool, yes: bool) -> None:
+    """Archive a memory, or delete it with --hard."""
+    with given.opened() as client:
+        if hard and not yes:
+            found = client.get(memory)
+            _confirm(found.key or found.title or str(found.id))
+        changed = client.forget(memory, hard=hard)
+    if not changed:
+        notes().print("It is already archived.")
+        raise Exit(NOTHING_FOUND)
+    output().print("Deleted." if hard else "Archived.")
+
+
+def _confirm(name: str) -> None:
+    if not (sys.stderr.isatty() and click.confirm(f"Delete {name!r} for good?", err=True)):
+        raise InvalidInput("Nothing was deleted.", hint="Confirm with --yes.")
+
+
+def _show_list(console: SafeConsole, page: Sequence[ListedMemory], limit: int) -> None:
+    """A table of memories, and how to continue if the page is full."""
+    rows = table("id", "happened", "vitality", "layer", "memory", right=("id",))
+    for memory in page:
+        bar = vitality_bar(memory.vitality, memory.zone, unicode=console.unicode)
+        name = name_of(memory.title or snippet(memory.body, {}, 80)[0], memory.key, memory.id)
+        description = styled(
+            (name, "bold"),
+            (f" {memory.key}" if memory.key else "", "cyan"),
+            (" (archived)" if memory.archived_at else "", "dim"),
+        )
+        vitality = Text(" ").join([bar, zone_text(memory.zone)])
+        rows.add_row(str(memory.id), f"{memory.happened_at:%Y-%m-%d}", vitality, memory.layer, description)
+    console.print(rows)
+    if len(page) == limit:
+        notes().print(f"There may be more: continue with --after '{page[-1].cursor}'")
+
+
+def show_memory(console: SafeConsole, memory: StoredMemory) -> None:
+    """All fields of a memory, its vitality and links, then its text."""
+    console.print(styled((name_of(memory.title, memory.key, memory.id), "bold")))
+    console.print(_fields(memory, unicode=console.unicode))
+    if memory.body:
+        console.print()
+        console.print(memory.body, soft_wrap=False)
+
+
+def _fields(memory: StoredMemory, *, unicode: bool) -> Table:
+    fields = table("name", "value", header=False)
+    fields.columns[0].no_wrap = True
+    for name, value in _values(memory):
+        fields.add_row(styled((name, "cyan")), value)
+    zone = memory.vitality.zone
+    bar = vitality_bar(memory.vitality.vitality, zone, unicode=unicode)
+    fields.add_row(styled(("vitality", "cyan")), Text(" ").join([bar, zone_text(zone)]))
+    fields.add_row("", styled((activation_terms(asdict(memory.vitality)), "dim")))
+    for name, link in zip(["links"] + [""] * len(memory.links), memory.links, strict=False):
+        fields.add_row(styled((name, "cyan")), _link(link))
+    return fields
+
+
+def _values(memory: StoredMemory) -> Iterator[tuple[str, str]]:
+    skipped = ("title", "body", "vitality", "links")
+    for name in memory.__slots__:
+        value = getattr(memory, name)
+        if name in skipped or value in (None, (), "", False) or (name == "metadata" and not value):
+            continue
+        if isinstance(value, datetime):
+            value = f"{value:%Y-%m-%d %H:%M:%S %Z}"
+        elif isinstance(value, tuple):
+            value = ", ".join(value)
+        elif isinstance(value, AccessCounts):
+            numbers = {"stored": value.stored, "shown": value.shown, "used": value.used}
+            value = ", ".join(f"{what} {counted(number, 'time')}" for what, number in numbers.items())
+        elif isinstance(value, dict):
+            value = json.dumps(value, ensure_ascii=False)
+        yield name.replace("_", " "), "yes" if value is True else str(value)
+
+
+def _link(link: Link) -> Text:
+    arrow = "→" if link.outgoing else "←"
+    name = name_of(link.other_title, link.other_key, link.other)
+    return styled(f"{arrow} {link.relation.replace('_', ' ')} ", (name, "bold"), f" ({link.other})")

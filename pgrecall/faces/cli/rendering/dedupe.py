@@ -1,0 +1,197 @@
+"""Output of the dedupe commands: a plan, its outcome, and the list of plans."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pgrecall.faces import wording as words
+from pgrecall.faces.cli.rendering.console import SafeConsole, styled, table
+from pgrecall.models.dedupe import (
+    DedupeCluster,
+    DedupeKeeper,
+    DedupeMember,
+    DedupeMoves,
+    DedupeOutcome,
+    DedupePlan,
+    DedupeSummary,
+    DedupeUndone,
+)
+from pgrecall.models.versions import Words
+
+SHOWN_CLUSTERS = 30
+SHOWN_MEMBERS = 10
+SHOWN_CONTRADICTIONS = 10
+SHOWN_WORDS = 12
+_CHANGE_STYLES = {"same": "dim", "removed": "red strike", "added": "green"}
+_OUTCOME_STYLES = {"merged": "green", "kept": "green", "skipped": "yellow"}
+
+
+def show_plan(console: SafeConsole, plan: DedupePlan) -> None:
+    """A plan to review, and the next step."""
+    state = _state_words(plan)
+    _say(console, f"Dedupe plan {plan.id}, created on {words.moment(plan.created_at)}. {state}")
+    _say(console, _summary(plan))
+    for cluster in plan.clusters[:SHOWN_CLUSTERS]:
+        console.print()
+        _show_cluster(console, cluster)
+    _more(console, len(plan.clusters) - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
+    _show_contradictions(console, plan)
+    console.print()
+    _say(console, _next_step(plan))
+
+
+def show_outcome(console: SafeConsole, outcome: DedupeOutcome, plan: DedupePlan) -> None:
+    """What a plan merged, what it skipped and why, and how to undo it."""
+    merged = words.counted(len(outcome.merged), "memory was", "memories were")
+    _say(console, f"Dedupe plan {plan.id} is applied: {merged} merged, {len(outcome.skipped):,} skipped.")
+    for cluster in plan.clusters[:SHOWN_CLUSTERS]:
+        both: tuple[DedupeKeeper | DedupeMember, ...] = (cluster.keeper, *cluster.members)
+        for member in both:
+            note = f": {member.note}" if member.note else ""
+            style = _OUTCOME_STYLES[member.outcome or "skipped"]
+            _say(console, f"  {member.outcome} {_name(member)}{note}", style=style)
+    _more(console, len(plan.clusters) - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
+    if outcome.merged:
+        _say(console, f"Search finds them with --include-archived. To undo: pgrecall dedupe undo {plan.id}")
+
+
+def show_undone(console: SafeConsole, undone: DedupeUndone) -> None:
+    """What undoing a plan restored."""
+    restored = words.counted(undone.restored, "memory is", "memories are")
+    _say(console, f"Dedupe plan {undone.plan} is undone: {restored} back.")
+    if undone.back_before:
+        gone = words.counted(undone.back_before, "memory", "memories")
+        _say(console, f"{gone} had been restored or deleted before.")
+
+
+def show_plans(console: SafeConsole, plans: Sequence[DedupeSummary]) -> None:
+    """A table of plans."""
+    counts = ("clusters", "planned", "contradictions", "merged", "skipped")
+    rows = table("id", "created", "state", *counts, right=counts)
+    for plan in plans:
+        numbers = (plan.clusters, plan.planned, plan.contradictions, plan.merged, plan.skipped)
+        created = words.moment(plan.created_at)
+        rows.add_row(str(plan.id), created, plan.state, *(f"{number:,}" for number in numbers))
+    console.print(rows)
+
+
+def _state_words(plan: DedupePlan) -> str:
+    if plan.state == "planned":
+        return "Nothing has been changed yet."
+    applied = f"Applied on {words.moment(plan.applied_at)}" if plan.applied_at else "Applied"
+    if plan.state == "applied":
+        return f"{applied}."
+    return (
+        f"{applied}, undone on {words.moment(plan.undone_at)}." if plan.undone_at else f"{applied}, undone."
+    )
+
+
+def _summary(plan: DedupePlan) -> str:
+    report = plan.report
+    live = words.counted(report.live, "live memory", "live memories")
+    would = "would be" if plan.state == "planned" else "were to be"
+    say = "says" if report.clusters == 1 else "say"
+    if not report.planned:
+        return f"None of {live} says only what another one says."
+    parts = [
+        f"{report.planned:,} of {live} {would} merged into {words.counted(report.clusters, 'other')} "
+        + ("that you named" if plan.options.chosen else f"that {say} the same")
+    ]
+    if report.capped:
+        parts.append(f"{report.capped:,} more were left out by the limit")
+    if report.uncompared:
+        parts.append(f"{report.uncompared:,} were not compared yet")
+    return f"{'; '.join(parts)}."
+
+
+def _show_cluster(console: SafeConsole, cluster: DedupeCluster) -> None:
+    keeper = cluster.keeper
+    console.print(
+        styled((f"{cluster.cluster}. ", ""), (_name(keeper), "bold"), (f" stays. {keeper.reason}", "dim"))
+    )
+    if keeper.outcome:
+        _outcome(console, keeper)
+    for member in cluster.members[:SHOWN_MEMBERS]:
+        near = "" if member.similarity is None else f" Similarity {member.similarity:.3f}."
+        _say(console, f"   {_name(member)}: {member.reason}{near}")
+        console.print(styled(("     ", ""), *_difference(member.difference)))
+        if member.outcome:
+            _outcome(console, member)
+    _more(console, len(cluster.members) - SHOWN_MEMBERS)
+    if keeper.outcome is None:
+        _say(console, f"   {_moves(cluster.moves)}", style="dim")
+
+
+def _outcome(console: SafeConsole, item: DedupeKeeper | DedupeMember) -> None:
+    outcome = item.outcome or "skipped"
+    note = f": {item.note}" if item.note else ""
+    _say(console, f"     {outcome}{note}", style=_OUTCOME_STYLES[outcome])
+
+
+def _difference(changes: Sequence[Words]) -> list[tuple[str, str]]:
+    """The texts as one: in brackets with a minus what goes, with a plus what only the keeper has."""
+    pieces = []
+    for change in changes:
+        text = _shortened(change)
+        marked = {"same": text, "removed": f"[-{text}-]", "added": f"{{+{text}+}}"}[change.change]
+        pieces.append((marked, _CHANGE_STYLES[change.change]))
+    return pieces
+
+
+def _shortened(change: Words) -> str:
+    """The words on one line; of a long run that both have, its beginning and its end."""
+    text = " ".join(re.split(r"\s+", change.text))
+    listed = text.split(" ")
+    if change.change == "same" and len(listed) > SHOWN_WORDS:
+        half = SHOWN_WORDS // 2
+        return f"{' '.join(listed[:half])} … {' '.join(listed[-half:])}"
+    return text if len(text) <= 400 else words.shortened(text, 400)
+
+
+def _moves(moves: DedupeMoves) -> str:
+    parts = [words.counted(moves.accesses, "access", "accesses"), words.counted(moves.links, "link")]
+    if moves.tags:
+        parts.append(f"the tags {', '.join(words.shortened(tag, 40) for tag in moves.tags)}")
+    if moves.aliases:
+        parts.append(f"the aliases {', '.join(words.shortened(alias, 40) for alias in moves.aliases)}")
+    return f"Merging moves {', '.join(parts)}."
+
+
+def _show_contradictions(console: SafeConsole, plan: DedupePlan) -> None:
+    proposed = plan.report.contradictions
+    if not proposed:
+        return
+    console.print()
+    console.print(styled((f"May contradict each other, {len(proposed):,}; a plan makes no link:", "bold")))
+    for pair in proposed[:SHOWN_CONTRADICTIONS]:
+        one = words.named(pair.src_title, pair.src_key, pair.src)
+        other = words.named(pair.dst_title, pair.dst_key, pair.dst)
+        _say(console, f"  {one} / {other}: {words.shortened(pair.reason, 200)}")
+        _say(console, f"    pgrecall link {pair.src} {pair.dst} --relation contradicts", style="dim")
+    _more(console, len(proposed) - SHOWN_CONTRADICTIONS, f"pgrecall dedupe show {plan.id} --json")
+
+
+def _next_step(plan: DedupePlan) -> str:
+    match plan.state:
+        case "planned" if plan.clusters:
+            return f"Next: pgrecall dedupe apply {plan.id}"
+        case "planned":
+            return "Next: nothing to apply."
+        case "applied":
+            return f"Next: pgrecall dedupe undo {plan.id}, to undo it."
+        case "undone":
+            return "Next: pgrecall dedupe plan, for a new one."
+
+
+def _name(item: DedupeKeeper | DedupeMember) -> str:
+    return words.named(item.title, item.key, item.id)
+
+
+def _more(console: SafeConsole, count: int, command: str = "") -> None:
+    if count > 0:
+        _say(console, f"  and {count:,} more{f' ({command})' if command else ''}")
+
+
+def _say(console: SafeConsole, sentence: str, *, style: str = "") -> None:
+    console.print(styled((sentence, style)))
