@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import cast
 
 from pgrecall.arguments import SearchOptions
 from pgrecall.models.context import ContextBlock
@@ -37,19 +38,13 @@ MAX_LINKS = 50
 
 
 def _filters(arguments: Filters, now: datetime) -> SearchOptions:
-    return {
-        "layers": _tuple(arguments.layers),
-        "tags": _tuple(arguments.tags),
-        "authors": _tuple(arguments.authors),
-        "sources": _tuple(arguments.sources),
-        "metadata": arguments.metadata,
+    given = {name: getattr(arguments, name) for name in Filters.model_fields}
+    tuples = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+    period = {
         "since": parse_time(arguments.since, "since", now),
         "until": parse_end(arguments.until, "until", now),
-        "include_superseded": arguments.include_superseded,
-        "include_archived": arguments.include_archived,
-        "min_relevance": arguments.min_relevance,
-        "require_answer": arguments.require_answer,
     }
+    return cast("SearchOptions", given | tuples | period)
 
 
 def _tuple(names: list[str] | None) -> tuple[str, ...] | None:

@@ -1,30 +1,4 @@
--- Why a memory was not found: the filters that hide it, its rank, and the findings of each arm.
-
--- failed_filters: the names of the filters that a memory does not pass. Empty if and only if passes_filter is true and
--- the memory was not archived or superseded at as_of.
-CREATE OR REPLACE FUNCTION recall.failed_filters(m recall.memory, f recall.search_filter) RETURNS text[]
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-RETURN array_remove(ARRAY[
-    CASE WHEN f.as_of IS NULL AND NOT f.include_archived AND m.archived_at IS NOT NULL
-           OR f.as_of IS NOT NULL AND NOT f.archived_as_of AND recall.was_archived(m.tenant, m.id, f.as_of)
-         THEN 'archived' END,
-    CASE WHEN f.as_of IS NULL AND NOT f.include_superseded AND m.superseded_by IS NOT NULL
-           OR f.as_of IS NOT NULL AND NOT f.superseded_as_of AND recall.was_superseded(m.tenant, m.id, f.as_of)
-         THEN 'superseded' END,
-    CASE WHEN NOT f.include_invalid AND m.valid_from > f.moment THEN 'not valid yet' END,
-    CASE WHEN NOT f.include_invalid AND m.valid_until <= f.moment THEN 'no longer valid' END,
-    CASE WHEN NOT f.include_invalid AND m.expires_at <= f.moment AND m.archived_at IS NULL THEN 'expired' END,
-    CASE WHEN f.layers IS NOT NULL AND (m.layer = ANY (f.layers)) IS NOT TRUE THEN 'layers' END,
-    CASE WHEN f.roles IS NOT NULL AND (m.role = ANY (f.roles)) IS NOT TRUE THEN 'roles' END,
-    CASE WHEN f.authors IS NOT NULL AND (m.author = ANY (f.authors)) IS NOT TRUE THEN 'authors' END,
-    CASE WHEN f.tags IS NOT NULL AND (m.tags @> f.tags) IS NOT TRUE THEN 'tags' END,
-    CASE WHEN f.sources IS NOT NULL AND (m.source = ANY (f.sources)) IS NOT TRUE THEN 'sources' END,
-    CASE WHEN f.metadata IS NOT NULL AND (m.metadata @> f.metadata) IS NOT TRUE THEN 'metadata' END,
-    CASE WHEN f.since IS NOT NULL AND (m.happened_at >= f.since) IS NOT TRUE THEN 'since' END,
-    CASE WHEN f.until IS NOT NULL AND (m.happened_at < f.until) IS NOT TRUE
-         THEN CASE WHEN m.happened_at > f.as_of THEN 'as_of' ELSE 'until' END END,
-    CASE WHEN f.terms IS NOT NULL AND (m.search_text @@ f.terms) IS NOT TRUE THEN 'hints' END], NULL);
+-- Why a search does not show a memory: the filters that hide it, its rank, and the findings of each arm.
 
 -- words_of_queries: the words of these queries, each once, and whether a memory contains them.
 CREATE OR REPLACE FUNCTION recall.words_of_queries(p_tenant text, p_queries text[], p_text tsvector)
@@ -88,9 +62,8 @@ BEGIN
     SELECT (h ->> 'score')::double precision INTO v_last FROM jsonb_array_elements(v_hits) h
     WHERE (h ->> 'rank')::int = v_request.k;
     IF v_mine IS NULL THEN
-        v_open := (p_request - ARRAY['layers', 'roles', 'authors', 'tags', 'sources', 'metadata', 'hints', 'since', 'until'])
-            || '{"include_archived": true, "include_superseded": true, "include_invalid": true, "k": 1000,
-                 "explain": true, "min_relevance": 0, "require_answer": false}';
+        v_open := recall.without_filters(p_request)
+            || '{"k": 1000, "explain": true, "min_relevance": 0, "require_answer": false}';
         IF recall.combined_queries(v_request.query, v_request.queries) <> '{}' OR v_request.cues IS NOT NULL
            OR v_request.session_id IS NOT NULL THEN
             SELECT jsonb_build_object('rank', f.rank, 'score', f.score, 'relevance', f.relevance, 'explanation', f.explanation)

@@ -1,0 +1,207 @@
+-- The request of a search, and its filters. A program sends one JSON object, which is read once into two typed values.
+-- A new filter needs an attribute of the type recall.search_filter (added by a revision), a line each in passes_filter,
+-- failed_filters and narrows, and, if a value can be invalid, one in checked_filter.
+
+-- passes_filter: whether a memory passes a filter. A NULL in the filter lets every memory pass. Inlined. It is one CASE,
+-- so that a generic plan expects half of the rows to pass. With separate conditions on unknown parameters, it would
+-- expect a single row, and read the whole tenant instead of the vector index.
+CREATE OR REPLACE FUNCTION recall.passes_filter(m recall.memory, f recall.search_filter) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (f.include_archived OR m.archived_at IS NULL)
+    AND (f.include_superseded OR m.superseded_by IS NULL)
+    AND (f.include_invalid OR ((m.valid_from IS NULL OR m.valid_from <= f.moment)
+                               AND (m.valid_until IS NULL OR m.valid_until > f.moment)
+                               -- An expired memory that was archived counts only as archived.
+                               AND (m.expires_at IS NULL OR m.expires_at > f.moment OR m.archived_at IS NOT NULL)))
+    AND (f.layers IS NULL OR m.layer = ANY (f.layers))
+    AND (f.roles IS NULL OR m.role = ANY (f.roles))
+    AND (f.authors IS NULL OR m.author = ANY (f.authors))
+    AND (f.tags IS NULL OR m.tags @> f.tags)
+    AND (f.sources IS NULL OR m.source = ANY (f.sources))
+    AND (f.metadata IS NULL OR m.metadata @> f.metadata)
+    AND (f.since IS NULL OR m.happened_at >= f.since)
+    AND (f.until IS NULL OR m.happened_at < f.until)
+    AND (f.terms IS NULL OR m.search_text @@ f.terms)
+    THEN true ELSE false END;
+
+-- failed_filters: the names of the filters that a memory does not pass. Empty if and only if passes_filter is true and
+-- the memory was not archived or superseded at as_of.
+CREATE OR REPLACE FUNCTION recall.failed_filters(m recall.memory, f recall.search_filter) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN array_remove(ARRAY[
+    CASE WHEN f.as_of IS NULL AND NOT f.include_archived AND m.archived_at IS NOT NULL
+           OR f.as_of IS NOT NULL AND NOT f.archived_as_of AND recall.was_archived(m.tenant, m.id, f.as_of)
+         THEN 'archived' END,
+    CASE WHEN f.as_of IS NULL AND NOT f.include_superseded AND m.superseded_by IS NOT NULL
+           OR f.as_of IS NOT NULL AND NOT f.superseded_as_of AND recall.was_superseded(m.tenant, m.id, f.as_of)
+         THEN 'superseded' END,
+    CASE WHEN NOT f.include_invalid AND m.valid_from > f.moment THEN 'not valid yet' END,
+    CASE WHEN NOT f.include_invalid AND m.valid_until <= f.moment THEN 'no longer valid' END,
+    CASE WHEN NOT f.include_invalid AND m.expires_at <= f.moment AND m.archived_at IS NULL THEN 'expired' END,
+    CASE WHEN f.layers IS NOT NULL AND (m.layer = ANY (f.layers)) IS NOT TRUE THEN 'layers' END,
+    CASE WHEN f.roles IS NOT NULL AND (m.role = ANY (f.roles)) IS NOT TRUE THEN 'roles' END,
+    CASE WHEN f.authors IS NOT NULL AND (m.author = ANY (f.authors)) IS NOT TRUE THEN 'authors' END,
+    CASE WHEN f.tags IS NOT NULL AND (m.tags @> f.tags) IS NOT TRUE THEN 'tags' END,
+    CASE WHEN f.sources IS NOT NULL AND (m.source = ANY (f.sources)) IS NOT TRUE THEN 'sources' END,
+    CASE WHEN f.metadata IS NOT NULL AND (m.metadata @> f.metadata) IS NOT TRUE THEN 'metadata' END,
+    CASE WHEN f.since IS NOT NULL AND (m.happened_at >= f.since) IS NOT TRUE THEN 'since' END,
+    CASE WHEN f.until IS NOT NULL AND (m.happened_at < f.until) IS NOT TRUE
+         THEN CASE WHEN m.happened_at > f.as_of THEN 'as_of' ELSE 'until' END END,
+    CASE WHEN f.terms IS NOT NULL AND (m.search_text @@ f.terms) IS NOT TRUE THEN 'hints' END], NULL);
+
+-- narrows: whether a filter has any condition besides include_... and `until`. Inlined.
+CREATE OR REPLACE FUNCTION recall.narrows(f recall.search_filter) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN num_nonnulls(f.layers, f.roles, f.authors, f.tags, f.sources, f.metadata, f.hints, f.since) > 0;
+
+-- index_conditions: SQL conditions, in addition to passes_filter, by which an index finds the memories m that pass a
+-- filter. $2 and $3 of the statement must be the tenant and the filter. Empty for a filter without sources and metadata.
+-- Inlined.
+CREATE OR REPLACE FUNCTION recall.index_conditions(f recall.search_filter) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN concat(
+    CASE WHEN f.sources IS NOT NULL THEN ' AND m.source = ANY (($3).sources)' END,
+    CASE WHEN f.metadata <> '{}'
+         THEN ' AND m.metadata <> ''{}'' AND jsonb_set(''{}'', ARRAY[m.tenant], m.metadata) '
+              '@> jsonb_set(''{}'', ARRAY[$2], ($3).metadata)' END);
+
+-- checked_filter: a filter with computed values for a search at p_now: the words of its hints and, for a past moment
+-- (as_of), the end of its window. Raises an error for an invalid value. For a past moment, memories that are archived or
+-- superseded now pass, and the search checks their state at that moment.
+CREATE OR REPLACE FUNCTION recall.checked_filter(p_tenant text, f recall.search_filter, p_now timestamptz)
+RETURNS recall.search_filter
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_unknown text;
+BEGIN
+    IF f.since >= f.until THEN
+        PERFORM recall.raise_invalid(
+            format('The time window is empty: since %s is not before until %s.', f.since, f.until));
+    ELSIF f.as_of > p_now THEN
+        PERFORM recall.raise_invalid(format('as_of is %s, which is in the future.', f.as_of), 'Give a past moment.');
+    ELSIF f.as_of < f.since THEN
+        PERFORM recall.raise_invalid(format('The time window since %s begins after as_of %s.', f.as_of, f.since));
+    END IF;
+    IF f.layers IS NOT NULL THEN
+        SELECT u INTO v_unknown FROM unnest(f.layers) u
+        WHERE u IS NULL OR u NOT IN (SELECT l.name FROM recall.effective_layers(p_tenant) l) LIMIT 1;
+        IF FOUND THEN
+            PERFORM recall.raise_invalid(format('The layer %L is unknown.', v_unknown), format('There are: %s.',
+                (SELECT string_agg(l.name, ', ') FROM recall.effective_layers(p_tenant) l)));
+        END IF;
+    END IF;
+    IF f.roles IS NOT NULL THEN
+        SELECT u INTO v_unknown FROM unnest(f.roles) u
+        WHERE u IS NULL OR u NOT IN ('user', 'assistant', 'system', 'tool') LIMIT 1;
+        IF FOUND THEN
+            PERFORM recall.raise_invalid(
+                format('The role %L is unknown.', v_unknown), 'Use user, assistant, system or tool.');
+        END IF;
+    END IF;
+    IF f.metadata IS NOT NULL THEN
+        PERFORM recall.check_metadata_filter(f.metadata);
+    END IF;
+    IF f.hints IS NOT NULL THEN
+        f.terms := recall.hint_query(p_tenant, f.hints);
+    END IF;
+    f.moment := coalesce(f.as_of, p_now);
+    f.archived_as_of := f.include_archived;
+    f.superseded_as_of := f.include_superseded;
+    IF f.as_of IS NOT NULL THEN
+        f.include_archived := true;
+        f.include_superseded := true;
+        f.until := least(f.until, f.as_of + interval '1 microsecond');
+    END IF;
+    RETURN f;
+END $$;
+
+-- check_metadata_filter: raises an error unless this is a JSON object of at most 10,000 bytes.
+CREATE OR REPLACE FUNCTION recall.check_metadata_filter(p_metadata jsonb) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF jsonb_typeof(p_metadata) <> 'object' THEN
+        PERFORM recall.raise_invalid(
+            format('The metadata filter %s is not a JSON object.', left(p_metadata::text, 100)),
+            'Give the fields that the metadata must contain, for example {"project": "atlas"}.');
+    ELSIF octet_length(p_metadata::text) > 10000 THEN
+        PERFORM recall.raise_invalid(
+            format('The metadata filter has %s bytes; the limit is 10,000.', octet_length(p_metadata::text)),
+            'Give fewer fields.');
+    END IF;
+END $$;
+
+-- read_search_request: the filter and the rest of a search request. The fields of a request are the arguments of
+-- recall.search without p_, except the vectors and p_now. A missing field has its default. Raises an error for an unknown
+-- field and for a value of the wrong type.
+CREATE OR REPLACE FUNCTION recall.read_search_request(
+    p_request jsonb, OUT filter recall.search_filter, OUT request recall.search_request
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_hint text;
+BEGIN
+    filter.include_archived := false;
+    filter.include_superseded := false;
+    filter.include_invalid := false;
+    request.k := 10;
+    request.min_relevance := 0;
+    request.explain := true;
+    request.require_answer := false;
+    PERFORM recall.check_request_fields(p_request, to_jsonb(filter) || to_jsonb(request));
+    BEGIN
+        filter := jsonb_populate_record(filter, p_request);
+        request := jsonb_populate_record(request, p_request);
+    EXCEPTION WHEN data_exception THEN
+        GET STACKED DIAGNOSTICS v_hint = PG_EXCEPTION_HINT;
+        PERFORM recall.raise_invalid(
+            format('A field of the request cannot be read: %s.', left(SQLERRM, 300)), v_hint);
+    END;
+END $$;
+
+-- read_filter: the filter in a JSON object that has only filters.
+CREATE OR REPLACE FUNCTION recall.read_filter(p_filter jsonb) RETURNS recall.search_filter
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_read record;
+BEGIN
+    PERFORM recall.check_request_fields(p_filter, to_jsonb(jsonb_populate_record(NULL::recall.search_filter, '{}')));
+    v_read := recall.read_search_request(p_filter);
+    RETURN v_read.filter;
+END $$;
+
+-- without_filters: a request that all memories pass, whatever its filters were. A past moment stays.
+CREATE OR REPLACE FUNCTION recall.without_filters(p_request jsonb) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT (p_request - ARRAY(
+            SELECT k FROM jsonb_object_keys(to_jsonb(jsonb_populate_record(NULL::recall.search_filter, '{}'))) k
+            WHERE k <> 'as_of'))
+        || '{"include_archived": true, "include_superseded": true, "include_invalid": true}'
+$$;
+
+-- check_request_fields: raises an error unless this is a JSON object without other fields than those of p_known.
+CREATE OR REPLACE FUNCTION recall.check_request_fields(p_request jsonb, p_known jsonb) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_fields text[];
+BEGIN
+    IF jsonb_typeof(p_request) IS DISTINCT FROM 'object' THEN
+        PERFORM recall.raise_invalid('The request is not a JSON object.', 'Give {"query": "..."}.');
+    END IF;
+    -- A request cannot set attributes of the filter that checked_filter computes.
+    v_fields := ARRAY(
+        SELECT k FROM jsonb_object_keys(p_known) k
+        WHERE k NOT IN ('moment', 'terms', 'archived_as_of', 'superseded_as_of') ORDER BY k);
+    IF p_request - v_fields <> '{}' THEN
+        PERFORM recall.raise_invalid(
+            format('The request has unknown fields: %s.', left((
+                SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(p_request - v_fields) k), 200)),
+            format('There are: %s.', array_to_string(v_fields, ', ')));
+    END IF;
+END $$;
