@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgrecall.faces import wording as words
 from pgrecall.faces.charts.axes import ZONES
-from pgrecall.faces.charts.plan_graph import known_nodes, plan_chart
+from pgrecall.faces.charts.plan_chart import known_nodes, plan_chart
 from pgrecall.faces.charts.vitality_histogram import plan_histogram, planned_counts
 from pgrecall.models.memories import VitalityTerms
 from pgrecall.models.prune import PlanEnd, PlanExample, PlanReport, PrunePlan

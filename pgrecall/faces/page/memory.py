@@ -14,7 +14,7 @@ from starlette.responses import Response
 from pgrecall.client.concurrency import async_run
 from pgrecall.encoding import memory_reference
 from pgrecall.faces.charts.axes import NARROW
-from pgrecall.faces.charts.link_graph import DRAWN, HOPS, link_chart, node_name, relations
+from pgrecall.faces.charts.link_chart import DRAWN, HOPS, link_chart, node_name, relations
 from pgrecall.faces.charts.memory_chart import Life, future_instants, memory_chart, past_instants
 from pgrecall.faces.page.actions import undo_of
 from pgrecall.faces.page.form_fields import int_field

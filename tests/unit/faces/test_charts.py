@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pgrecall.faces.charts.axes import NARROW, Scale, Tick, count_ticks, names_below, power_ticks
 from pgrecall.faces.charts.chart_files import chart_document, style
-from pgrecall.faces.charts.link_graph import link_chart
+from pgrecall.faces.charts.link_chart import link_chart
 from pgrecall.faces.charts.memory_chart import Life, days_until, future_instants, memory_chart
 from pgrecall.faces.charts.reliability import reliability_chart
 from pgrecall.faces.charts.svg import Chart, element, text_width

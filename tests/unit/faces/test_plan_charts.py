@@ -10,7 +10,7 @@ import pytest
 
 from pgrecall.faces.charts.graph_chart import SHAPES
 from pgrecall.faces.charts.graph_layout import Area
-from pgrecall.faces.charts.plan_graph import MOST_NODES, affected, plan_chart
+from pgrecall.faces.charts.plan_chart import MOST_NODES, affected, plan_chart
 from pgrecall.faces.charts.plan_report import plan_page
 from pgrecall.faces.charts.svg import Chart, Point
 from pgrecall.faces.charts.vitality_histogram import plan_histogram, planned_counts

@@ -134,7 +134,7 @@ def links(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: d
     """Draw the links around a memory: up to two links away and at most 60 memories."""
     form, moment = require_drawable(out), _moment(now)
     require_layout()
-    from pgrecall.faces.charts.link_graph import HOPS, MOST_NODES, link_chart
+    from pgrecall.faces.charts.link_chart import HOPS, MOST_NODES, link_chart
 
     with given.opened() as client:
         around = client.charts.neighbourhood(memory, hops=HOPS, limit=MOST_NODES, now=moment)
