@@ -42,9 +42,9 @@ class CellFacts:
 
 
 class Cell:
-    """A cell at a URL. Each call opens a connection, or uses the one that is kept.
+    """A cell at a URL. Each call opens a connection, or uses the kept one.
 
-    Unless it says otherwise, it acts as the owner.
+    Methods act as the owner of the schema unless they say otherwise.
     """
 
     def __init__(self, url: str, *, timeout: float = 10.0) -> None:
@@ -54,7 +54,7 @@ class Cell:
 
     @contextmanager
     def another(self) -> Iterator[psycopg.Connection[Row]]:
-        """A connection of its own, which commits each statement, as the role of the URL."""
+        """A new connection as the role of the URL, which commits each statement."""
         with connect(self.url, timeout=self._timeout) as connection:
             yield connection
 
@@ -102,7 +102,7 @@ class Cell:
         return state
 
     def facts(self) -> CellFacts:
-        """What the cell says of itself."""
+        """The state that the cell reports."""
         with self.owned() as connection:
             row = connection.execute(_SQL["facts"].encode()).fetchone()
             assert row is not None
@@ -124,8 +124,8 @@ class Cell:
         self.run(query, {"number": number, "installation": installation})
 
     def check_residents(self) -> None:
-        """Makes the cell refuse tenants that do not live here. Those with rows do, even such as were just
-        being stored for the first time."""
+        """Makes the cell refuse tenants that do not live here. All tenants with rows do, including those that
+        were just being stored for the first time."""
         self.run("SELECT recall.check_residents(true)")
         self.wait_for_transactions(timeout=60.0)
         self.run("SELECT count(*) FROM recall.register_residents()")
@@ -144,7 +144,7 @@ class Cell:
         self.run(_SQL["set_resident"], {"tenant": tenant, "state": state, "cell": cell})
 
     def sizes(self, tenants: list[str]) -> dict[str, tuple[int, int]]:
-        """Memories of these tenants, and about how many bytes they take with all that belongs to them."""
+        """The number of memories of these tenants, and about how many bytes all their rows take."""
         rows = self.run(_SQL["sizes"], {"tenants": tenants})
         return {row["tenant"]: (row["memories"], row["bytes"]) for row in rows}
 
@@ -156,7 +156,7 @@ class Cell:
             besides: server processes that are not waited for.
 
         Raises:
-            DatabaseError: one went on for longer.
+            DatabaseError: one took longer.
         """
         with self.plain() as connection:
             rows = connection.execute(_SQL["under_way"].encode(), {"besides": list(besides)}).fetchall()

@@ -1,4 +1,4 @@
--- What an administrator asks and tells a cell. Each statement has a name; statements.py reads them.
+-- Statements that administrators run in a cell. Each has a name, by which statements.py reads it.
 
 -- name: facts
 SELECT (s.value ->> 'number')::bigint AS number, s.value ->> 'installation' AS installation,
@@ -10,8 +10,8 @@ FROM (SELECT) one
 LEFT JOIN recall.setting s ON s.tenant = '*' AND s.name = 'cell'
 LEFT JOIN recall.setting e ON e.tenant = '*' AND e.name = 'embedding.model';
 
--- Where a tenant lives must outlast a crash, also where commits usually do not wait for the disk: else it could be in two
--- cells.
+-- Where a tenant lives must survive a crash, even if commits usually do not wait for the disk. Otherwise it could be in
+-- two cells.
 -- name: set_resident
 INSERT INTO recall.resident AS r (tenant, state, cell) VALUES (%(tenant)s, %(state)s, %(cell)s)
 ON CONFLICT (tenant) DO UPDATE SET state = excluded.state, cell = excluded.cell, since = now()
@@ -33,8 +33,8 @@ SELECT c.tenant, c.memories,
        (w.bytes * c.memories / greatest(w.guessed, (SELECT sum(memories) FROM counted), 1))::bigint AS bytes
 FROM counted c CROSS JOIN whole w;
 
--- A virtual transaction that holds a snapshot, or has written, may have seen what was before. Who may not see what kind of
--- process others are sees whether they have a role; background processes have none.
+-- A virtual transaction that holds a snapshot, or has written, may have seen the earlier state. A role that must not see
+-- the kind of other processes still sees whether they have a role; background processes have none.
 -- name: under_way
 SELECT l.virtualxid AS id FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
 WHERE l.locktype = 'virtualxid' AND l.granted AND a.datname = current_database()

@@ -1,5 +1,5 @@
--- The directory of cells: which tenant lives in which database. One small database keeps it; every cell may be on another
--- server. Running this twice is harmless.
+-- The directory of cells records which tenant lives in which database. It is in one small database; every cell may be on
+-- another server. This file can be run repeatedly.
 
 CREATE SCHEMA IF NOT EXISTS recall_cells;
 
@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS recall_cells.installation (
 );
 INSERT INTO recall_cells.installation DEFAULT VALUES ON CONFLICT DO NOTHING;
 
--- The address has neither user nor password: clients use those with which they came here.
+-- The address has neither user nor password: clients log in there as they did here.
 CREATE TABLE IF NOT EXISTS recall_cells.cell (
     number bigint PRIMARY KEY,
     address text NOT NULL UNIQUE,
@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS recall_cells.cell (
     dimensions int NOT NULL
 );
 
--- A standby of the cell, which may answer searches.
+-- A standby of the cell that may answer searches.
 ALTER TABLE recall_cells.cell ADD COLUMN IF NOT EXISTS replica text;
 
 CREATE SEQUENCE IF NOT EXISTS recall_cells.version;
@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS recall_cells.place (
 );
 CREATE INDEX IF NOT EXISTS place_cell_idx ON recall_cells.place (cell, placed_at);
 
--- One move of a tenant at a time; the row goes when the move has ended.
+-- A tenant has at most one move at a time. The row is deleted when the move ends.
 CREATE TABLE IF NOT EXISTS recall_cells.move (
     tenant text PRIMARY KEY REFERENCES recall_cells.place,
     source bigint NOT NULL REFERENCES recall_cells.cell,
@@ -42,13 +42,13 @@ CREATE TABLE IF NOT EXISTS recall_cells.move (
     flipped_at timestamptz
 );
 
--- Which login roles may ask for which tenant ('*': any), as in the cells.
+-- The login roles and the tenant that each may ask for ('*': any), as in the cells.
 CREATE TABLE IF NOT EXISTS recall_cells.binding (
     role text PRIMARY KEY,
     tenant text NOT NULL
 );
 
--- require_allowed: raises unless the login role may ask for this tenant ('*': for all).
+-- require_allowed: raises an error unless the login role may ask for this tenant ('*': for all).
 CREATE OR REPLACE FUNCTION recall_cells.require_allowed(p_tenant text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
@@ -83,7 +83,7 @@ BEGIN
     RETURN QUERY SELECT c.number, c.address, c.dimensions FROM recall_cells.cell c ORDER BY c.number;
 END $$;
 
--- replica: the address of a standby of a cell; NULL without one. For whoever may ask for all cells, or for a tenant there.
+-- replica: the address of a standby of a cell; NULL without one. For roles that may ask for all tenants or for one there.
 CREATE OR REPLACE FUNCTION recall_cells.replica(p_cell bigint) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
@@ -95,7 +95,7 @@ BEGIN
     RETURN (SELECT c.replica FROM recall_cells.cell c WHERE c.number = p_cell);
 END $$;
 
--- overview: every cell with what the directory knows of it, for whoever may ask for all.
+-- overview: every cell with what the directory knows about it, for roles that may ask for all tenants.
 CREATE OR REPLACE FUNCTION recall_cells.overview()
 RETURNS TABLE (number bigint, address text, draining boolean, room bigint, bytes bigint, noted_at timestamptz,
                dimensions int, replica text, tenants bigint)
@@ -109,7 +109,7 @@ BEGIN
     FROM recall_cells.cell c ORDER BY c.number;
 END $$;
 
--- moves: the moves under way, for whoever may ask for all.
+-- moves: the moves under way, for roles that may ask for all tenants.
 CREATE OR REPLACE FUNCTION recall_cells.moves() RETURNS SETOF recall_cells.move
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
@@ -118,8 +118,8 @@ BEGIN
     RETURN QUERY SELECT * FROM recall_cells.move ORDER BY began_at;
 END $$;
 
--- roomiest: the cell with most room, if any has room. What was placed there since its size was noted counts as tenants
--- of the mean size.
+-- roomiest: the cell with the most room, if any has room. Tenants placed there since its size was noted count as tenants
+-- of mean size.
 CREATE OR REPLACE FUNCTION recall_cells.roomiest() RETURNS bigint
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
@@ -135,7 +135,7 @@ SET search_path = pg_catalog, pg_temp AS $$
     SELECT f.number FROM filled f WHERE f.room IS NULL OR f.bytes < f.room ORDER BY f.bytes, f.number LIMIT 1
 $$;
 
--- place_tenant: the cell of a tenant; a new one is placed in p_cell, or where most room is.
+-- place_tenant: the cell of a tenant. A new tenant is placed in p_cell, or in the cell with the most room.
 CREATE OR REPLACE FUNCTION recall_cells.place_tenant(p_tenant text, p_cell bigint DEFAULT NULL)
 RETURNS TABLE (tenant text, cell bigint, address text, version bigint, dimensions int)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -156,7 +156,7 @@ BEGIN
     RETURN QUERY SELECT * FROM recall_cells.find(p_tenant);
 END $$;
 
--- The functions above see to it themselves who asks; the others, and the tables, are the owner's alone.
+-- The functions above check the caller themselves. Only the owner can use the others, and the tables.
 REVOKE ALL ON FUNCTION recall_cells.roomiest(), recall_cells.require_allowed(text) FROM PUBLIC;
 GRANT USAGE ON SCHEMA recall_cells TO PUBLIC;
 GRANT EXECUTE ON FUNCTION recall_cells.find(text), recall_cells.find_all(), recall_cells.place_tenant(text, bigint),

@@ -1,4 +1,4 @@
-"""A database becomes a cell of an installation, or is one no more."""
+"""Adding a database to an installation as a cell, and removing it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def add(fleet: Fleet, url: str, *, number: int | None = None, room: int | None =
     chosen = chosen if known is None else known
     cell.join(chosen, fleet.directory.installation())
     fleet.directory.run(
-        # Nobody is placed there before the directory has everybody who lives elsewhere.
+        # The cell gets no tenants until the directory knows those of all cells.
         "INSERT INTO recall_cells.cell (number, address, room, bytes, dimensions, draining) "
         "VALUES (%(number)s, %(address)s, %(room)s, %(bytes)s, %(dimensions)s, %(later)s) "
         "ON CONFLICT (number) DO UPDATE SET room = coalesce(excluded.room, cell.room)",

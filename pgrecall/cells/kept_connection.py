@@ -1,4 +1,4 @@
-"""A connection that calls use one after the other, because opening one may take longer than a call."""
+"""A connection that is kept for several calls, because opening one may take longer than a call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pgrecall.database.server import Row
 
 
 class KeptConnection:
-    """The connection that is kept for the calls of one object, if there is one."""
+    """The kept connection of one object, if it has one."""
 
     def __init__(self) -> None:
         self._connection: psycopg.Connection[Row] | None = None

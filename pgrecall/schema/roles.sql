@@ -1,18 +1,19 @@
--- What only the role that installs can do, before it acts as the owner; at every install and upgrade. Whatever it may not
--- do is left out here and told by recall.access_problems(): without the roles everything works for the installer alone.
+-- Steps of every install and upgrade that only the installing role can do, before it acts as the owner. A step that it is
+-- not allowed to do is skipped, and recall.access_problems() reports it. Without the roles, only the installer can use
+-- the schema.
 
--- The extension, if this role may create it. Without it search still works and tells an accent from none.
+-- Creates the extension unaccent if this role may. Without it, search treats words with and without accents as different.
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_available_extensions a WHERE a.name = 'unaccent' AND a.installed_version IS NULL) THEN
-        -- In public where no schema of the search path exists.
+        -- In public if no schema of the search path exists.
         EXECUTE 'CREATE EXTENSION unaccent' || CASE WHEN current_schema() IS NULL THEN ' SCHEMA public' ELSE '' END;
     END IF;
 EXCEPTION WHEN insufficient_privilege OR invalid_schema_name OR undefined_file THEN
     NULL;
 END $$;
 
--- The roles, of the whole server: other databases may have made them.
+-- Creates the roles. They belong to the whole server, so another database may have created them already.
 DO $$
 DECLARE
     v_role text;
@@ -22,15 +23,15 @@ BEGIN
             BEGIN
                 EXECUTE format('CREATE ROLE %I NOLOGIN', v_role);
             EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN
-                NULL;  -- another database is making them at this moment, or this role may not
+                NULL;  -- another database is creating the role at this moment, or this role must not
             END;
         END IF;
     END LOOP;
 END $$;
 
--- Whoever installs, and whoever the schema was until now: they may act as the owner when they say so (SET ROLE), which
--- is no more than they could before, and use memories as a worker does. Each right by itself: what this role may not
--- grant, access_problems() tells, and the schema is not handed over before all are there.
+-- Lets the installing role and the current owner of the schema act as recall_owner (SET ROLE), which gives them no new
+-- power, and use memories as a worker. Each grant is tried separately: access_problems() reports those that this role
+-- may not make, and the schema changes its owner only when all exist.
 DO $$
 DECLARE
     v_role name;
@@ -61,7 +62,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- The schemas of the extensions, for all of them; most often that is `public`, which everybody may use.
+-- Lets all roles use the schemas of the extensions. Usually that is `public`, which everybody may use anyway.
 DO $$
 DECLARE
     v record;
@@ -89,8 +90,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Everything to the owner, whom nobody logs in as. The schema last: with it goes the right to do this. Not before whoever
--- installs and whoever it was until now can go on: act as the owner, and use memories by a granted role.
+-- Gives everything to recall_owner, a role that cannot log in. The schema comes last, because this role loses the right
+-- to do this with it. Waits until the installing role and the current owner have the grants above.
 DO $$
 DECLARE
     v_statement text;
@@ -112,7 +113,7 @@ BEGIN
                       CASE c.relkind WHEN 'v' THEN 'VIEW' WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.relname)
         FROM pg_class c
         WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')
-          AND NOT EXISTS (  -- a sequence of a column goes with its table
+          AND NOT EXISTS (  -- the sequence of a column follows its table
               SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('a', 'i')
                 AND d.refclassid = 'pg_class'::regclass AND c.relkind = 'S')
         UNION ALL

@@ -2833,29 +2833,29 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /** @description Only memories with one of these. */
-                readonly layers?: readonly string[] | null;
+                readonly layers?: readonly string[];
                 /** @description Only memories with one of these. */
-                readonly roles?: readonly string[] | null;
+                readonly roles?: readonly string[];
                 /** @description Only memories with one of these. */
-                readonly authors?: readonly string[] | null;
+                readonly authors?: readonly string[];
                 /** @description Only memories with one of these. */
-                readonly sources?: readonly string[] | null;
+                readonly sources?: readonly string[];
                 /** @description Only memories with all of these. */
-                readonly tags?: readonly string[] | null;
+                readonly tags?: readonly string[];
                 /** @description Only memories with this metadata: `key=value` or a JSON object. */
-                readonly metadata?: readonly string[] | null;
+                readonly metadata?: readonly string[];
                 /** @description Only memories with all of these terms. */
-                readonly hints?: readonly string[] | null;
-                readonly since?: string | null;
-                readonly until?: string | null;
+                readonly hints?: readonly string[];
+                readonly since?: string;
+                readonly until?: string;
                 readonly include_archived?: boolean;
                 readonly include_superseded?: boolean;
                 readonly include_invalid?: boolean;
                 readonly order?: "newest" | "vitality";
                 /** @description `cursor` of the last memory of the page before. */
-                readonly after?: string | null;
+                readonly after?: string;
                 readonly limit?: number;
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -2962,7 +2962,7 @@ export interface operations {
     readonly get: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -2998,7 +2998,7 @@ export interface operations {
             readonly query?: {
                 /** @description Delete the memory and everything about it for good. */
                 readonly hard?: boolean;
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -3032,7 +3032,7 @@ export interface operations {
     readonly edit: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -3076,7 +3076,7 @@ export interface operations {
     readonly unarchive: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -3110,7 +3110,7 @@ export interface operations {
     readonly vitality: {
         readonly parameters: {
             readonly query?: {
-                readonly at?: string | null;
+                readonly at?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -3175,7 +3175,7 @@ export interface operations {
     readonly pin: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -3209,7 +3209,7 @@ export interface operations {
     readonly unpin: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -3288,8 +3288,8 @@ export interface operations {
                 /** @description Id or key of the memory that they lead to. */
                 readonly target: string;
                 /** @description Remove only links with this relation. */
-                readonly relation?: string | null;
-                readonly now?: string | null;
+                readonly relation?: string;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -3408,9 +3408,9 @@ export interface operations {
                 /** @description Format, where it cannot be detected. */
                 readonly kind?: ("auto" | "markdown" | "jsonl" | "chat" | "chatgpt" | "claude" | "claude-code" | "codex" | "cursor" | "gemini" | "vscode" | "mem0" | "hindsight") | "export";
                 /** @description Layer of notes and turns without one. */
-                readonly layer?: string | null;
+                readonly layer?: string;
                 /** @description Name to remember the import by; by default that of the file. */
-                readonly source?: string | null;
+                readonly source?: string;
                 /** @description Prefix of every key. */
                 readonly prefix?: string;
                 /** @description With chats: keep tool calls and their results. */
@@ -3638,7 +3638,7 @@ export interface operations {
     readonly quality: {
         readonly parameters: {
             readonly query?: {
-                readonly since?: string | null;
+                readonly since?: string;
                 /** @description Maximum number of searches, newest first. */
                 readonly limit?: number;
                 /** @description Maximum number of unanswered queries. */
@@ -3674,7 +3674,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /** @description Number of the experiment; by default the newest. */
-                readonly number?: number | null;
+                readonly number?: number;
                 /** @description Smallest difference of shares that matters. */
                 readonly difference?: number;
             };
@@ -3838,7 +3838,7 @@ export interface operations {
     readonly drop_layer: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -3872,7 +3872,7 @@ export interface operations {
     readonly use_preset: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -4003,7 +4003,7 @@ export interface operations {
     readonly status: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -4034,7 +4034,7 @@ export interface operations {
     readonly verify: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -4065,7 +4065,7 @@ export interface operations {
     readonly jobs: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -4097,7 +4097,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /** @description Only runs of this job. */
-                readonly name?: string | null;
+                readonly name?: string;
                 readonly limit?: number;
             };
             readonly header?: never;
@@ -4226,8 +4226,8 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /** @description Archive only these ids; may be repeated. */
-                readonly only?: readonly number[] | null;
-                readonly now?: string | null;
+                readonly only?: readonly number[];
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -4261,7 +4261,7 @@ export interface operations {
     readonly undo_prune: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -4425,8 +4425,8 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /** @description Merge only these clusters; may be repeated. By default all. */
-                readonly clusters?: readonly number[] | null;
-                readonly now?: string | null;
+                readonly clusters?: readonly number[];
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -4460,7 +4460,7 @@ export interface operations {
     readonly undo_dedupe: {
         readonly parameters: {
             readonly query?: {
-                readonly now?: string | null;
+                readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -4741,7 +4741,7 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 readonly earlier: number;
-                readonly later?: number | null;
+                readonly later?: number;
             };
             readonly header?: never;
             readonly path: {
@@ -4776,9 +4776,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /** @description `cursor` of the last change that was read. */
-                readonly since?: string | null;
+                readonly since?: string;
                 /** @description Only changes of these kinds. */
-                readonly kinds?: readonly ("new" | "rewritten" | "archived" | "restored" | "superseded" | "merged" | "deleted" | "risen" | "faded")[] | null;
+                readonly kinds?: readonly ("new" | "rewritten" | "archived" | "restored" | "superseded" | "merged" | "deleted" | "risen" | "faded")[];
                 readonly limit?: number;
             };
             readonly header?: never;

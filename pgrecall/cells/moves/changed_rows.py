@@ -18,7 +18,7 @@ from pgrecall.errors import DatabaseError
 class ChangedRows:
     """The rows that a publication publishes, from the moment at which this is entered.
 
-    Its slot is a temporary one: it ends with its session, so that a crash leaves nothing behind.
+    The replication slot is temporary: it ends with its session, so that a crash leaves nothing behind.
 
     Args:
         cell: the source.

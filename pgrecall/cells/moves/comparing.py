@@ -27,32 +27,32 @@ NONE = (0, 0)
 """A table without rows of the tenant."""
 
 FEW_ROWS = 500
-"""Changed rows whose comparison the writers may wait for; it takes some hundredths of a second."""
+"""Changed rows that are compared while writers wait; this takes some hundredths of a second."""
 
 ROUNDS = 8
-"""Rounds after which the writers are stopped although there are more."""
+"""Rounds after which the writers are stopped even if more rows have changed."""
 
 
 class CopyDiffers(DatabaseError):
-    """A copy is not what was copied."""
+    """A copy differs from its source."""
 
 
 class Comparison:
     """The rows of a tenant at both ends of its copy.
 
-    When it is entered, all rows are summed up at each end, in a snapshot that stays open; writers go on. From
-    then on a slot tells which rows change at the source. Each round takes a new snapshot at each end, and
-    corrects the sums by the rows that have changed: a digest is a sum over rows, from which old ones can be
-    taken and to which new ones can be added. So a round costs as much as has changed since the last one, and
-    the last round, for which writers wait, costs little, whatever the size of the tenant.
+    Entering it computes the digests of all rows at each end, in a snapshot that stays open, while writers go
+    on. From then on a replication slot reports which rows change at the source. Each round takes a new
+    snapshot at each end and corrects the digests by the changed rows. This is possible because a digest is a
+    sum over rows: old rows are subtracted and new ones added. A round costs only as much as has changed since
+    the last one, so the last round, for which writers wait, is short even for a large tenant.
 
-    Two snapshots of an end differ at most in the rows that the slot tells between them. At the source,
-    because the slot is read after the newer snapshot, and what that does not see yet is kept for the next
-    round. At the target, because each snapshot is taken once everything is applied that the snapshot of the
-    source sees, and before the slot is read. No function changes rows of a tenant where it does not live.
+    Two snapshots of an end differ only in rows that the slot reports. At the source, the slot is read after
+    the newer snapshot, and changes that the snapshot does not see are kept for the next round. At the target,
+    a snapshot is taken after everything is applied that the snapshot of the source sees, and before the slot
+    is read. No function changes rows of a tenant in a cell where it does not live.
 
     Args:
-        copying: the copy, which has all rows and applies changes.
+        copying: the copy, complete and applying changes.
         timeout: seconds that it waits for changes to arrive at the target.
         stop_timeout: the same while writers wait, and for transactions under way when it is entered.
     """
@@ -90,7 +90,7 @@ class Comparison:
         self._opened.close()
 
     def approach(self) -> None:
-        """Makes rounds until few rows change in one. They also plan and load what the last one needs."""
+        """Makes rounds until few rows change in one, which also prepares plans and cache for the last one."""
         for turn in range(ROUNDS):
             if self.advance(self._timeout) <= FEW_ROWS and turn > 0:
                 return
@@ -100,16 +100,16 @@ class Comparison:
         self._source.begin()
         self._arrive(timeout)
         self._target.begin()
-        # After both snapshots: so it tells of all that the target has applied by now.
+        # After both snapshots, so that it reports everything that the target has applied.
         changed = [*self._unseen, *self._changes.read()]
-        # Whatever the new snapshot does not see belongs to the next round too.
+        # Changes that the new snapshot does not see belong to the next round too.
         self._unseen = [row for row in changed if not self._source.sees(row.xid)]
         keys = keys_by_table(changed)
         _at_once(lambda: self._source.correct(keys), lambda: self._target.correct(keys))
         return sum(map(len, keys.values()))
 
     def differences(self) -> list[str]:
-        """The tables in which both ends differ now. Nobody may write to them meanwhile."""
+        """The tables in which the ends differ. Nobody may write to them during the call."""
         self.advance(self._stop_timeout)
         ours, theirs = self._source.digests, self._target.digests
         return sorted(
@@ -122,7 +122,7 @@ class Comparison:
 
 
 class End:
-    """One end: a snapshot of it, and the digests of what that holds.
+    """One end: a snapshot, and the digests of the rows in it.
 
     There are two connections, one for the current snapshot and one for the next.
     """
@@ -169,7 +169,7 @@ class End:
         self._snapshot = Snapshot.read(row["seen"])
 
     def sees(self, xid: int) -> bool:
-        """Whether the snapshot sees what a transaction has done, which has been committed by now."""
+        """Whether the snapshot sees the changes of a transaction that has committed by now."""
         return self._snapshot.sees(xid)
 
     def sum_up(self) -> None:
@@ -179,7 +179,7 @@ class End:
         )
 
     def correct(self, keys: Mapping[str, Collection[Key]]) -> None:
-        """Takes the digests from the snapshot before this one to this one, and ends the former.
+        """Updates the digests from the previous snapshot to the current one, and ends the previous one.
 
         Args:
             keys: the keys of all rows in which they may differ.

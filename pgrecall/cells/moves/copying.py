@@ -1,4 +1,4 @@
-"""A tenant's rows on their way to another cell: logical replication of what is there and of what changes."""
+"""Copying the rows of a tenant to another cell by logical replication: existing rows, then changes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SMALL_LAG = 1_000_000
 """Bytes of write-ahead log that the target may be behind when the writers are stopped."""
 
 LEAVING_LIMIT = 30.0
-"""Seconds for workers to leave a subscription that ends, and receivers a slot."""
+"""Seconds for workers to leave a subscription that ends, and for receivers to leave a slot."""
 
 
 class Copying:
-    """The copy of one tenant from a cell to another. Whatever is begun is continued by another process.
+    """The copy of one tenant from a cell to another. Another process can continue it at any step.
 
     Args:
         source, target: the cells.
@@ -38,7 +38,7 @@ class Copying:
         self.tenant = tenant
         self._handed_over: set[str] = set()
         self._embedder: str | None = None
-        # As recall.move_name() has it. Slots are of a server, which may hold both cells.
+        # As in recall.move_name(). Slots belong to a server, which may have both cells.
         self.name = f"recall_move_{hashlib.md5(tenant.encode(), usedforsecurity=False).hexdigest()}"
 
     def require_possible(self) -> None:
@@ -134,7 +134,7 @@ class Copying:
             time.sleep(0.1)
 
     def build_indexes(self) -> None:
-        """Builds the vector indexes of a tenant with a table of its own, and gathers statistics."""
+        """Builds the vector indexes of a tenant that has its own table, and gathers statistics."""
         for table in self._own_tables(self.target):
             self.target.run("SELECT recall.index_vector_table(%(table)s)", {"table": table})
         tables = self.target.run("SELECT t FROM recall.tenant_tables(%(tenant)s) t", {"tenant": self.tenant})
@@ -170,8 +170,7 @@ class Copying:
                 time.sleep(BETWEEN_LOOKS)
 
     def hand_over(self) -> None:
-        """Repeats at the target what is not in the tenant's tables, bindings and the embedder's name, and has
-        changed since the last time."""
+        """Repeats at the target what has changed outside of the tables: bindings and the embedder."""
         [row] = self.source.run(_SQL["embedder"])
         for role in set(self._bound_roles()) - self._handed_over:
             values = {"role": role, "tenant": self.tenant}
@@ -182,14 +181,14 @@ class Copying:
             self._embedder = embedder
 
     def end(self) -> None:
-        """Takes down subscription, slots and publication, as far as they are there."""
+        """Removes subscription, slots and publication, if they exist."""
         name = Identifier(self.name)
         with self.target.plain() as connection:
             row = connection.execute(_SQL["subscription"].encode(), {"name": self.name}).fetchone()
             if row is not None:
                 connection.execute(SQL("ALTER SUBSCRIPTION {} DISABLE").format(name))
-                # Tables that were being copied have slots of their own, whose names are known only while the
-                # subscription is there: they go before it, and its workers, which may make one, before them.
+                # Tables that were being copied have separate slots, whose names are known only while the
+                # subscription exists. So first its workers end, which could create one, then the slots.
                 self._wait_for_workers(connection)
                 self._drop_slots(f"^pg_{row['oid']}_sync_[0-9_]+$")
                 connection.execute(SQL("ALTER SUBSCRIPTION {} SET (slot_name = NONE)").format(name))

@@ -1,4 +1,4 @@
--- What the move of a tenant asks both servers.
+-- Statements that the move of a tenant runs on both servers.
 
 -- name: subscribed
 SELECT count(*) AS n FROM pg_subscription s JOIN pg_database d ON d.oid = s.subdbid

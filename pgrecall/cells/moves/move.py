@@ -1,12 +1,12 @@
 """Moving a tenant to another cell while it is used.
 
     begun     rows are being copied; the tenant is read and written at the source
-    flipped   it lives at the target; the source still has its rows, and refuses it
+    flipped   the tenant lives at the target; the source still has its rows, and refuses it
 
-In between both sides are compared while they are written. Then writers are refused for a moment, while the
-target catches up and what has changed since is compared. Then the source lets go of the tenant, the target
-takes it, and the directory says so, in this order: it is never in two cells. Every step finds out what was
-done before, so the same call continues after a crash.
+In between, both sides are compared while the tenant is written to. Then writers are refused for a moment,
+while the target catches up and the latest changes are compared. Then the source releases the tenant, the
+target takes it, and the directory records it, in this order, so that the tenant is never in two cells. Every
+step checks what was done before, so the same call continues after a crash.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ COPY_TIMEOUT = 600.0
 """Seconds without progress after which a copy counts as stuck."""
 
 STOP_TIMEOUT = 10.0
-"""Seconds for which writers are refused at most; then they go on at the source, and it is tried again."""
+"""Seconds after which refused writers go on at the source, and the flip is tried again."""
 
 ATTEMPTS = 3
 
 MEMORIES_PER_SECOND = 400
-"""Memories that are copied, indexed and compared in a second, for what a dry run expects
+"""Memories that are copied, indexed and compared in a second, for the estimate of a dry run
 (``benchmarks/cells.py``: 100,000 in 259 s)."""
 
 
 @dataclass(frozen=True, slots=True)
 class MovePlan:
-    """What a move would do: what it copies where, and about how many seconds it takes."""
+    """What a move would copy, and about how many seconds it would take."""
 
     tenant: str
     source: int
@@ -50,7 +50,7 @@ class MovePlan:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A move that was done: seconds that it took, and seconds for which writers were refused."""
+    """A finished move: the seconds that it took, and those for which writers were refused."""
 
     tenant: str
     source: int
@@ -124,7 +124,7 @@ class Mover:
         return Moved(tenant, source, target, time.monotonic() - began, stopped)
 
     def undo(self, tenant: str) -> None:
-        """Undoes a move: a copy under way is dropped; a tenant that has moved goes back with what it has now.
+        """Undoes a move: drops a copy under way, or moves a tenant back with its current memories.
 
         Raises:
             InvalidInput: there is nothing to undo.
@@ -141,7 +141,7 @@ class Mover:
             )
         copying = self._copying(entry)
         if entry.step == "begun" and copying.target.residents().get(tenant) == ("here", None):
-            self._take(copying, entry.target)  # killed in the middle of the flip; it may have been used there
+            self._take(copying, entry.target)  # killed during the flip; the tenant may have been used there
             entry = replace(entry, step="flipped")
         if entry.step == "flipped":
             self._report("It was used in its new cell, so it is moved back with its changes.")
@@ -157,7 +157,7 @@ class Mover:
         self._fleet.directory.run(_DONE, {"tenant": tenant})
 
     def finish(self, tenant: str) -> int:
-        """Deletes the rows of a tenant that has moved at the source; returns how many.
+        """Deletes the rows at the source of a tenant that has moved; returns how many.
 
         Raises:
             InvalidInput: it has not moved.
@@ -219,10 +219,10 @@ class Mover:
     def _copy_and_flip(self, copying: Copying, source: int, target: int) -> float:
         """Copies and flips; returns the seconds for which writers were refused."""
         state = copying.source.residents().get(copying.tenant, ("here", None))[0]
-        if state == "gone":  # the mover was killed in the middle of the flip
+        if state == "gone":  # the mover was killed during the flip
             self._take(copying, target)
             return 0.0
-        if state == "moving":  # it was killed before that: writers need not wait for all that follows
+        if state == "moving":  # it was killed just before; writers need not wait for the copy
             copying.source.set_resident(copying.tenant, "here", None)
         self._report(f"Copying tenant {copying.tenant} from cell {source} to cell {target}.")
         copying.begin(source)
@@ -238,7 +238,7 @@ class Mover:
                 with Comparison(copying, timeout=COPY_TIMEOUT, stop_timeout=STOP_TIMEOUT) as comparison:
                     return self._flip(copying, comparison, target)
             except DatabaseError as error:
-                # A copy that differs is compared once more from the beginning before the move is given up.
+                # A copy that differs is compared again from the beginning before the move is given up.
                 again = isinstance(error, CopyDiffers) or error.sqlstate == "55P03"
                 if not again or attempt == ATTEMPTS:
                     raise
@@ -246,7 +246,7 @@ class Mover:
         raise AssertionError  # the last attempt returns or raises
 
     def _flip(self, copying: Copying, comparison: Comparison, target: int) -> float:
-        """Stops the writers, compares what is left, and flips; returns the seconds that writers waited."""
+        """Stops the writers, compares the latest changes, and flips; returns the seconds of the stop."""
         source, tenant, released = copying.source, copying.tenant, False
         copying.hand_over()
         comparison.approach()
@@ -265,7 +265,7 @@ class Mover:
             raise
 
     def _compare(self, copying: Copying, comparison: Comparison) -> None:
-        """Waits until nobody writes to a tenant any more, and compares what the target has by then."""
+        """Waits until nobody writes to the tenant any more, then compares both ends."""
         copying.source.wait_for_transactions(timeout=STOP_TIMEOUT, besides=comparison.sessions)
         if differing := comparison.differences():
             tenant, tables = copying.tenant, ", ".join(differing)
@@ -276,7 +276,7 @@ class Mover:
         copying.hand_over()
 
     def _take(self, copying: Copying, target: int) -> None:
-        """The target takes the tenant, which no cell has at this moment; then the directory says so."""
+        """Makes the target take the tenant, which no cell has now, and records it in the directory."""
         copying.target.set_resident(copying.tenant, "here", None)
         self._fleet.directory.flip(copying.tenant, target)
 

@@ -1,4 +1,4 @@
-"""What moving tenants needs of a role and of a server: no superuser, but more than administering one cell."""
+"""The rights and settings that a move needs: no superuser, but more than to administer one cell."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def require_rights(cell: Cell, end: End) -> None:
     """Raises for the first thing that is missing.
 
     Raises:
-        DatabaseUnsuitable: something is; says what, and how it is had.
+        DatabaseUnsuitable: something is missing; names it and the remedy.
     """
     for lack in lacks(cell, end):
         raise DatabaseUnsuitable(

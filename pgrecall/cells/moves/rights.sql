@@ -1,5 +1,5 @@
--- What a role may do, and how its server is set. rds_replication stands for the attribute REPLICATION where nobody can give
--- that.
+-- The rights of a role, and the settings of its server. On servers where nobody can grant the attribute REPLICATION, the
+-- role rds_replication takes its place.
 
 -- name: rights
 SELECT r.rolname AS role, r.rolsuper AS superuser, current_setting('wal_level') AS wal_level,

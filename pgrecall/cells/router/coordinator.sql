@@ -1,4 +1,4 @@
--- What the router has on the coordinator alone. Running this twice is harmless.
+-- Objects of the router that only the coordinator has. This file can be run repeatedly.
 
 -- The key of each cell.
 CREATE TABLE IF NOT EXISTS recall_router.route (
@@ -6,10 +6,10 @@ CREATE TABLE IF NOT EXISTS recall_router.route (
     key recall_router.key NOT NULL UNIQUE
 );
 
--- require_plain: raises for statements that Citus might take for a plain call and cannot send: it crashes on what its
--- planner has simplified to one, as SELECT * FROM (SELECT * FROM f()) s (citusdata/citus issue 7242). A statement is one SELECT
--- of one wrapper. What looks like a literal must be one, so that nothing hides in it: hence no backslash, no comment and no
--- dollar quote.
+-- require_plain: raises an error for statements that Citus might take for a plain call but cannot send. It crashes on those
+-- that its planner has simplified to a call, such as SELECT * FROM (SELECT * FROM f()) s (citusdata/citus issue 7242). A
+-- statement must be one SELECT of one wrapper. Text that looks like a literal must be one, so that nothing can hide in it:
+-- hence no backslash, no comment and no dollar quote.
 CREATE OR REPLACE FUNCTION recall_router.require_plain(p_statement text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp AS $$
@@ -29,9 +29,9 @@ BEGIN
     END IF;
 END $$;
 
--- key_of: the key of the cell in which the directory has a tenant. Citus casts the tenant of a call to its key while it plans,
--- which only an immutable function can do. It is none: a statement that was prepared with the tenant as a constant goes on
--- to the cell where the tenant was, and that cell refuses it.
+-- key_of: the key of the cell where a tenant lives, according to the directory. Citus casts the tenant of a call to its key
+-- while it plans, which requires an immutable function. It is not really immutable: a statement that was prepared with the
+-- tenant as a constant still goes to the cell where the tenant was, and that cell refuses it.
 CREATE OR REPLACE FUNCTION recall_router.key_of(p_tenant text) RETURNS recall_router.key
 LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
@@ -62,8 +62,8 @@ BEGIN
     END IF;
 END $$;
 
--- refuse_rebalance: the capacity of a node, for the rebalancer of Citus: it would move the shards by which calls find their
--- cell, and no tenant with them.
+-- refuse_rebalance: raises an error when the rebalancer of Citus asks for the capacity of a node. It would move the shards
+-- by which calls find their cell, without the tenants.
 CREATE OR REPLACE FUNCTION recall_router.refuse_rebalance(p_node int) RETURNS real
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $$
@@ -82,7 +82,7 @@ BEGIN
     PERFORM citus_set_default_rebalance_strategy('recall_router');
 END $$;
 
--- The groups of roles of which a login role is a member that may use the router.
+-- The group roles of the login roles that may use the router.
 DO $$
 DECLARE
     v_role text;
@@ -94,7 +94,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- Whoever may create something here could hide a call in it.
+-- A role that may create objects here could hide a call in one.
 DO $$ BEGIN EXECUTE format('REVOKE CREATE, TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); END $$;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA recall_router FROM PUBLIC;

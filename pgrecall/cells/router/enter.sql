@@ -1,8 +1,8 @@
--- On every node, replaced by each upgrade of the router.
+-- Every node has this function; each upgrade of the router replaces it.
 
--- enter: makes the rest of the transaction act for a tenant, in the cell where the call of a wrapper has arrived. Raises
--- where that is no cell, since then Citus could not send the statement; where the tenant does not live there; and where the
--- login role may not act for it. Who admits a new tenant asks before it lives anywhere.
+-- enter: makes the rest of the transaction act for a tenant, in the cell where the call of a wrapper has arrived. Raises an
+-- error if that is not a cell, because then Citus could not send the statement; if the tenant does not live there; and if
+-- the login role may not act for it. A call that admits a new tenant comes before the tenant lives anywhere.
 CREATE OR REPLACE FUNCTION recall_router.enter(p_tenant text, p_admitted boolean DEFAULT true) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $$

@@ -1,4 +1,4 @@
--- What the router asks cells and its coordinator. Each statement has a name; statements.py reads them.
+-- Statements that the router runs in cells and on its coordinator. Each has a name, by which statements.py reads it.
 
 -- name: declared
 SELECT p.proname::text AS name, d.least_role, pg_get_function_arguments(p.oid) AS arguments,
@@ -32,7 +32,7 @@ SELECT n.groupid AS "group", n.nodename AS host, n.nodeport AS port, n.isactive 
        n.metadatasynced AS synced
 FROM pg_dist_node n WHERE n.noderole = 'primary' ORDER BY n.groupid;
 
--- The shard of each of many keys, with its node. A shard takes more than one key.
+-- The shard of each of many keys, with its node. A shard has more than one key.
 -- name: keys
 SELECT k AS number, s.shardid AS shard, p.groupid AS "group"
 FROM generate_series(1, 2000) k

@@ -52,6 +52,7 @@ def finish_document(document: dict[str, Any], *, needs_key: bool) -> dict[str, A
     reference = {"$ref": "#/components/schemas/ProblemDetails"}
     for path, methods in document["paths"].items():
         for operation in methods.values():
+            _remove_null_parameters(operation)
             operation["responses"].pop("422", None)
             operation["responses"]["default"] = {
                 "description": "A problem.",
@@ -62,6 +63,17 @@ def finish_document(document: dict[str, Any], *, needs_key: bool) -> dict[str, A
             if example := _EXAMPLES.get(operation["operationId"]):
                 operation["requestBody"]["content"]["application/json"]["example"] = example
     return document
+
+
+def _remove_null_parameters(operation: dict[str, Any]) -> None:
+    """Removes null from optional parameters: a query can leave one out, but not set it to null."""
+    for parameter in operation.get("parameters", ()):
+        schema = parameter["schema"]
+        choices = [choice for choice in schema.pop("anyOf", ()) if choice != {"type": "null"}]
+        if len(choices) == 1:
+            schema.update(choices[0])
+        elif choices:
+            schema["anyOf"] = choices
 
 
 def _remove_titles(schema: Any) -> None:

@@ -105,6 +105,15 @@ def test_every_operation_of_the_api_says_what_a_problem_is(document: dict[str, A
             assert ("security" in operation) == path.startswith("/v1/")
 
 
+def test_no_parameter_may_be_null(document: dict[str, Any]) -> None:
+    """A query leaves a parameter out; if the document allows null, a single value of a list looks wrong."""
+    operations = [each for methods in document["paths"].values() for each in methods.values()]
+    parameters = [each for operation in operations for each in operation.get("parameters", ())]
+    assert [each["name"] for each in parameters if {"type": "null"} in each["schema"].get("anyOf", ())] == []
+    [sources] = [each for each in parameters if each["name"] == "sources"]
+    assert sources["schema"]["items"] == {"type": "string"}
+
+
 @pytest.fixture(scope="module")
 def api_schema(api: Served) -> Any:
     return schemathesis.openapi.from_url(f"{api.url}/openapi.json")
