@@ -197,6 +197,11 @@ def embedding_item(embedded: Embedded) -> dict[str, object]:
     }
 
 
+def embedding_of_text(embedded: Embedded | None, content_hash: str | None) -> str | None:
+    """The embedding of a changed text with the hash of that text, as JSON; None without an embedding."""
+    return None if embedded is None else to_json({"content_hash": content_hash, **embedding_item(embedded)})
+
+
 def to_json(value: object) -> str:
     """Encodes JSON for Postgres.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 
 from pgrecall.encoding import (
-    embedding_item,
+    embedding_of_text,
     passage_items,
     require_filter,
     require_text,
@@ -95,9 +95,7 @@ def edit(
         {
             "memory": reference,
             "changes": to_json(dict(changes)),
-            "embedded": None
-            if embedded is None
-            else to_json({"content_hash": content_hash, **embedding_item(embedded)}),
+            "embedded": embedding_of_text(embedded, content_hash),
             "model": None if embedded is None else embedded_with,
             "now": now,
         },

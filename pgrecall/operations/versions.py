@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from pgrecall.encoding import embedding_item, require_text, to_json
+from pgrecall.encoding import embedding_of_text, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.memories import Remembered
@@ -69,9 +69,7 @@ def restore_version(
         {
             "memory": reference,
             "number": _number(number),
-            "embedded": None
-            if embedded is None
-            else to_json({"content_hash": content_hash, **embedding_item(embedded)}),
+            "embedded": embedding_of_text(embedded, content_hash),
             "model": None if embedded is None else embedded_with,
             "now": now,
         },

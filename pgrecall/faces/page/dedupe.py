@@ -9,7 +9,14 @@ from starlette.responses import Response
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.problems import problem_type
-from pgrecall.faces.page.form_fields import checkbox, float_field, int_field, path_id, text_field
+from pgrecall.faces.page.form_fields import (
+    checkbox,
+    float_field,
+    int_field,
+    path_id,
+    require_confirmed,
+    text_field,
+)
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.wording import counted, shortened
 from pgrecall.models.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
@@ -73,7 +80,8 @@ async def show_plan(request: PageRequest) -> Response:
 
 
 async def apply_plan(request: PageRequest) -> Response:
-    plan = _confirmed_plan(request, "applied")
+    plan = _plan_id(request)
+    require_confirmed(request.form, "The plan was not applied.")
     only = None
     if checkbox(request.form, "chosen"):  # the form had a box for each cluster
         only = [path_id(number, "cluster") for number in request.form.getlist("only")]
@@ -84,7 +92,8 @@ async def apply_plan(request: PageRequest) -> Response:
 
 
 async def undo_plan(request: PageRequest) -> Response:
-    plan = _confirmed_plan(request, "undone")
+    plan = _plan_id(request)
+    require_confirmed(request.form, "The plan was not undone.")
     await request.memory.dedupe.undo(plan)
     return redirect(f"/dedupe/{plan}#outcome")
 
@@ -127,14 +136,6 @@ def gain_words(moves: DedupeMoves) -> str:
 def _listed(values: Sequence[str], noun: str) -> str:
     words = shortened(", ".join(values), 120)
     return f"{noun if len(values) == 1 else f'{noun}s'} {words}" if values else ""
-
-
-def _confirmed_plan(request: PageRequest, action: str) -> int:
-    """The plan's id; InvalidInput when the form's checkbox was not ticked."""
-    plan = _plan_id(request)
-    if not checkbox(request.form, "sure"):
-        raise InvalidInput(f"The plan was not {action}.", hint="Tick the box to confirm, and send it again.")
-    return plan
 
 
 async def _plans(request: PageRequest, problem: InvalidInput | None = None) -> Response:

@@ -135,6 +135,12 @@ def checkbox(fields: Mapping[str, str], name: str) -> bool:
     return fields.get(name, "") not in ("", "0")
 
 
+def require_confirmed(fields: Mapping[str, str], refusal: str) -> None:
+    """Raises InvalidInput with the refusal unless the checkbox of a form that confirms is ticked."""
+    if not checkbox(fields, "sure"):
+        raise InvalidInput(refusal, hint="Tick the box to confirm, and send it again.")
+
+
 def path_id(segment: str, noun: str) -> int:
     """An id in a path.
 

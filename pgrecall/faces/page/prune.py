@@ -15,7 +15,14 @@ from pgrecall.faces.charts.axes import NARROW
 from pgrecall.faces.charts.plan_report import plan_values
 from pgrecall.faces.charts.vitality_histogram import plan_histogram
 from pgrecall.faces.http.problems import problem_type
-from pgrecall.faces.page.form_fields import checkbox, float_field, int_field, path_id, text_field
+from pgrecall.faces.page.form_fields import (
+    checkbox,
+    float_field,
+    int_field,
+    path_id,
+    require_confirmed,
+    text_field,
+)
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.models.prune import PlanItem, PrunePlan
 
@@ -67,7 +74,8 @@ async def show_plan(request: PageRequest) -> Response:
 
 
 async def apply_plan(request: PageRequest) -> Response:
-    plan = _confirmed_plan(request, "applied")
+    plan = _plan_id(request)
+    require_confirmed(request.form, "The plan was not applied.")
     only = None
     if checkbox(request.form, "chosen"):  # the form had a box for each memory
         only = [path_id(number, "memory") for number in request.form.getlist("only")]
@@ -78,17 +86,10 @@ async def apply_plan(request: PageRequest) -> Response:
 
 
 async def undo_plan(request: PageRequest) -> Response:
-    plan = _confirmed_plan(request, "undone")
+    plan = _plan_id(request)
+    require_confirmed(request.form, "The plan was not undone.")
     await request.memory.prune.undo(plan)
     return redirect(f"/prune/{plan}#outcome")
-
-
-def _confirmed_plan(request: PageRequest, action: str) -> int:
-    """The plan's id; InvalidInput when the form's checkbox was not ticked."""
-    plan = _plan_id(request)
-    if not checkbox(request.form, "sure"):
-        raise InvalidInput(f"The plan was not {action}.", hint="Tick the box to confirm, and send it again.")
-    return plan
 
 
 async def _plans(request: PageRequest, problem: InvalidInput | None = None) -> Response:

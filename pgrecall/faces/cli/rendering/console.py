@@ -75,6 +75,17 @@ def table(*columns: str | Text, right: Collection[str] = (), header: bool = True
     return made
 
 
+def say(console: SafeConsole, sentence: str, *, style: str = "") -> None:
+    """Prints a line."""
+    console.print(styled((sentence, style)))
+
+
+def say_more(console: SafeConsole, count: int, command: str = "") -> None:
+    """Prints how many items are not shown, and the command that shows them."""
+    if count > 0:
+        say(console, f"  and {count:,} more{f' ({command})' if command else ''}")
+
+
 def print_json(document: object) -> None:
     """Prints a value as one indented JSON document: letters stay letters, times are ISO 8601."""
     click.echo(json.dumps(plain(document), ensure_ascii=False, indent=2))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from pgrecall.faces import wording as words
-from pgrecall.faces.cli.rendering.console import SafeConsole, styled, table
+from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, styled, table
 from pgrecall.models.dedupe import (
     DedupeCluster,
     DedupeKeeper,
@@ -30,39 +30,39 @@ _OUTCOME_STYLES = {"merged": "green", "kept": "green", "skipped": "yellow"}
 def show_plan(console: SafeConsole, plan: DedupePlan) -> None:
     """A plan to review, and the next step."""
     state = _state_words(plan)
-    _say(console, f"Dedupe plan {plan.id}, created on {words.moment(plan.created_at)}. {state}")
-    _say(console, _summary(plan))
+    say(console, f"Dedupe plan {plan.id}, created on {words.moment(plan.created_at)}. {state}")
+    say(console, _summary(plan))
     for cluster in plan.clusters[:SHOWN_CLUSTERS]:
         console.print()
         _show_cluster(console, cluster)
-    _more(console, len(plan.clusters) - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
+    say_more(console, len(plan.clusters) - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
     _show_contradictions(console, plan)
     console.print()
-    _say(console, _next_step(plan))
+    say(console, _next_step(plan))
 
 
 def show_outcome(console: SafeConsole, outcome: DedupeOutcome, plan: DedupePlan) -> None:
     """What a plan merged, what it skipped and why, and how to undo it."""
     merged = words.counted(len(outcome.merged), "memory was", "memories were")
-    _say(console, f"Dedupe plan {plan.id} is applied: {merged} merged, {len(outcome.skipped):,} skipped.")
+    say(console, f"Dedupe plan {plan.id} is applied: {merged} merged, {len(outcome.skipped):,} skipped.")
     for cluster in plan.clusters[:SHOWN_CLUSTERS]:
         both: tuple[DedupeKeeper | DedupeMember, ...] = (cluster.keeper, *cluster.members)
         for member in both:
             note = f": {member.note}" if member.note else ""
             style = _OUTCOME_STYLES[member.outcome or "skipped"]
-            _say(console, f"  {member.outcome} {_name(member)}{note}", style=style)
-    _more(console, len(plan.clusters) - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
+            say(console, f"  {member.outcome} {_name(member)}{note}", style=style)
+    say_more(console, len(plan.clusters) - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
     if outcome.merged:
-        _say(console, f"Search finds them with --include-archived. To undo: pgrecall dedupe undo {plan.id}")
+        say(console, f"Search finds them with --include-archived. To undo: pgrecall dedupe undo {plan.id}")
 
 
 def show_undone(console: SafeConsole, undone: DedupeUndone) -> None:
     """What undoing a plan restored."""
     restored = words.counted(undone.restored, "memory is", "memories are")
-    _say(console, f"Dedupe plan {undone.plan} is undone: {restored} back.")
+    say(console, f"Dedupe plan {undone.plan} is undone: {restored} back.")
     if undone.back_before:
         gone = words.counted(undone.back_before, "memory", "memories")
-        _say(console, f"{gone} had been restored or deleted before.")
+        say(console, f"{gone} had been restored or deleted before.")
 
 
 def show_plans(console: SafeConsole, plans: Sequence[DedupeSummary]) -> None:
@@ -114,19 +114,19 @@ def _show_cluster(console: SafeConsole, cluster: DedupeCluster) -> None:
         _outcome(console, keeper)
     for member in cluster.members[:SHOWN_MEMBERS]:
         near = "" if member.similarity is None else f" Similarity {member.similarity:.3f}."
-        _say(console, f"   {_name(member)}: {member.reason}{near}")
+        say(console, f"   {_name(member)}: {member.reason}{near}")
         console.print(styled(("     ", ""), *_difference(member.difference)))
         if member.outcome:
             _outcome(console, member)
-    _more(console, len(cluster.members) - SHOWN_MEMBERS)
+    say_more(console, len(cluster.members) - SHOWN_MEMBERS)
     if keeper.outcome is None:
-        _say(console, f"   {_moves(cluster.moves)}", style="dim")
+        say(console, f"   {_moves(cluster.moves)}", style="dim")
 
 
 def _outcome(console: SafeConsole, item: DedupeKeeper | DedupeMember) -> None:
     outcome = item.outcome or "skipped"
     note = f": {item.note}" if item.note else ""
-    _say(console, f"     {outcome}{note}", style=_OUTCOME_STYLES[outcome])
+    say(console, f"     {outcome}{note}", style=_OUTCOME_STYLES[outcome])
 
 
 def _difference(changes: Sequence[Words]) -> list[tuple[str, str]]:
@@ -167,9 +167,9 @@ def _show_contradictions(console: SafeConsole, plan: DedupePlan) -> None:
     for pair in proposed[:SHOWN_CONTRADICTIONS]:
         one = words.named(pair.src_title, pair.src_key, pair.src)
         other = words.named(pair.dst_title, pair.dst_key, pair.dst)
-        _say(console, f"  {one} / {other}: {words.shortened(pair.reason, 200)}")
-        _say(console, f"    pgrecall link {pair.src} {pair.dst} --relation contradicts", style="dim")
-    _more(console, len(proposed) - SHOWN_CONTRADICTIONS, f"pgrecall dedupe show {plan.id} --json")
+        say(console, f"  {one} / {other}: {words.shortened(pair.reason, 200)}")
+        say(console, f"    pgrecall link {pair.src} {pair.dst} --relation contradicts", style="dim")
+    say_more(console, len(proposed) - SHOWN_CONTRADICTIONS, f"pgrecall dedupe show {plan.id} --json")
 
 
 def _next_step(plan: DedupePlan) -> str:
@@ -186,12 +186,3 @@ def _next_step(plan: DedupePlan) -> str:
 
 def _name(item: DedupeKeeper | DedupeMember) -> str:
     return words.named(item.title, item.key, item.id)
-
-
-def _more(console: SafeConsole, count: int, command: str = "") -> None:
-    if count > 0:
-        _say(console, f"  and {count:,} more{f' ({command})' if command else ''}")
-
-
-def _say(console: SafeConsole, sentence: str, *, style: str = "") -> None:
-    console.print(styled((sentence, style)))

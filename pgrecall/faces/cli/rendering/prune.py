@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from pgrecall.faces import wording as words
-from pgrecall.faces.cli.rendering.console import ZONE_STYLES, SafeConsole, styled, table
+from pgrecall.faces.cli.rendering.console import ZONE_STYLES, SafeConsole, say, say_more, styled, table
 from pgrecall.models.prune import (
     PlanItem,
     PlanKeptBack,
@@ -27,46 +27,46 @@ _OUTCOME_STYLES = {"archived": "green", "skipped": "yellow"}
 
 def show_plan(console: SafeConsole, plan: PrunePlan) -> None:
     """A plan to review, and the next step."""
-    _say(
+    say(
         console,
         f"Prune plan {plan.id}, created on {words.moment(plan.created_at)}. {words.state_words(plan)}",
     )
-    _say(console, words.summary(plan))
+    say(console, words.summary(plan))
     for sentence in (*words.remarks(plan), *words.options_words(plan.options)):
-        _say(console, f"  {sentence}")
+        say(console, f"  {sentence}")
     if plan.report.live:
         console.print()
         console.print(_zone_table(plan.report))
     if plan.items:
         console.print()
         console.print(_item_table(plan.items[:SHOWN_ITEMS]))
-        _more(console, len(plan.items) - SHOWN_ITEMS, f"pgrecall prune show {plan.id} --json")
+        say_more(console, len(plan.items) - SHOWN_ITEMS, f"pgrecall prune show {plan.id} --json")
     _show_kept_back(console, plan.report)
     _show_communities(console, plan.report)
     console.print()
-    _say(console, _next_step(plan))
+    say(console, _next_step(plan))
 
 
 def show_outcome(console: SafeConsole, outcome: PruneOutcome, plan: PrunePlan) -> None:
     """What a plan archived, what it skipped and why, and how to undo it."""
     archived = words.counted(len(outcome.archived), "memory was", "memories were")
-    _say(console, f"Prune plan {plan.id} is applied: {archived} archived, {len(outcome.skipped):,} skipped.")
+    say(console, f"Prune plan {plan.id} is applied: {archived} archived, {len(outcome.skipped):,} skipped.")
     for what in ("archived", "skipped"):
         items = [item for item in plan.items if item.outcome == what]
         for item in items[:SHOWN_ITEMS]:
             why = f": {item.note}" if item.note else ""
-            _say(console, f"  {what} {_name(item)}{why}", style=_OUTCOME_STYLES[what])
-        _more(console, len(items) - SHOWN_ITEMS, f"pgrecall prune show {plan.id} --json")
+            say(console, f"  {what} {_name(item)}{why}", style=_OUTCOME_STYLES[what])
+        say_more(console, len(items) - SHOWN_ITEMS, f"pgrecall prune show {plan.id} --json")
     if outcome.archived:
-        _say(console, f"Search finds them with --include-archived. To undo: pgrecall prune undo {plan.id}")
+        say(console, f"Search finds them with --include-archived. To undo: pgrecall prune undo {plan.id}")
 
 
 def show_undone(console: SafeConsole, undone: PruneUndone) -> None:
     """What undoing a plan restored."""
     restored = words.counted(undone.restored, "memory is", "memories are")
-    _say(console, f"Prune plan {undone.plan} is undone: {restored} back.")
+    say(console, f"Prune plan {undone.plan} is undone: {restored} back.")
     if undone.back_before:
-        _say(console, f"{words.counted(undone.back_before, 'memory', 'memories')} had been restored before.")
+        say(console, f"{words.counted(undone.back_before, 'memory', 'memories')} had been restored before.")
 
 
 def show_plans(console: SafeConsole, plans: Sequence[PlanSummary]) -> None:
@@ -106,9 +106,9 @@ def _show_kept_back(console: SafeConsole, report: PlanReport) -> None:
     console.print()
     console.print(styled((f"Kept back, {report.staying:,}:", "bold")))
     for memory in report.kept_back[:SHOWN_KEPT]:
-        _say(console, f"  {words.named(memory.title, memory.key, memory.id)}")
-        _say(console, f"    {_reason_to_keep(memory)}", style="dim")
-    _more(console, report.staying - SHOWN_KEPT)
+        say(console, f"  {words.named(memory.title, memory.key, memory.id)}")
+        say(console, f"    {_reason_to_keep(memory)}", style="dim")
+    say_more(console, report.staying - SHOWN_KEPT)
 
 
 def _reason_to_keep(memory: PlanKeptBack) -> str:
@@ -129,7 +129,7 @@ def _show_communities(console: SafeConsole, report: PlanReport) -> None:
         names = ", ".join(words.shortened(name, 40) for name in community.examples)
         size = words.counted(community.memories, "memory", "memories")
         mean = f"mean vitality {community.mean_vitality:.3f}"
-        _say(console, f"  {size}, {community.planned:,} planned, {mean}: {names}")
+        say(console, f"  {size}, {community.planned:,} planned, {mean}: {names}")
 
 
 def _next_step(plan: PrunePlan) -> str:
@@ -146,15 +146,6 @@ def _next_step(plan: PrunePlan) -> str:
 
 def _name(item: PlanItem) -> str:
     return words.named(item.title, item.key, item.id)
-
-
-def _more(console: SafeConsole, count: int, command: str = "") -> None:
-    if count > 0:
-        _say(console, f"  and {count:,} more{f' ({command})' if command else ''}")
-
-
-def _say(console: SafeConsole, sentence: str, *, style: str = "") -> None:
-    console.print(styled((sentence, style)))
 
 
 def _table(*columns: str) -> Table:
