@@ -71,7 +71,7 @@ class Text:
 
 
 class SecretText:
-    """A text that is not shown; whatever keeps one, as pydantic's SecretStr does, will do."""
+    """A text that is not shown; any object with this method will do, such as pydantic's SecretStr."""
 
     description = "text"
 

@@ -29,7 +29,7 @@ CANDIDATES = 50
 """Hits of each query that are examples. For more, search would gather otherwise than it does."""
 
 RERANK_SECONDS = 600.0
-"""The reranker may take its time: nobody waits for an answer."""
+"""A long deadline for the reranker, because nobody waits for an answer."""
 
 
 @dataclass(frozen=True, slots=True)

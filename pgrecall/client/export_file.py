@@ -60,7 +60,7 @@ class Transfer:
 def write_export(
     database: Database, target: Path | BinaryIO, transfer: Transfer, now: datetime | None
 ) -> Export:
-    """Writes the tenant's lines; a file is there when it is whole and not before."""
+    """Writes the tenant's lines; the file appears only when it is complete."""
     with database.conversation(transfer.tenant) as conversation, _written(target) as file:
         wanted = export.export_lines(transfer.embeddings, f"pgrecall {__version__}", now)
         header: Export | None = None

@@ -1,4 +1,4 @@
-"""How recent a replica has to be, from what a client knows of the primary and of its own writes."""
+"""How recent a replica must be, given the positions of the primary and of a client's own writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tenants whose last query named nothing: their next one is embedded without a lookup of names."""
+"""Tenants whose last query had no name: their next query is embedded without a lookup of names."""
 
 from __future__ import annotations
 

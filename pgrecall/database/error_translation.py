@@ -44,7 +44,7 @@ READ_ONLY = "25006"
 """SQLSTATE of a change in a transaction that may only read."""
 
 _MIXED_UP = ("26000", "42P05")
-"""SQLSTATEs of a prepared statement that is missing, or is there already."""
+"""SQLSTATEs of a prepared statement that is missing or exists already."""
 
 _PROTOCOL = "08P01"
 """SQLSTATE of, among others, a prepared statement that has other parameters."""

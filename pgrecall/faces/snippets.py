@@ -92,7 +92,7 @@ def snippet(body: str, lexemes: Mapping[str, float], width: int = 160) -> tuple[
 
 
 def _without_markup(text: str) -> str:
-    """The text without HTML tags and without the addresses of Markdown links, which nobody reads."""
+    """The text without HTML tags and without the addresses of Markdown links."""
     return _CUT_LINK.sub("", _LINK.sub(r"\1", _TAG.sub(" ", text)))
 
 

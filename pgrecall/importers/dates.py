@@ -1,4 +1,4 @@
-"""Parses dates written by people and programs to UTC, and writes dates in words, whatever the locale."""
+"""Parses dates written by people and programs to UTC, and writes dates in words in any locale."""
 
 from __future__ import annotations
 

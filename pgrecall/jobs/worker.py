@@ -42,9 +42,9 @@ class Worker:
         self._jobs = [job for job in JOBS if not job.by_hand and runner.can_run(job)]
         self._ticks: dict[str, float | None] = {}
         self._looked: dict[str, float] = {}
-        """When each job was last looked at, by a clock that nobody sets; infinite meanwhile."""
+        """When each job was last checked, by the monotonic clock; infinite during a check."""
         self._errors: dict[str, str] = {}
-        """The jobs whose last look failed, as when the database was away."""
+        """Jobs whose last check failed, for example because the database did not answer."""
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": ThreadPoolExecutor(len(self._jobs))},

@@ -117,7 +117,7 @@ RunState = Literal["running", "done", "failed", "stopped", "abandoned"]
 JobState = Literal["never", "running", "waiting", "due", "overdue", "failed", "off", "manual"]
 
 WHOLE_DATABASE = "*"
-"""Stands for the tenant where a job serves the whole database."""
+"""In place of the tenant for a job that serves the whole database."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def logged_searches(
 def explain_miss(
     memory: int | str, request: SearchRequest, vectors: Sequence[Embedded] | None, skipped: Sequence[str]
 ) -> Operation[Miss]:
-    """Tells why a search does not show a memory."""
+    """Explains why a search does not show a memory."""
     arguments = request_arguments()
     return Operation(
         f"SELECT recall.explain_miss({id_of(memory, 'memory')}, {arguments}, %(tokens)s::jsonb) AS miss",

@@ -191,8 +191,8 @@ GET = Tool(
     name="get",
     title="Get a memory",
     description=(
-        "Get one memory in full, by id or key: its text, when it holds, what supersedes it, its links. Use "
-        "it for a hit whose body was cut, or to follow a link. Reading is no access; only `used` counts."
+        "Get one memory in full, by id or key: its text, when it is valid, what supersedes it, its links. "
+        "Use it for a hit whose body was cut, or to follow a link. Reading counts as no use; `used` does."
     ),
     arguments=GetArguments,
     result=GetResult,

@@ -173,8 +173,8 @@ SUPERSEDE = Tool(
     name="supersede",
     title="Replace a memory",
     description=(
-        "Replace a memory that no longer holds by another: `remember` the new one first. Search then returns "
-        "the new one; the old one is kept and can be found with include_superseded."
+        "Replace a memory that no longer holds with another: `remember` the new one first. Search then "
+        "returns the new one; the old one is kept and can be found with include_superseded."
     ),
     arguments=SupersedeArguments,
     result=WhetherNew,

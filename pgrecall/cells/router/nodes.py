@@ -58,7 +58,7 @@ def host_and_port(address: str) -> tuple[str, int]:
 
 
 def prepare_cell(fleet: Fleet, entry: CellEntry) -> None:
-    """Makes a cell ready to be a node: Citus is there, and keeps out of changes to the cell's own schema."""
+    """Prepares a cell to be a node: installs Citus without propagation of schema changes."""
     database = str(conninfo_to_dict(entry.address)["dbname"])
     with fleet.cell(entry).plain() as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS citus")

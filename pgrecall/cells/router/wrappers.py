@@ -16,7 +16,7 @@ _NOT_ADMITTED_YET = "admit_tenant"
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A wrapper in the words of the catalogue, so that it can be compared with what is there."""
+    """A wrapper as the catalogue describes it, so that it can be compared with the existing one."""
 
     name: str
     least_role: str

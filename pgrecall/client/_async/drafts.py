@@ -1,4 +1,4 @@
-"""Drafts into memories: what is new or changed is embedded, then a batch is stored at once."""
+"""Storing drafts: embeds new and changed texts, then stores a batch in one call."""
 
 from __future__ import annotations
 

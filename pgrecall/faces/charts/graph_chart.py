@@ -125,7 +125,7 @@ def _dot(
 
 
 def _whole_name(name: str, at: Point, room: float) -> Markup:
-    """The name in full on a ground of its own, which is shown to a pointer or to the focus."""
+    """The full name on a background, shown on hover and on focus."""
     words = shortened(name, 48 if room > 600 else 42)
     width = text_width(words, 12.0) + 12
     left = min(max(at.x - width / 2, 4.0), max(room - width - 4, 4.0))

@@ -122,7 +122,7 @@ def _label_room(width: float) -> float:
 
 
 def _sprung(piece: Sequence[Node], edges: Sequence[Edge], *, tall: bool) -> dict[int, Point]:
-    """Springs along the links, turned so that the longest extent lies across the page, or down it."""
+    """A spring layout along the links, rotated so that it is widest across the page, or down it if tall."""
     import networkx as nx
     import numpy as np
 

@@ -160,7 +160,7 @@ class SettingsFile:
 
     @property
     def copy(self) -> Path:
-        """Where the copy of what was there before pgrecall is kept."""
+        """The path of the copy of the file before pgrecall changed it."""
         return self.path.with_name(f"{self.path.name}.before-pgrecall")
 
     def original(self) -> SettingsFile:

@@ -25,7 +25,7 @@ KEPT = 20
 """Imports of each tenant that are remembered, so that none makes those of others forgotten."""
 
 NAME = r"^[^/\\]{1,120}$"
-"""The name of a file, whose ending tells its format."""
+"""The name of a file; its ending gives the format."""
 
 ImportState = Literal["running", "done", "failed"]
 Item = Draft | Problem | Skipped
@@ -125,7 +125,7 @@ class Imports:
             await asyncio.wait(tasks)
 
     def _forget(self, tenant: str) -> None:
-        """Makes room for one more import of a tenant; none of its own runs."""
+        """Makes room for another import of a tenant that has none running."""
         self._known.pop((tenant, self._last[tenant] + 1 - KEPT), None)
 
     async def _run(

@@ -70,7 +70,7 @@ class ApiRoute(APIRoute):
 
 
 class UploadRoute(ApiRoute):
-    """A route that receives a file as the body, whatever its client calls it."""
+    """A route that receives a file as the body, with any Content-Type."""
 
     def require_media_type(self, request: Request) -> None:
         pass

@@ -1,4 +1,4 @@
-"""The queue of requests: how many run at once, how many wait, and how much of both one tenant may take."""
+"""The queue of requests: how many run at once, how many wait, and the share of one tenant in both."""
 
 from __future__ import annotations
 

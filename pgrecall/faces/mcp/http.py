@@ -1,4 +1,4 @@
-"""The MCP server over streamable HTTP: within another application, or as one of its own."""
+"""The MCP server over streamable HTTP, within another application or alone."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ async def _keep_running(
 
 
 def _with_our_errors(turn_for: TurnForRequest) -> TurnForRequest:
-    """The same turns; a refusal is an error that a tool tells its agent."""
+    """The same queue; the agent gets a refusal as the error of its tool."""
 
     @asynccontextmanager
     async def turn(memory: AsyncMemory) -> AsyncIterator[None]:

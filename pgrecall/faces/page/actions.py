@@ -24,7 +24,7 @@ from pgrecall.models.memories import StoredMemory
 from pgrecall.models.search import Hit
 
 RELATIONS = ("links_to", "mentions", "supports", "contradicts", "implies", "part_of", "next")
-"""The relations that a form offers; superseding has a form of its own."""
+"""The relations that the form offers; superseding has a separate form."""
 
 _Problem = InvalidInput | MemoryNotFound | None
 _CHOICES = 8

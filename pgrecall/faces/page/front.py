@@ -1,4 +1,4 @@
-"""The front page and the list of memories: what is there, without a question."""
+"""The front page, and the list of memories without a query."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pgrecall.models.memories import ListedMemory, ListOrder
 
 SHOWN, PAGE, QUESTIONS = 5, 50, 4
 _ENDS = ".!?…。！？"
-"""How a sentence ends, about which no question can be asked."""
+"""Endings of sentences; a title with one is a sentence, from which no question is made."""
 
 _LISTS: tuple[OverviewList, ...] = ("alive", "leaving")
 _ORDERS: Mapping[str, ListOrder] = {"newest": "newest", "vitality": "vitality"}
@@ -80,7 +80,7 @@ def _questions(titles: Sequence[str], recent: Sequence[ListedMemory]) -> list[st
 
 
 def question(name: str) -> str:
-    """A question about a name; a name without Latin letters is the whole question."""
+    """A question about a name; a name without Latin letters is used as it is."""
     if not any("a" <= letter <= "z" for letter in name.lower()):
         return name
     begins = name[:1].lower() if name.partition(" ")[0] in ("The", "A", "An") else name[:1]

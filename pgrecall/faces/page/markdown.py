@@ -1,4 +1,4 @@
-"""Markdown of memories as safe HTML: tags are rebuilt from their names, and sanitised once more."""
+"""Markdown of memories as safe HTML: tags are rebuilt from their names, then sanitised."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ADDRESS = re.compile(r"""\b(href|alt)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>=]+
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES = frozenset(("http", "https", "mailto"))
 _SHIFT, _LOWEST = 2, 6
-"""A text stands below a heading of the second level, so its own begin with the third."""
+"""A text is shown below a heading of level 2, so its own headings begin with level 3."""
 
 
 def render_markdown(text: str) -> Markup | None:

@@ -1,6 +1,6 @@
 """The views of a whole tenant: the overview of its memories by zone, layer and vitality, and its maintenance.
 
-The overview reads narrow rows in one pass, whatever the size of the memories.
+The overview reads narrow rows in one pass, so that long memories do not slow it down.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _RUN_BUCKETS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0)
 
 
 class Metrics:
-    """The metrics of one process or service, in a registry of its own, so that a process may have several."""
+    """The metrics of one service in a separate registry, because a process may have several."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

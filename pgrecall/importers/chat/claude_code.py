@@ -75,7 +75,7 @@ def read_claude_code(
 ) -> Iterator[Conversation]:
     """The session in a file called ``name``, with its turns in the order of the file.
 
-    With ``tools``, those of its sub-agents follow, each as a session of its own.
+    With ``tools``, those of its sub-agents follow, each as a separate session.
     """
     held: dict[str, list[Turn]] = {}
     for place, value in values:

@@ -172,7 +172,7 @@ def _merge_short(node: _Node, limit: int, slugs: Slugs) -> list[Section]:
 
 
 def _parent_of(section: Section, node: _Node, slugs: Slugs) -> Section:
-    """The section of a heading without text of its own, with a short section below it as its text."""
+    """The section of a heading that has no text, with a short section below it as its text."""
     parent = Section(node.section.trail, slugs.take(slugify(node.section.trail[-1])))
     parent.append(section)
     return parent

@@ -103,7 +103,7 @@ def _judgement(metadata: MetaData) -> Table:
 
 
 def _api_key(metadata: MetaData) -> Table:
-    """Bearer keys of the service, each bound to a tenant; only a hash of the key is kept."""
+    """Bearer keys of the service, each bound to a tenant; only a hash of the key is stored."""
     return Table(
         "api_key",
         metadata,
@@ -123,7 +123,7 @@ def _api_key(metadata: MetaData) -> Table:
 
 
 def _page_session(metadata: MetaData) -> Table:
-    """Sessions of the page, each opened by a key; only a digest of the cookie is kept."""
+    """Sessions of the page, each opened by a key; only a digest of the cookie is stored."""
     return Table(
         "page_session",
         metadata,

@@ -1,4 +1,4 @@
-"""A block of context within its token budget, whatever counts the tokens."""
+"""A block of context within its token budget, for any counter of tokens."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _shares_of_best(ranked: Sequence[Hit]) -> dict[int, float]:
 
 
 def _rejection(hit: Hit, chosen: Sequence[Hit], request: ContextRequest, pairs: Pairs) -> LeftOut | None:
-    """Why a hit is left out whatever the budget: near-duplicate, hardly relevant, or over its quota."""
+    """Why a hit is left out regardless of the budget: near-duplicate, hardly relevant, or over its quota."""
     likeness = {other.id: pairs.get(pair_key(hit.id, other.id), 0.0) for other in chosen}
     repeated = [
         other

@@ -184,7 +184,7 @@ def embed_with_tokens(embedder: Embedder, texts: Sequence[str], most: int) -> li
 
 @contextmanager
 def as_embedder_error(embedder: Embedder) -> Iterator[None]:
-    """Turns whatever a user's own embedder raises into an EmbedderError."""
+    """Turns any error of a user's own embedder into an EmbedderError."""
     try:
         yield
     except RecallError:

@@ -78,7 +78,7 @@ def as_logits(values: object, count: int, scale: Scale, name: str) -> list[float
 def rank_by_logit(
     candidates: Sequence[RerankCandidate], logits: Mapping[int, float], top_n: int
 ) -> tuple[RerankScore, ...]:
-    """The ``top_n`` best of the candidates whose place has a logit. Equals keep their order."""
+    """The ``top_n`` best candidates that have a logit. Candidates with equal logits keep their order."""
     places = sorted(logits, key=lambda place: (-logits[place], place))[:top_n]
     return tuple(
         RerankScore(candidates[place].id, logits[place], original_rank=place + 1, new_rank=rank)
