@@ -184,9 +184,9 @@ HISTORY = Tool(
     name="history",
     title="History of a memory",
     description=(
-        "List the earlier texts of a memory, each with the time and the interface of its writing. Use it when "
-        "a memory seems wrong, or to look up what it said earlier; `diff` shows what changed, `restore` brings "
-        "a version back."
+        "List the earlier texts of a memory, each with the time and the interface of its writing. Use it if "
+        "a memory seems wrong, or to look up what it said earlier. `diff` shows what changed, `restore` "
+        "brings a version back."
     ),
     arguments=HistoryArguments,
     result=HistoryResult,
