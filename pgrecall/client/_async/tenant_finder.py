@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from pgrecall.cells.directory import CellEntry, Place
 from pgrecall.cells.routes import Routes
 from pgrecall.client._async.databases import AsyncDatabases
-from pgrecall.client.censuses import summed
 from pgrecall.client.concurrency import async_run, async_sleep
 from pgrecall.client.resources import Resources
 from pgrecall.database.async_pool import AsyncDatabase
@@ -25,7 +24,7 @@ from pgrecall.errors import (
     SchemaMismatch,
     TenantElsewhere,
 )
-from pgrecall.models.service import CellReport, CellsReport, Census, MoveReport, SchemaStamp
+from pgrecall.models.service import CellReport, CellsReport, Census, MoveReport, SchemaStamp, sum_censuses
 from pgrecall.operations.operation import Operation
 from pgrecall.operations.service import admit_tenant, census, schema_state
 
@@ -140,7 +139,7 @@ class AsyncTenantFinder:
         entries, _ = await async_run(self._routes.overview)
         answers = await self._ask_each(census(), tenant, entries)
         counted = [answer for answer in answers if not isinstance(answer, DatabaseError)]
-        return summed(counted, await self.cells(tenant))
+        return sum_censuses(counted, await self.cells(tenant))
 
     async def _ask_each(
         self, operation: Operation[T], tenant: str, entries: Sequence[CellEntry]

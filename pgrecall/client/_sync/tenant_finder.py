@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from pgrecall.cells.directory import CellEntry, Place
 from pgrecall.cells.routes import Routes
 from pgrecall.client._sync.databases import Databases
-from pgrecall.client.censuses import summed
 from pgrecall.client.concurrency import sync_run, sync_sleep
 from pgrecall.client.resources import Resources
 from pgrecall.database.error_translation import READ_ONLY
@@ -26,7 +25,7 @@ from pgrecall.errors import (
     SchemaMismatch,
     TenantElsewhere,
 )
-from pgrecall.models.service import CellReport, CellsReport, Census, MoveReport, SchemaStamp
+from pgrecall.models.service import CellReport, CellsReport, Census, MoveReport, SchemaStamp, sum_censuses
 from pgrecall.operations.operation import Operation
 from pgrecall.operations.service import admit_tenant, census, schema_state
 
@@ -141,7 +140,7 @@ class TenantFinder:
         entries, _ = sync_run(self._routes.overview)
         answers = self._ask_each(census(), tenant, entries)
         counted = [answer for answer in answers if not isinstance(answer, DatabaseError)]
-        return summed(counted, self.cells(tenant))
+        return sum_censuses(counted, self.cells(tenant))
 
     def _ask_each(
         self, operation: Operation[T], tenant: str, entries: Sequence[CellEntry]

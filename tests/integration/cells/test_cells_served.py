@@ -47,7 +47,7 @@ def test_the_service_finds_the_cell_of_each_key(two_cells: Installation) -> None
             page = sent(browser, Page(browser.get("/maintenance")).form("/sign-in"), key=keys["acme"]).text
             if "This tenant lives" not in page:
                 page = browser.get("/maintenance").text
-        assert "This tenant lives in cell 0. It is moving to cell 1" in " ".join(page.split())
+        assert "This tenant lives in cell 0. It has been moving to cell 1" in " ".join(page.split())
         assert "The databases of this installation; each holds some of the tenants" in page
         assert "beta" not in page
         two_cells.ask(1, "UPDATE recall.resident SET state = 'gone', cell = 0 WHERE tenant = 'beta'")
