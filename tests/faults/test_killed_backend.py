@@ -16,8 +16,8 @@ from pgrecall.jobs.catalogue import job_named
 from pgrecall.jobs.runner import Runner
 from pgrecall.models.maintenance import JobOutcome
 from tests.faults.conftest import Inject
-from tests.faults.deeds import DEEDS, LONG_AGO, NOW, Deed, drafts
 from tests.faults.judging import sound
+from tests.faults.killed_calls import KILLED_CALLS, LONG_AGO, NOW, KilledCall, drafts
 from tests.faults.victim import ACTIVE, WAITING, Victim
 from tests.scale import SCALE
 from tests.waiting import PATIENCE, until
@@ -74,38 +74,45 @@ def kill_after(victim: Victim, seconds: float, marker: str, doing: Callable[[], 
     return begun
 
 
-def judge(victim: Victim, deed: Deed, client: Memory, turn: int, doing: Doing) -> None:
+def judge(victim: Victim, killed: KilledCall, client: Memory, turn: int, doing: Doing) -> None:
     """After the crash: all of it where it was acknowledged, else all or nothing; and it can be done again."""
     acknowledged = doing.ended()
     sound(victim.url, client.tenant)
     with victim.admin() as admin:
-        done = deed.done(admin, client.tenant, turn)
+        done = killed.done(admin, client.tenant, turn)
         # A search does not wait for the disk: what it showed may be forgotten.
-        assert done or not acknowledged or deed.name == "search"
+        assert done or not acknowledged or killed.name == "search"
         if not done:
-            deed.do(client, turn)  # by the same client, which was not told anything
-        assert deed.done(admin, client.tenant, turn)
+            killed.do(client, turn)  # by the same client, which was not told anything
+        assert killed.done(admin, client.tenant, turn)
     sound(victim.url, client.tenant)
 
 
-@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.name)
-def test_a_backend_killed_in_the_middle(victim: Victim, client: Memory, deed: Deed, inject: Inject) -> None:
-    deed.prepare(client, 0)
-    doing = kill_at(victim, deed.held, deed.marker, lambda: Doing(lambda: deed.do(client, 0)))
+@pytest.mark.parametrize("killed", KILLED_CALLS, ids=lambda killed: killed.name)
+def test_a_backend_killed_in_the_middle(
+    victim: Victim, client: Memory, killed: KilledCall, inject: Inject
+) -> None:
+    killed.prepare(client, 0)
+    doing = kill_at(victim, killed.held, killed.marker, lambda: Doing(lambda: killed.do(client, 0)))
     inject("kill -9 of a backend in the middle of its work")
-    judge(victim, deed, client, 0, doing)
+    judge(victim, killed, client, 0, doing)
 
 
-@pytest.mark.parametrize("deed", DEEDS if SCALE > 1 else DEEDS[:1], ids=lambda deed: deed.name)
+@pytest.mark.parametrize(
+    "killed", KILLED_CALLS if SCALE > 1 else KILLED_CALLS[:1], ids=lambda killed: killed.name
+)
 def test_a_backend_killed_at_any_instant(
-    victim: Victim, client: Memory, deed: Deed, inject: Inject, dice: Any
+    victim: Victim, client: Memory, killed: KilledCall, inject: Inject, dice: Any
 ) -> None:
     for turn in range(1, 2 + SCALE):
-        deed.prepare(client, turn)
+        killed.prepare(client, turn)
         doing = kill_after(
-            victim, dice.uniform(0, 0.03), deed.marker, lambda turn=turn: Doing(lambda: deed.do(client, turn))
+            victim,
+            dice.uniform(0, 0.03),
+            killed.marker,
+            lambda turn=turn: Doing(lambda: killed.do(client, turn)),
         )
-        judge(victim, deed, client, turn, doing)
+        judge(victim, killed, client, turn, doing)
         inject("kill -9 of a backend at some instant", doing.error is not None)
     sound(victim.url, client.tenant, indexes=True)
 

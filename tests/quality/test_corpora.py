@@ -14,7 +14,7 @@ import pytest
 from benchmarks.locomo.data import RememberedVectors
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.local import LocalEmbedder
-from tests.quality.asking import BY_CORPUS, Examples, Floors, assert_floor, examples
+from tests.quality.judged_examples import BY_CORPUS, Examples, Floors, assert_floor, examples
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -15,7 +15,7 @@ from benchmarks.examples.judged import MIN_CONFIDENCE, NOTES, NOW, read_links
 from benchmarks.locomo.data import RememberedVectors
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.local import LocalEmbedder
-from tests.quality.asking import Examples, Floors, assert_floor, examples, without
+from tests.quality.judged_examples import Examples, Floors, assert_floor, examples, without
 
 pytestmark = [
     pytest.mark.slow,

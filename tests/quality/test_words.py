@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.examples.answers import Answer, by_kind
 from pgrecall.embedded.shared_server import EmbeddedServer
-from tests.quality.asking import Examples, Floors, assert_floor, examples
+from tests.quality.judged_examples import Examples, Floors, assert_floor, examples
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

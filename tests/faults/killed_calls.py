@@ -1,7 +1,7 @@
-"""What is broken off in the middle: each deed, the table at which it can be held up, and whether it is done.
+"""Calls that are interrupted: for each the table at which it can be held up, and whether all of it was done.
 
-A deed works on keys of its turn, so that it can be done anew. ``done`` says whether all of it is there; that
-a part of it is there, or something twice, it reports as a failed assertion.
+A call works on the keys of its turn, so that it can be repeated. ``done`` returns whether everything was
+stored. It fails if only a part was, or something twice.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Admin = psycopg.Connection[Any]
 
 
 @dataclass(frozen=True)
-class Deed:
-    """Something done in one statement, of which ``marker`` is a part; it waits where ``held`` is locked."""
+class KilledCall:
+    """A call of one statement, of which ``marker`` is a part; it waits if the table ``held`` is locked."""
 
     name: str
     marker: str
@@ -192,16 +192,16 @@ def is_forgotten(admin: Admin, tenant: str, turn: int) -> bool:
     return there == 0
 
 
-DEEDS = (
-    Deed("remember_many", "recall.remember_many", "link", nothing,
+KILLED_CALLS = (
+    KilledCall("remember_many", "recall.remember_many", "link", nothing,
          lambda memory, turn: memory.remember_many(drafts(turn)), are_stored),
-    Deed("import", "recall.remember_many", "activation", nothing,
+    KilledCall("import", "recall.remember_many", "activation", nothing,
          lambda memory, turn: memory.import_drafts(
              (Draft(f"Note {key}", key=key, source="vault") for key in keys(turn, 3 * MANY)), source="vault"),
          is_imported),
-    Deed("record_accesses", "recall.record_accesses", "activation", stored, use, are_used),
-    Deed("search", "recall.search_and_log", "access_queue", stored, ask, are_shown),
-    Deed("apply_prune", "recall.apply_prune", "archival", planned, prune, are_pruned),
-    Deed("supersede", "recall.supersede", "link", stored, supersede, is_superseded),
-    Deed("forget", "recall.forget", "floor_change", stored, forget, is_forgotten),
+    KilledCall("record_accesses", "recall.record_accesses", "activation", stored, use, are_used),
+    KilledCall("search", "recall.search_and_log", "access_queue", stored, ask, are_shown),
+    KilledCall("apply_prune", "recall.apply_prune", "archival", planned, prune, are_pruned),
+    KilledCall("supersede", "recall.supersede", "link", stored, supersede, is_superseded),
+    KilledCall("forget", "recall.forget", "floor_change", stored, forget, is_forgotten),
 )  # fmt: skip
