@@ -154,7 +154,10 @@ class Copying:
         """
         deadline = time.monotonic() + timeout
         with self.source.plain() as connection:
-            now = connection.execute("SELECT pg_current_wal_insert_lsn()::text AS lsn").fetchone()
+            # Only WAL on disk is sent, and a server with nothing to do writes the end of it seconds later.
+            connection.execute("SET synchronous_commit = local")
+            connection.execute("SELECT pg_logical_emit_message(true, 'pgrecall', '')")
+            now = connection.execute("SELECT pg_current_wal_flush_lsn()::text AS lsn").fetchone()
             assert now is not None
             behind = {"lsn": now["lsn"], "name": self.name}
             while True:
