@@ -20,7 +20,7 @@ from tests.scale import SCALE, tell
 from tests.vitality_reference.access_log import LoggedAccess, fold
 
 THREADS, PROCESSES = 13, 3
-SECONDS = 6.0
+SECONDS = 4.0
 
 
 def remembered(query: Query, drafts: list[dict[str, str]]) -> list[int]:

@@ -18,7 +18,7 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
-WRITERS, SECONDS, READERS = 8, 4.0, 2
+WRITERS, SECONDS, READERS = 8, 3.0, 2
 PAGE = "SELECT cursor, kind, id FROM recall.changes(%s, %s)"
 LOGGED = (
     "SELECT kind, memory_id FROM recall.memory_change WHERE tenant = 'acme' AND memory_id IS NOT NULL "

@@ -29,7 +29,7 @@ from tests.given_server import embedded_only
 
 pytestmark = pytest.mark.fault
 
-MANY = 220
+MANY = 90
 A_BATCH = 34
 """Drafts of 60,000 characters that an import stores at a time: as many as begin within 2,000,000."""
 SIGNS = bytes(b"!$%()*,;=?^|~"[value % 13] for value in range(256))
