@@ -43,8 +43,8 @@ def demo(empty_database: str) -> Run:
         return done.stdout
 
     run("pgrecall init")
-    run(f"pgrecall import {ROOT}/examples/vault")
-    run(f"pgrecall access --from {ROOT}/examples/accesses.jsonl --now 2026-11-01")
+    run(f"pgrecall import '{ROOT}/examples/vault'")
+    run(f"pgrecall access --from '{ROOT}/examples/accesses.jsonl' --now 2026-11-01")
     return run
 
 
