@@ -105,7 +105,7 @@ class AsyncDatabase:
             await place.pool.close()
 
     async def fetch(self, call: Call, *, tenant: str) -> list[Row]:
-        """Makes one call for ``tenant`` in a transaction of its own and returns its rows."""
+        """Makes one call for ``tenant`` in a separate transaction and returns its rows."""
         return await cancelled_once(self._fetch(call, tenant))
 
     async def _fetch(self, call: Call, tenant: str) -> list[Row]:
@@ -125,8 +125,8 @@ class AsyncDatabase:
         """Makes one call for ``tenant`` that changes nothing, and says how far this standby had replayed.
 
         Returns:
-            A position in the log of the primary, in bytes, that the rows know all before; None if this server
-            is no standby. And the rows.
+            The position in the log of the primary, in bytes, up to which the rows are current; None if this
+            server is no standby. And the rows.
         """
         return await cancelled_once(self._fetch_replayed(call, tenant))
 

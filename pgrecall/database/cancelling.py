@@ -1,4 +1,4 @@
-"""Tasks that are cancelled, however often, and still end as they should.
+"""Tasks that end properly even if they are cancelled repeatedly.
 
 anyio cancels a task again in every turn of the event loop until it has ended, and MCP and Starlette cancel
 through anyio. The second cancellation interrupts psycopg while it asks the server to cancel a statement. Over
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 async def cancelled_once(work: Coroutine[Any, Any, T]) -> T:
-    """Runs work in a task of its own, passes on at most one cancellation, and waits for its end."""
+    """Runs work in a separate task, passes on at most one cancellation, and waits for its end."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -28,7 +28,7 @@ async def cancelled_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def ended(task: asyncio.Future[Any]) -> None:
-    """Waits for the end of a task that nobody else awaits, even if the caller is cancelled meanwhile."""
+    """Waits for the end of a task that nobody else awaits, even if the caller is cancelled."""
     while not task.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait([task])

@@ -127,7 +127,7 @@ class Database:
         return self
 
     def fetch(self, call: Call, *, tenant: str) -> list[Row]:
-        """Makes one call for ``tenant`` in a transaction of its own and returns its rows."""
+        """Makes one call for ``tenant`` in a separate transaction and returns its rows."""
         sent = self._limits.statements(call, tenant)
         pool = self._here()
         with self._limits.our_errors(pool), pool.connection() as connection:
@@ -143,8 +143,8 @@ class Database:
         """Makes one call for ``tenant`` that changes nothing, and says how far this standby had replayed.
 
         Returns:
-            A position in the log of the primary, in bytes, that the rows know all before; None if this server
-            is no standby. And the rows.
+            The position in the log of the primary, in bytes, up to which the rows are current; None if this
+            server is no standby. And the rows.
         """
         first, second = self._limits.replica_statements(call, tenant)
         pool = self._here()

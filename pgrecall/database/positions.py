@@ -1,4 +1,4 @@
-"""How far a primary and its standby are in the log, and whether they are of one cluster."""
+"""The positions of a primary and its standby in the log, and whether they belong to one cluster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PRIMARY = (
     "pg_size_bytes(current_setting('wal_segment_size')) AS segment, "
     "current_setting('wal_block_size')::bigint AS block) p"
 )
-"""Asks a primary where its log ends: before that is all that was committed. A standby has no answer."""
+"""Asks a primary where its log ends; everything committed lies before. A standby has no answer."""
 
 REPLICA = f"SELECT r.replayed AS position, {_FROM} FROM (SELECT {REPLAYED}) r"
 """Asks a standby how much of its primary's log it has replayed; a primary has no answer."""

@@ -49,7 +49,7 @@ class Session:
         self._process = process
 
     def fetch(self, call: Call, *, tenant: str) -> list[Row]:
-        """Makes one call for ``tenant`` in a transaction of its own and returns its rows.
+        """Makes one call for ``tenant`` in a separate transaction and returns its rows.
 
         Raises:
             DatabaseUnsuitable: another process answers, as behind a pooler in transaction mode.

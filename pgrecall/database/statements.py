@@ -50,9 +50,13 @@ class CountsErrors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections, and how many seconds: to get one, and for a call to be answered (None: any).
+    """Limits of a pool.
 
-    ``refusals`` is how many to try on while the server refuses connections; None: as long as to get one.
+    Attributes:
+        pool_size: maximum number of connections.
+        connect_timeout: seconds to get a connection.
+        timeout: seconds for the answer of a call; None sets no limit.
+        refusals: seconds to try again while the server refuses connections; None is ``connect_timeout``.
     """
 
     pool_size: int
@@ -66,7 +70,7 @@ class Limits:
     """Failed connection attempts of each pool when a call last got a connection."""
 
     def pool_arguments(self, url: str) -> dict[str, Any]:
-        """What both kinds of pool of connections to this URL are made with."""
+        """Returns the arguments of both kinds of pool."""
         return {
             "min_size": 0,
             "max_size": self.pool_size,
@@ -84,7 +88,7 @@ class Limits:
         }
 
     def adapt(self, connection: BoundedConnection | BoundedAsyncConnection, pooled: bool) -> None:
-        """Makes a new connection one to a pooler; where nothing may be prepared, one may go unnoticed."""
+        """Notes whether a new connection leads to a pooler; without prepared statements it always may."""
         connection.pooled = pooled or self.prepared_statements == "off"
         if pooled and self.prepared_statements == "auto":
             connection.prepare_threshold = None
@@ -109,10 +113,10 @@ class Limits:
         return f"SELECT {', '.join(calls)}", values
 
     def statements(self, call: Call, tenant: str) -> tuple[Statement, ...]:
-        """What to send for one call of a tenant.
+        """Returns the statements for one call of a tenant.
 
-        It alone, where it is ``acting`` for its parameter ``tenant`` and may take any time: a limit must be
-        set before the statement that it limits begins.
+        This is the call alone if it is ``acting`` for its parameter ``tenant`` and has no time limit, because
+        a limit must be set before the statement begins.
         """
         self._require_usable(call)
         parameters = {**call.parameters, "tenant": tenant} if call.acting else call.parameters
@@ -121,7 +125,7 @@ class Limits:
         return self.opening(tenant, durable=call.durable), (call.sql, parameters)
 
     def replica_statements(self, call: Call, tenant: str) -> tuple[Statement, Statement]:
-        """What to send a standby for one call that changes nothing: first how far it has replayed.
+        """Returns the statements for one read of a standby. The first asks how far it has replayed.
 
         Each statement sees what is committed when it begins, so the second sees at least as much.
         """
@@ -137,7 +141,7 @@ class Limits:
                     raise SchemaMismatch(self.unusable[name])
 
     def waits(self, timeout: float | None) -> tuple[float, float]:
-        """Seconds to wait for a connection: first, and then again unless the server refuses them."""
+        """Seconds to wait for a connection: at first, and again unless the server refuses connections."""
         whole = self.connect_timeout if timeout is None else timeout
         first = whole if self.refusals is None else min(self.refusals, whole)
         return first, whole - first

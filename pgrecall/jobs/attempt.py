@@ -73,7 +73,7 @@ def _ended(begun: JobOutcome, job: Job, context: JobContext) -> JobOutcome:
         if context.task.stop.is_set() and isinstance(error, DatabaseError):
             return replace(begun, state="stopped")
         return _failed(begun, error)
-    except Exception as error:  # a defect that one tenant's data brings out must not stop the others
+    except Exception as error:  # a defect that the data of one tenant reveals must not stop the others
         logger.exception("The job %s broke for tenant %r.", job.name, context.tenant)
         return replace(begun, state="failed", error=f"{type(error).__name__}: {error}", lasting=True)
     return replace(begun, state="done")

@@ -54,7 +54,7 @@ def reembed(context: JobContext) -> None:
     context.execute(begin_reembedding(model, len(probe.vector)))
     context.expect(context.execute(count_unembedded(model)))
     last = _pass(context, model, model)
-    while last.stored:  # a writer may have stored with the old one meanwhile
+    while last.stored:  # a writer may have stored vectors of the old one in between
         last = _pass(context, model, model)
     _require_all_embedded(last)
 
@@ -62,8 +62,8 @@ def reembed(context: JobContext) -> None:
 def _pass(
     context: JobContext, model: str, unlike: str | None, *, tokens: bool = False, passages: bool = False
 ) -> _Pass:
-    """Embeds and stores, batch by batch, what has no vector or none of ``unlike``; or what lacks ``tokens``
-    or ``passages``."""
+    """Embeds memories and stores their vectors, batch by batch: those without a vector; with ``unlike``,
+    those whose vector is of another embedder; or those that lack ``tokens`` or ``passages``."""
     result = _Pass()
     after = 0
     while batch := context.execute(

@@ -28,8 +28,8 @@ REREAD = 60.0
 """Seconds after which changed intervals take effect."""
 
 GRACE = 3.0
-"""Seconds that running statements have to end by themselves once the worker stops, and then between two
-attempts to break them off: one may begin just after the others were, and an order to stop may get lost."""
+"""Seconds that running statements have to end once the worker stops, and then between two attempts to cancel
+them: a statement may begin just after the others were cancelled, and a cancellation may get lost."""
 
 logger = logging.getLogger("pgrecall.jobs")
 
@@ -104,12 +104,12 @@ class Worker:
                 self._report(job, error)
                 continue
             if pace is None:
-                self._errors.pop(job.name, None)  # nothing looks at it any more
+                self._errors.pop(job.name, None)  # it is not checked any more
             self._schedule(job, tick_of(pace))
 
     def _overslept(self, job: Job) -> bool:
-        """Whether looks at a job have stopped, as when the clock that the scheduler goes by was set back: the
-        next one would come when the old time has come again."""
+        """Whether checks of a job have stopped. After the clock of the scheduler was set back, the next check
+        would come only when the old time is reached again."""
         tick = self._ticks[job.name]
         looked = self._looked.get(job.name, math.inf)
         return tick is not None and time.monotonic() - looked > 2 * tick + REREAD
@@ -122,7 +122,7 @@ class Worker:
             self._scheduler.remove_job(job.name)
         if tick is None:
             return
-        # Now and at intervals, as one job: of one that ends a scheduler just being stopped breaks down.
+        # One job for now and later: a scheduler that is being stopped fails on a job that ends.
         intervals = IntervalTrigger(seconds=tick, jitter=tick / 20, timezone=UTC)
         trigger = OrTrigger([DateTrigger(timezone=UTC), intervals])
         self._looked.setdefault(job.name, time.monotonic())

@@ -1,4 +1,4 @@
-"""Questions about how far a primary and its standby are."""
+"""The positions of a primary and of its standby in the log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pgrecall.operations.operation import Operation
 
 
 def primary_position() -> Operation[Server]:
-    """Asks a primary where its log ends: before that is all that was committed. A standby has no answer."""
+    """Asks a primary where its log ends; everything committed lies before. A standby has no answer."""
     return Operation(PRIMARY, {}, server_of, repeatable=True, reads=True)
 
 
