@@ -20,7 +20,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgrecall.errors import RecallError
 from pgrecall.faces.http.problems import RETRY_AFTER, problem_type
-from pgrecall.faces.page import (
+from pgrecall.faces.page.request_handling import base_values, get_route, post_route
+from pgrecall.faces.page.sessions import SessionStore, SignInRequired
+from pgrecall.faces.page.templating import render
+from pgrecall.faces.page.views import (
     actions,
     dedupe,
     edit,
@@ -34,10 +37,7 @@ from pgrecall.faces.page import (
     versions,
     zones,
 )
-from pgrecall.faces.page.imports import Imports, import_views
-from pgrecall.faces.page.request_handling import base_values, get_route, post_route
-from pgrecall.faces.page.sessions import SessionStore, SignInRequired
-from pgrecall.faces.page.templating import render
+from pgrecall.faces.page.views.imports import Imports, import_views
 
 if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service

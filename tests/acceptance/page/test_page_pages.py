@@ -10,8 +10,8 @@ import pytest
 
 from pgrecall import Draft, Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.faces.page.dedupe import MAX_TICKED, PAGE_SIZE
-from pgrecall.faces.page.memory import SHOWN_LINKS
+from pgrecall.faces.page.views.dedupe import MAX_TICKED, PAGE_SIZE
+from pgrecall.faces.page.views.memory import SHOWN_LINKS
 from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.page.page_tools import Page, complaints
 from tests.conftest import _database

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgrecall.faces.page.front import _questions, question
+from pgrecall.faces.page.views.front import _questions, question
 
 
 @pytest.mark.parametrize(

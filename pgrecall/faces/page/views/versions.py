@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from pgrecall.arguments import EditFields
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.page.edit import UNVERSIONED, read_fields, stamp, undo_fields
 from pgrecall.faces.page.form_fields import int_field, path_id
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
+from pgrecall.faces.page.views.edit import UNVERSIONED, read_fields, stamp, undo_fields
 from pgrecall.models.versions import FieldDifference, Version
 from pgrecall.operations.versions import MOST
 

@@ -16,10 +16,10 @@ from pgrecall.encoding import memory_reference
 from pgrecall.faces.charts.axes import NARROW
 from pgrecall.faces.charts.link_chart import DRAWN, HOPS, link_chart, node_name, relations
 from pgrecall.faces.charts.memory_chart import Life, future_instants, memory_chart, past_instants
-from pgrecall.faces.page.actions import undo_of
 from pgrecall.faces.page.form_fields import int_field
 from pgrecall.faces.page.markdown import render_markdown
 from pgrecall.faces.page.request_handling import PageRequest
+from pgrecall.faces.page.views.actions import undo_of
 from pgrecall.models.charts import AccessRecord, GraphNode, Neighbourhood
 from pgrecall.models.memories import StoredMemory
 from pgrecall.search.explanation import activation_terms

@@ -14,11 +14,11 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.filters import FILTER_FIELDS, read_filters, shown_filters
 from pgrecall.faces.page.form_fields import MAX_ID, Fields, checkbox, int_field, text_field, time_field
-from pgrecall.faces.page.front import front
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.score_steps import ScoreSteps, score_steps
 from pgrecall.faces.page.sessions import is_user_navigation
 from pgrecall.faces.page.templating import url
+from pgrecall.faces.page.views.front import front
 from pgrecall.faces.snippets import matched_words, shown_text, snippet
 from pgrecall.models.search import Hit, SearchResult
 

@@ -1,0 +1,14 @@
+"""The views of the page, and the forms that they send.
+
+front           the front page, and the list of all memories
+search          a search
+overview        all memories of a tenant, its jobs and checks
+memory          one memory and the links around it
+versions        earlier versions of a memory
+edit, actions   adding and changing memories, and undoing changes
+imports         files that are dropped on the page
+zones           what each zone means
+quality         how well searches are answered
+prune, dedupe   plans
+sign_in         signing in and out
+"""
