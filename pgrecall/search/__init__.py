@@ -1,1 +1,1 @@
-"""Search: gather, weigh by relevance and vitality, rerank, compose and explain."""
+"""The parts of search in Python: embedders, rerankers, contexts, calibration and explanations."""

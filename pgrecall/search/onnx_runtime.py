@@ -15,7 +15,7 @@ def load_runtime() -> Any:
     """The module onnxruntime, which sends nothing to its vendor.
 
     Its official builds report each process, with a device id that they keep in the user's cache, unless this
-    variable is set before the import. Whoever has set it to another value is not overruled.
+    variable is set before the import. A value that is set already is kept.
     """
     set_for_libraries("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime

@@ -891,7 +891,7 @@ export interface paths {
         };
         /**
          * Versions
-         * @description List what a memory said, newest first, the present first of all.
+         * @description List the versions of a memory, newest first, beginning with the current one.
          */
         readonly get: operations["versions"];
         /**
@@ -918,7 +918,7 @@ export interface paths {
         };
         /**
          * Diff Versions
-         * @description Compare two versions of a memory, or one with the present; texts also word by word.
+         * @description Compare two versions of a memory, or one with the current one; texts also word by word.
          */
         readonly get: operations["diff_versions"];
         readonly put?: never;
@@ -938,7 +938,7 @@ export interface paths {
         };
         /**
          * Changes
-         * @description Read the next changes since a cursor, in order; none is lost or comes twice.
+         * @description Read the next changes since a cursor, in order; none is lost or repeated.
          *
          *     Without `since` it begins with the first change that is kept. The list is empty while nothing has changed.
          */

@@ -1,4 +1,4 @@
-"""What `pgrecall connect` writes into the settings files of an editor, and how it is taken out again."""
+"""The entries that `pgrecall connect` writes into the settings files of an editor, and their removal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ANY_COMMAND = ("pgrecall",)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Something that is written into a file: the entry of the server, or the hooks."""
+    """A part that is written into a file: the entry of the server, or the hooks."""
 
     file: Path
     add: Change
@@ -110,7 +110,7 @@ def _without(file: SettingsFile, parts: Sequence[Part]) -> SettingsFile:
 
 
 def _as_before(file: SettingsFile, bare: SettingsFile, parts: Sequence[Part]) -> SettingsFile:
-    """What was there before if connecting it and undoing that leads to ``bare``; else ``bare``."""
+    """The earlier content if connecting it and undoing that gives ``bare``; else ``bare``."""
     bare = replace(bare, keeps_copy=False)
     if bare.text == file.text:
         return bare

@@ -160,7 +160,7 @@ def _written(value: Any, text: str, indent: str) -> str:
 
 
 def _is_one_line(text: str) -> bool:
-    """Whether all is on one line, and so shall stay; an empty object begins a file of more."""
+    """Whether the object is on one line and stays so; an empty one gets several lines."""
     return "\n" not in text.strip() and text.strip() not in ("", "{}")
 
 

@@ -57,11 +57,11 @@ class AccessPolicy:
 
 
 class KnownTenants:
-    """The tenants of keys and cookies seen before, so that a request counts as its tenant's while its key is
-    looked up.
+    """The tenants of keys and cookies seen before, by which the queue knows the tenant of a request while its
+    key is looked up.
 
-    What is known says nothing of rights: a revoked key stays known. Of each tenant only so many are kept, so
-    that none makes those of others forgotten.
+    This grants no rights: a revoked key stays known. Their number is limited for each tenant, so that one
+    tenant cannot displace others.
     """
 
     def __init__(self) -> None:

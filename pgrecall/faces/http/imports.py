@@ -1,4 +1,4 @@
-"""Imports over HTTP: a file that was sent is read whole, then stored in the background, with its progress."""
+"""Imports over HTTP: the file is read whole, then stored in the background, with its progress."""
 
 from __future__ import annotations
 

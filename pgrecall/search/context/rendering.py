@@ -53,7 +53,7 @@ class Entry:
 
     @cached_property
     def quoted(self) -> str:
-        """The body with every line behind a ``>``; whatever ends a line anywhere ends it here."""
+        """The body with a ``>`` before every line; lines end as in any program."""
         return "\n".join(f"> {line}".rstrip() for line in self.body.splitlines() or [""])
 
 

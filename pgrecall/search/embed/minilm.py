@@ -125,7 +125,7 @@ class MiniLM:
 
     @cached_property
     def _whole_tokenizer(self) -> Any:
-        """A second one, which truncates nothing; a search needs none."""
+        """A second tokenizer, which truncates nothing; a search needs none."""
         tokenizer = _tokenizer(self._tokenizer_file)
         tokenizer.no_truncation()
         return tokenizer

@@ -30,8 +30,7 @@ MAX_CHARACTERS = 1_000_000
 """Of a body: a longer one is refused."""
 
 MAX_PASSAGES = 1_200
-"""Of one memory: a million characters of English, or 300,000 of Chinese. What stands beyond is found by words
-alone."""
+"""Of one memory: a million characters of English, or 300,000 of Chinese. Only words find the text beyond."""
 
 MAX_WINDOW = 510
 """Pieces of a passage: embedders that read more lose the details of long texts in one vector."""

@@ -37,7 +37,7 @@ _STOP_PIECES = frozenset(
 
 
 class KeptPieces:
-    """Tells the pieces of a tokenizer that are kept: no special ones, no stop words, no punctuation.
+    """Selects the pieces of a tokenizer that are kept: no special ones, no stop words, no punctuation.
 
     Args:
         special: numbers of the special pieces.
@@ -80,7 +80,7 @@ def signs_of(states: Floats, places: Sequence[int], most: int) -> TokenSigns:
 
 
 def pooled(states: Floats, most: int) -> Floats:
-    """At most so many states: again and again the two are merged that lose least by it."""
+    """Merges states until at most so many are left, each time the two that lose least."""
     import numpy as np
 
     count = len(states)

@@ -44,7 +44,7 @@ class ChangeCursor:
 async def versions(
     memory: TenantMemory, reference: MemoryReference, limit: Annotated[int, Query(ge=1, le=1001)] = 50
 ) -> tuple[Version, ...]:
-    """List what a memory said, newest first, the present first of all."""
+    """List the versions of a memory, newest first, beginning with the current one."""
     return await memory.versions.list(reference, limit=limit)
 
 
@@ -69,7 +69,7 @@ async def diff_versions(
     earlier: VersionNumber,
     later: VersionNumber | None = None,
 ) -> tuple[FieldDifference, ...]:
-    """Compare two versions of a memory, or one with the present; texts also word by word."""
+    """Compare two versions of a memory, or one with the current one; texts also word by word."""
     return await memory.versions.diff(reference, earlier, later)
 
 
@@ -82,7 +82,7 @@ async def changes(
     kinds: Annotated[list[ChangeKind] | None, Query(description="Only changes of these kinds.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> tuple[Change, ...]:
-    """Read the next changes since a cursor, in order; none is lost or comes twice.
+    """Read the next changes since a cursor, in order; none is lost or repeated.
 
     Without `since` it begins with the first change that is kept. The list is empty while nothing has changed.
     """
