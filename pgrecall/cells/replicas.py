@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgrecall.cells.addresses import address_of, shown
 from pgrecall.database.connections import connect
-from pgrecall.database.positions import PRIMARY, REPLICA, Server, server_of
+from pgrecall.database.log_positions import PRIMARY, REPLICA, Server, server_of
 from pgrecall.errors import InvalidInput
 
 if TYPE_CHECKING:

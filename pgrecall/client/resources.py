@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pgrecall.cells.directory import Directory
 from pgrecall.cells.routes import Routes
-from pgrecall.client.nameless import NamelessQueries
+from pgrecall.client.nameless_queries import NamelessQueries
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, EmbedderMismatch, InvalidInput, MissingExtra
 from pgrecall.schema import state as schema
 from pgrecall.schema.compatibility import unusable_calls

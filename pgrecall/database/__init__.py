@@ -11,4 +11,7 @@ session            single connections that hold locks
 pooler             detection of connection poolers
 pool               connections for threads
 async_pool         connections for tasks of an event loop
+cancelling         tasks that end properly when they are cancelled
+log_positions      positions of a primary and a standby in the log
+calling_interface  the interface that a call comes through
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgrecall.database.positions import PRIMARY, REPLICA, Server, server_of
+from pgrecall.database.log_positions import PRIMARY, REPLICA, Server, server_of
 from pgrecall.operations.operation import Operation
 
 

@@ -23,9 +23,9 @@ from pgrecall.database.error_translation import translated
 from pgrecall.database.server import MINIMUM_SERVER, ServerFacts, require_suitable, server_facts
 from pgrecall.errors import InvalidInput
 from pgrecall.schema import state
-from pgrecall.schema.fit import explained, require_columns
 from pgrecall.schema.function_replacement import apply_functions
 from pgrecall.schema.lock_retry import LockRetry
+from pgrecall.schema.revision_objects import explained, require_columns
 from pgrecall.schema.roles import (
     AccessProblem,
     access_problems,

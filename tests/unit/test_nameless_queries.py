@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.client import nameless
-from pgrecall.client.nameless import NamelessQueries
+from pgrecall.client import nameless_queries
+from pgrecall.client.nameless_queries import NamelessQueries
 
 
 def test_the_first_question_needs_a_lookup() -> None:
@@ -48,7 +48,7 @@ def test_nothing_asked_is_nothing_to_embed() -> None:
 
 
 def test_the_number_of_tenants_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nameless, "MOST", 2)
+    monkeypatch.setattr(nameless_queries, "MOST", 2)
     known = NamelessQueries()
     for tenant in "abc":
         known.note(tenant, named=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pgrecall.client.freshness import Freshness, Mark
 from pgrecall.client.resources import Resources
 from pgrecall.database.async_pool import AsyncDatabase
-from pgrecall.database.positions import Server
+from pgrecall.database.log_positions import Server
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, TenantElsewhere
 from pgrecall.models.maintenance import ReplicaStatus
 from pgrecall.operations.operation import Operation

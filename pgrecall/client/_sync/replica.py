@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pgrecall.client.freshness import Freshness, Mark
 from pgrecall.client.resources import Resources
+from pgrecall.database.log_positions import Server
 from pgrecall.database.pool import Database
-from pgrecall.database.positions import Server
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, TenantElsewhere
 from pgrecall.models.maintenance import ReplicaStatus
 from pgrecall.operations.operation import Operation

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Scope
 
 from pgrecall import __version__
 from pgrecall.faces.http.authentication import READ_ONLY, authenticate, may_write
-from pgrecall.faces.http.document import API_PREFIX, finish_document
 from pgrecall.faces.http.middleware import AllowedHostsMiddleware, TelemetryMiddleware
+from pgrecall.faces.http.openapi_document import API_PREFIX, finish_document
 from pgrecall.faces.http.problems import add_error_handlers
 from pgrecall.faces.http.routes import (
     dedupe,

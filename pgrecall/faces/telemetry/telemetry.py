@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pgrecall.errors import DatabaseError, RecallError
 from pgrecall.faces.telemetry.tracing import Tracing
 from pgrecall.models.search import SearchResult
-from pgrecall.search.observation import searches_observed
+from pgrecall.search.observers import searches_observed
 
 if TYPE_CHECKING:
     from pgrecall.faces.telemetry.metrics import Metrics
