@@ -11,4 +11,6 @@ _async/<group>       the methods of ``memory.<group>``
 _sync                the same without await, generated
 resources            settings, models, and the database that was found
 concurrency          threads, locks and sleep, for each of the two
+freshness, outages   how recent a replica must be; which cells do not answer
+nameless_queries     tenants whose next query is embedded without a lookup of names
 """

@@ -1,4 +1,12 @@
 """The faces of pgrecall: thin layers on the client, each for another kind of caller.
 
-cli         the command `pgrecall`: a file for each noun, and `rendering` for what is printed
+cli            the command `pgrecall`: `commands` has a module for each noun, `rendering` the output
+http           the JSON API
+mcp            the tools for agents, by the Model Context Protocol
+page           the web page
+charts         pictures, for the page, the command line and reports
+editors        connecting editors and coding agents
+telemetry      metrics and traces
+doctor         checks of an installation
+wording, snippets, quality_words   words and excerpts that several faces show
 """
