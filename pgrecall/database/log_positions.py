@@ -36,11 +36,14 @@ _FROM = "(SELECT system_identifier FROM pg_control_system()) AS system, current_
 
 # At the beginning of a page the position includes the page's header, which is not replayed. The
 # header is 40 bytes long in the first page of a file, and 24 in others; no record is so short.
+# Beyond what is on disk there may be records of reads and of failed transactions, which a quiet server writes
+# and sends many seconds later. Only commits that wait for no disk may be among them.
 PRIMARY = (
     "SELECT CASE WHEN mod(p.at, p.segment) = 40 THEN p.at - 40 "
     f"WHEN mod(p.at, p.block) = 24 THEN p.at - 24 ELSE p.at END AS position, {_FROM} "
-    "FROM (SELECT CASE WHEN NOT pg_is_in_recovery() "
-    "THEN pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint END AS at, "
+    "FROM (SELECT CASE WHEN pg_is_in_recovery() THEN NULL "
+    "WHEN current_setting('synchronous_commit') = 'off' THEN pg_current_wal_insert_lsn() - '0/0'::pg_lsn "
+    "ELSE pg_current_wal_flush_lsn() - '0/0'::pg_lsn END::bigint AS at, "
     "pg_size_bytes(current_setting('wal_segment_size')) AS segment, "
     "current_setting('wal_block_size')::bigint AS block) p"
 )

@@ -100,6 +100,39 @@ def test_own_writes_are_found(stored: Memory, pair: Pair) -> None:
     assert "The winch is red now" in {hit.body for hit in by_replica(stored, "winch red").hits}
 
 
+def test_what_nobody_has_committed_is_not_waited_for(stored: Memory, pair: Pair) -> None:
+    """A quiet primary writes the end of its log seconds later."""
+    by_replica(stored)
+    for number in range(5):
+        stored.remember(f"The winch has {number} ropes")
+        pair.catch_up()
+        with pair.primary.admin() as admin:
+            admin.execute("SELECT pg_logical_emit_message(false, 'test', 'not on disk yet')")
+        result = stored.search("winch ropes")
+        assert result.staleness is not None, result.skipped
+        assert f"The winch has {number} ropes" in {hit.body for hit in result.hits}
+
+
+def test_commits_that_wait_for_no_disk_are_found_too(opened: Opened, pair: Pair) -> None:
+    client = opened()
+    client.remember("The winch")
+    pair.catch_up()
+    by_replica(client)
+    with pair.primary.admin() as admin:
+        admin.execute("ALTER SYSTEM SET synchronous_commit = off")
+        admin.execute("ALTER SYSTEM SET wal_writer_delay = '10s'")
+        admin.execute("SELECT pg_reload_conf()")
+        try:
+            for number in range(5):
+                client.remember(f"The winch has {number} wheels")
+                found = {hit.body for hit in client.search("winch wheels").hits}
+                assert f"The winch has {number} wheels" in found
+        finally:
+            admin.execute("ALTER SYSTEM RESET synchronous_commit")
+            admin.execute("ALTER SYSTEM RESET wal_writer_delay")
+            admin.execute("SELECT pg_reload_conf()")
+
+
 def test_others_do_not_wait_for_own_writes(stored: Memory, pair: Pair) -> None:
     other = stored.for_tenant("someone-else")
     other.remember("A lamp")
