@@ -45,7 +45,7 @@ def behind(fleet: Fleet, entry: CellEntry, address: str) -> int:
     primary = _position(fleet, entry.address, PRIMARY)
     if standby.position is None:
         raise InvalidInput(
-            f"The server at {shown(address)} is no standby.",
+            f"The server at {shown(address)} is not a standby.",
             hint="Name a streaming replica of the cell: docs/howto/scale.md.",
         )
     if not standby.is_same_database(primary):

@@ -107,7 +107,7 @@ def _first_line(file: BinaryIO) -> str:
     if SIGN.search(line) is None:
         raise InvalidInput(
             "This is not an export of pgrecall: its first line is not a header.",
-            hint="Give the whole output of `pgrecall export` or export_to.",
+            hint="Give the whole output of `pgrecall export` or memory.export.write().",
         )
     return _text(line, 1)
 

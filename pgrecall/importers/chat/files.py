@@ -150,7 +150,7 @@ def _require_readable(path: Path, entry: ZipInfo) -> None:
     if entry.file_size > _BOMB_BYTES and entry.file_size > _BOMB_RATIO * max(entry.compress_size, 1):
         raise InvalidInput(
             f"{show(path)}: {entry.filename} would unpack to {entry.file_size:,} bytes from "
-            f"{entry.compress_size:,}, which is no text.",
+            f"{entry.compress_size:,}, which is not a text.",
             hint="If you trust it, unpack it and import the folder.",
         )
 

@@ -107,7 +107,7 @@ def test_a_restore_point_by_command(movable: Installation, line_of: LineOf) -> N
     ("arguments", "said"),
     [
         (("cell", "add", "no url"), "cannot be read"),
-        (("cell", "add", "dbname=x", "--room", "much"), "--room 'much' is no size"),
+        (("cell", "add", "dbname=x", "--room", "much"), "--room 'much' is not a size"),
         (("cell", "drain", "7"), "There is no cell 7"),
         (("upgrade", "--cell", "7"), "There is no cell 7"),
         (("cell", "replica", "0"), "No action was given"),

@@ -83,7 +83,7 @@ def test_another_layer_has_another_decay(filled: Memory) -> None:
         ({"key": "x"}, "key cannot be edited"),
         ({"pinned": True}, "pinned cannot be edited"),
         ({"occurred_at": datetime(2999, 1, 1, tzinfo=UTC)}, "lies in the future"),
-        ({"tags": "a"}, "tags are no JSON array"),
+        ({"tags": "a"}, "tags are not a JSON array"),
         ({"role": "king"}, "role 'king'"),
     ],
 )

@@ -421,9 +421,9 @@ RANDOM_KEY = "".join(chr(random.Random(5).randint(0x4E00, 0x9FFF)) for _ in rang
          "its valid_from 2026-02-01 00:00:00+00 lies after its valid_until 2026-01-01 00:00:00+00"),
         ({"body": "b", "embedding": "[1,2,3]"}, "its embedding has 3 dimensions, this database 64; "
          "embed with the model it was made for"),
-        ({"body": "b", "metadata": [1]}, "its metadata is no JSON object"),
-        ({"body": "b", "links": {"target": "x"}}, "its links are no JSON array of objects"),
-        ({"body": "b", "links": ["x"]}, "its links are no JSON array of objects"),
+        ({"body": "b", "metadata": [1]}, "its metadata is not a JSON object"),
+        ({"body": "b", "links": {"target": "x"}}, "its links are not a JSON array of objects"),
+        ({"body": "b", "links": ["x"]}, "its links are not a JSON array of objects"),
         ({"body": "b", "links": [{"relation": "next"}]},
          "a link of it has no target of 1 to 1,000 characters"),
         ({"body": "b", "links": [{"target": "x" * 1_001}]},

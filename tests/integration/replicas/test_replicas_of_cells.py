@@ -183,7 +183,7 @@ def test_what_is_no_replica_of_a_cell(installation: Installation, pair: Pair) ->
     fleet = installation.fleet
     zero, one = standbys(pair)
     for url, said in (
-        (installation.cells[0], r"^The server at .*/cell_zero is no standby\."),
+        (installation.cells[0], r"^The server at .*/cell_zero is not a standby\."),
         (one, r"^The server at .*/cell_one is not a standby of cell 0, which is .*/cell_zero\."),
     ):
         with pytest.raises(InvalidInput, match=said):

@@ -36,7 +36,9 @@ class _Size(click.ParamType[int]):
         match = re.fullmatch(r"(\d{1,15}(?:\.\d+)?) ?([kmgt]?)b?", str(value).strip().lower())
         held = int(float(match[1]) * _UNITS[match[2]]) if match else 0
         if not 0 < held < 2**62:
-            raise InvalidInput(f"{name_of(param)} {value!r} is no size.", hint="Write it as 500MB or 200GB.")
+            raise InvalidInput(
+                f"{name_of(param)} {value!r} is not a size.", hint="Write it as 500MB or 200GB."
+            )
         return held
 
 

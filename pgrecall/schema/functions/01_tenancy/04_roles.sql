@@ -12,7 +12,7 @@ BEGIN
     IF coalesce(p_to_tenant, '') = '' THEN
         PERFORM recall.raise_invalid('The tenant to bind to is empty.', 'Name one, or give * for a role that may name any.');
     ELSIF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = p_role) THEN
-        PERFORM recall.raise_invalid(format('There is no role %L on this server.', left(p_role, 100)), 'Make it first.');
+        PERFORM recall.raise_invalid(format('There is no role %L on this server.', left(p_role, 100)), 'Create it first.');
     ELSIF EXISTS (
         SELECT FROM pg_roles r WHERE r.rolname = p_role AND (
             r.rolsuper OR r.rolbypassrls OR pg_has_role(r.oid, current_user, 'MEMBER'))) THEN

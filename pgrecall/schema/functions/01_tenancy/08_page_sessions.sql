@@ -31,7 +31,7 @@ BEGIN
     VALUES (v_key.tenant, p_digest, v_key.id, p_now + make_interval(secs => p_seconds));
     RETURN true;
 EXCEPTION WHEN unique_violation THEN
-    PERFORM recall.raise_invalid('This digest cannot be kept.', 'Make another cookie.');
+    PERFORM recall.raise_invalid('This digest cannot be stored.', 'Create another cookie.');
 END $$;
 
 -- page_session_tenant: the tenant of the session whose cookie has this digest. NULL if there is none, if it has ended,

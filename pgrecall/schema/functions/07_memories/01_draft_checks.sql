@@ -19,7 +19,7 @@ SET search_path FROM CURRENT
 RETURN CASE
     WHEN p_links IS NULL OR p_links = '[]' THEN NULL
     WHEN jsonb_typeof(p_links) <> 'array' OR jsonb_path_exists(p_links, 'strict $[*] ? (@.type() != "object")')
-        THEN 'its links are no JSON array of objects'
+        THEN 'its links are not a JSON array of objects'
     ELSE (
         SELECT CASE
             WHEN coalesce(length(l.target), 0) NOT BETWEEN 1 AND 1000
@@ -79,7 +79,7 @@ BEGIN
     ELSIF p_draft ?| ARRAY['occurred_at', 'valid_from', 'valid_until', 'expires_at'] THEN
         FOREACH v_name IN ARRAY ARRAY['occurred_at', 'valid_from', 'valid_until', 'expires_at'] LOOP
             IF NOT pg_input_is_valid(p_draft ->> v_name, 'timestamptz') THEN
-                RETURN format('its %s %L is no time', v_name, left(p_draft ->> v_name, 100));
+                RETURN format('its %s %L is not a time', v_name, left(p_draft ->> v_name, 100));
             END IF;
         END LOOP;
     END IF;
@@ -91,12 +91,12 @@ BEGIN
             IF v_texts IS NOT NULL AND (CASE jsonb_typeof(v_texts)
                 WHEN 'array' THEN jsonb_path_exists(v_texts, 'strict $[*] ? (@.type() != "string")')
                 WHEN 'null' THEN false ELSE true END) THEN
-                RETURN format('its %s are no JSON array of texts', v_name);
+                RETURN format('its %s are not a JSON array of texts', v_name);
             END IF;
         END LOOP;
     END IF;
     RETURN CASE WHEN jsonb_typeof(p_draft -> 'metadata') NOT IN ('object', 'null')
-                THEN 'its metadata is no JSON object' END;
+                THEN 'its metadata is not a JSON object' END;
 END $$;
 
 -- draft_type_problem: why a field of this row has the right type but an invalid value, else NULL.
@@ -105,10 +105,10 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN CASE
-        WHEN array_ndims(d.tags) > 1 OR array_position(d.tags, NULL) > 0 THEN 'its tags are no JSON array of texts'
+        WHEN array_ndims(d.tags) > 1 OR array_position(d.tags, NULL) > 0 THEN 'its tags are not a JSON array of texts'
         WHEN array_ndims(d.aliases) > 1 OR array_position(d.aliases, NULL) > 0
-            THEN 'its aliases are no JSON array of texts'
-        WHEN jsonb_typeof(d.metadata) <> 'object' THEN 'its metadata is no JSON object'
+            THEN 'its aliases are not a JSON array of texts'
+        WHEN jsonb_typeof(d.metadata) <> 'object' THEN 'its metadata is not a JSON object'
     END;
 END $$;
 

@@ -31,7 +31,7 @@ DECLARE
     v_wrong record;
 BEGIN
     IF jsonb_typeof(p_coefficients) IS DISTINCT FROM 'object' THEN
-        PERFORM recall.raise_invalid('The coefficients are no JSON object.',
+        PERFORM recall.raise_invalid('The coefficients are not a JSON object.',
             format('Give a number for each of %s.', array_to_string(p_names, ', ')));
     END IF;
     SELECT coalesce(c.key, n.name) AS name, n.name IS NOT NULL AS known, c.value INTO v_wrong

@@ -279,7 +279,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- shortest_job_interval: the shortest interval of this job, in minutes, among the tenants that this role may act for;
--- NULL if all switched it off. A value that is no number counts for nothing.
+-- NULL if all switched it off. A value that is not a number is ignored.
 CREATE OR REPLACE FUNCTION recall.shortest_job_interval(p_job text) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

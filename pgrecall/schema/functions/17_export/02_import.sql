@@ -58,8 +58,8 @@ DECLARE
     v_holdings text;
 BEGIN
     IF v_problem IS NOT NULL THEN
-        PERFORM recall.raise_invalid(v_problem, 'Give what export_lines, Memory.export_to or `pgrecall export` has written, '
-            'with a pgrecall that is no older than the one that wrote it.');
+        PERFORM recall.raise_invalid(v_problem, 'Give the output of recall.export_lines, memory.export.write() or '
+            '`pgrecall export`, to a pgrecall that is not older than the one that wrote it.');
     END IF;
     PERFORM recall.lock_tenant(v_tenant, 'rules');
     v_holdings := recall.tenant_holdings(v_tenant);
@@ -218,7 +218,7 @@ BEGIN
         GROUP BY o.key ORDER BY min(l.place)
     LOOP
         IF NOT v_part.whole THEN
-            PERFORM recall.raise_invalid(format('its %s is no JSON object', left(v_part.kind, 100)));
+            PERFORM recall.raise_invalid(format('its %s is not a JSON object', left(v_part.kind, 100)));
         END IF;
         IF p_embeddings OR v_part.kind NOT IN ('vector', 'passage', 'token_signs') THEN
             PERFORM recall.import_rows(p_tenant, v_part.kind, v_part.rows);

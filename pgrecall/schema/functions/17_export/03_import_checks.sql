@@ -29,7 +29,7 @@ SET search_path FROM CURRENT AS $$
     ('memory_version', 'octet_length(t.author) <= 2000 AND octet_length(to_jsonb(t.tags)::text) <= 20000 '
      'AND octet_length(to_jsonb(t.aliases)::text) <= 20000', 'its author, tags or aliases are too long'),
     ('memory_version', 'array_position(t.tags, NULL) IS NULL AND array_position(t.aliases, NULL) IS NULL '
-     'AND jsonb_typeof(t.metadata) = ''object''', 'its tags or aliases hold nulls, or its metadata is no JSON object'),
+     'AND jsonb_typeof(t.metadata) = ''object''', 'its tags or aliases hold nulls, or its metadata is not a JSON object'),
     ('memory_version', 'greatest(length(t.written_by), length(t.written_through), length(t.replaced_by), '
      'length(t.replaced_through)) <= 100', 'who wrote or replaced it has more than 100 characters'),
     ('token_signs', 'length(t.model) BETWEEN 1 AND 500', 'its model does not have 1 to 500 characters'),
@@ -63,7 +63,7 @@ SET search_path FROM CURRENT AS $$
     ('prune_item', 't.vitality BETWEEN 0 AND 1', 'its vitality does not lie between 0 and 1'),
     ('prune_item', 't.place >= 0', 'its place is negative'),
     ('prune_item', 'jsonb_typeof(t.terms) = ''object'' AND jsonb_typeof(t.impact) = ''object''',
-     'its terms or its impact is no JSON object'),
+     'its terms or its impact is not a JSON object'),
     ('dedupe_plan', 'recall.is_dedupe_report(t.options, t.report)', 'its options or report cannot be those of a plan'),
     ('dedupe_item', 't.vitality BETWEEN 0 AND 1 AND coalesce(t.similarity BETWEEN -1 AND 1, true)',
      'its vitality or similarity is out of bounds'),
@@ -158,13 +158,13 @@ BEGIN
         END IF;
     ELSIF p_name = 'statistics_at' THEN
         IF jsonb_typeof(p_value) <> 'string' OR NOT pg_input_is_valid(p_value #>> '{}', 'timestamptz') THEN
-            PERFORM recall.raise_invalid(format('statistics_at is %s, which is no time', left(p_value::text, 100)));
+            PERFORM recall.raise_invalid(format('statistics_at is %s, which is not a time', left(p_value::text, 100)));
         END IF;
         PERFORM recall.require_moment((p_value #>> '{}')::timestamptz);
     ELSE
         PERFORM recall.check_setting(p_name, NULL);
         IF jsonb_typeof(p_value) IS DISTINCT FROM 'number' THEN
-            PERFORM recall.raise_invalid(format('%s is %s, which is no number', p_name, left(p_value::text, 100)));
+            PERFORM recall.raise_invalid(format('%s is %s, which is not a number', p_name, left(p_value::text, 100)));
         END IF;
         PERFORM recall.check_setting(p_name, p_value::double precision);
     END IF;
