@@ -193,6 +193,11 @@ class Settings:
         "http_concurrency or of pool_size, whichever is less.",
     )
     http_body_bytes: int = _setting(8_388_608, Integer(1024, 2**31), "Largest request body in bytes.")
+    http_tenant_bytes: int = _setting(
+        67_108_864,
+        Integer(1024, 2**40),
+        "Bytes of request bodies that one tenant may have in the service's memory, unless it is one alone.",
+    )
     http_timeout: float = _setting(
         10.0,
         PositiveNumber(600),

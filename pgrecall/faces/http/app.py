@@ -132,6 +132,7 @@ def _mcp_app(service: Service) -> McpApp | None:
     return McpApp(
         memory_for,
         turn_for=lambda memory: service.queue.slot(memory.tenant),
+        hold_body=lambda memory: service.bodies.hold(memory.tenant),
         body_limit=service.settings.http_body_bytes,
         body_seconds=service.settings.http_timeout,
         telemetry=service.telemetry,

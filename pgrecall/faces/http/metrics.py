@@ -9,6 +9,7 @@ from prometheus_client import Histogram
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from pgrecall.faces.http.bodies_in_flight import BodiesInFlight
 from pgrecall.faces.http.request_queue import RequestQueue
 from pgrecall.faces.telemetry.metrics import BUCKETS, Metrics
 
@@ -18,7 +19,7 @@ _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 class HttpMetrics(Metrics):
     """The metrics of one service."""
 
-    def __init__(self, queue: RequestQueue) -> None:
+    def __init__(self, queue: RequestQueue, bodies: BodiesInFlight) -> None:
         super().__init__()
         self._requests = Histogram(
             "pgrecall_http_request_seconds",
@@ -28,6 +29,7 @@ class HttpMetrics(Metrics):
             registry=self.registry,
         )
         self.registry.register(_Queue(queue))
+        self.registry.register(_Bodies(bodies))
 
     def observe_request(self, method: str, route: str, status: int, seconds: float) -> None:
         known = method if method in _METHODS else "other"
@@ -59,4 +61,21 @@ class _Queue(Collector):
             "pgrecall_http_refused_for_share",
             "Requests refused because their tenant had its share; also counted as refused.",
             value=queue.refused_for_share,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Bodies(Collector):
+    """Request bodies in memory."""
+
+    bodies: BodiesInFlight
+
+    def collect(self) -> Iterable[Metric]:
+        yield GaugeMetricFamily(
+            "pgrecall_http_body_bytes", "Bytes of request bodies in memory.", value=self.bodies.total
+        )
+        yield CounterMetricFamily(
+            "pgrecall_http_refused_for_bytes",
+            "Requests refused because bodies of their tenant held too many bytes.",
+            value=self.bodies.refused,
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ from pgrecall.faces.http.service import Service, get_service
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory
 
-Authenticate = Callable[[], Awaitable["AsyncMemory"]]
+Authenticate = Callable[[], Awaitable["AsyncMemory | None"]]
+"""Returns the client for the tenant of a request; None where nobody need have signed in."""
 
 CLIENT_CLOSED_REQUEST = 499
 """Status of a request whose client went away; only logs and metrics see it."""
@@ -49,20 +51,16 @@ class ApiRoute(APIRoute):
         async def handle_request(request: Request) -> Response:
             service, connection = get_service(request), ClientConnection(request)
             try:
-                body = await read_body(
-                    service,
-                    request,
-                    connection,
-                    partial(self.authenticate, service, request),
-                    service.settings.http_body_bytes,
-                )
-                _require_known_parameters(request, known)
-                if body:
-                    self.require_media_type(request)
-                response = handle(Request(request.scope, replay(body)))
-                work = run_in_slot(service, request.state.memory.tenant, response)
-                with acting_through("http"):
-                    return await connection.run_until_disconnect(work)
+                authenticate = partial(self.authenticate, service, request)
+                limit = service.settings.http_body_bytes
+                async with received_body(service, request, connection, authenticate, limit) as body:
+                    _require_known_parameters(request, known)
+                    if body:
+                        self.require_media_type(request)
+                    response = handle(Request(request.scope, replay(body)))
+                    work = run_in_slot(service, request.state.memory.tenant, response)
+                    with acting_through("http"):
+                        return await connection.run_until_disconnect(work)
             except ClientDisconnect:
                 return Response(status_code=CLIENT_CLOSED_REQUEST)
 
@@ -85,26 +83,34 @@ async def run_in_slot(service: Service, tenant: str, response: Coroutine[Any, An
         response.close()  # when it never got a slot
 
 
-async def read_body(
+@asynccontextmanager
+async def received_body(
     service: Service, request: Request, connection: ClientConnection, authenticate: Authenticate, limit: int
-) -> bytes:
+) -> AsyncIterator[bytes]:
     """Authenticates a request, then reads its body of at most ``limit`` bytes.
 
-    Sets ``request.state.memory`` to the client that ``authenticate`` returns.
+    Until the end of the context, the body counts among those of its tenant. Sets ``request.state.memory`` to
+    the client that ``authenticate`` returns.
     """
-    try:
-        if int(request.headers.get("content-length", "0")) > limit:
-            raise body_too_large(limit)
-        request.state.memory = await connection.run_until_disconnect(_memory_of(authenticate))
-        return await connection.read_body(limit, service.settings.http_timeout)
-    except HTTPException as error:
-        readable = error.status_code not in _NOT_DRAINED and not request.headers.get("expect")
-        if not (readable and await connection.drain()):
-            error.headers = {**(error.headers or {}), "Connection": "close"}
-        raise
+    with ExitStack() as held:
+        try:
+            if int(request.headers.get("content-length", "0")) > limit:
+                raise body_too_large(limit)
+            memory = await connection.run_until_disconnect(_memory_of(authenticate))
+            if memory is not None:
+                request.state.memory = memory
+            take = held.enter_context(service.bodies.hold(None if memory is None else memory.tenant))
+            body = await connection.read_body(limit, service.settings.http_timeout, take)
+        except HTTPException as error:
+            held.close()
+            readable = error.status_code not in _NOT_DRAINED and not request.headers.get("expect")
+            if not (readable and await connection.drain()):
+                error.headers = {**(error.headers or {}), "Connection": "close"}
+            raise
+        yield body
 
 
-async def _memory_of(authenticate: Authenticate) -> AsyncMemory:
+async def _memory_of(authenticate: Authenticate) -> AsyncMemory | None:
     return await authenticate()
 
 

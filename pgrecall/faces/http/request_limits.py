@@ -10,6 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
+from pgrecall.faces.http.bodies_in_flight import TakeBytes
+
 T = TypeVar("T")
 
 DRAIN_SECONDS = 1.0
@@ -45,20 +47,25 @@ class ClientConnection:
                 each.cancel()
             await asyncio.wait({task, disconnect})
 
-    async def read_body(self, limit: int, timeout: float) -> bytes:
+    async def read_body(self, limit: int, timeout: float, take: TakeBytes) -> bytes:
         """The whole body, of at most ``limit`` bytes, within ``timeout`` seconds.
 
+        Args:
+            take: counts the bytes of each part.
+
         Raises:
-            HTTPException: 413 or 408.
+            HTTPException: 413, 408, or what ``take`` raises.
             ClientDisconnect: the client went away.
         """
         body = bytearray()
         try:
             async with asyncio.timeout(timeout):
                 while self._buffer or not self._complete:
-                    body += (await self._next()).get("body", b"")
-                    if len(body) > limit:
+                    part = (await self._next()).get("body", b"")
+                    if len(body) + len(part) > limit:
                         raise body_too_large(limit)
+                    take(len(part))
+                    body += part
         except TimeoutError:
             raise HTTPException(408, f"The request did not arrive within {timeout:g} seconds.") from None
         return bytes(body)

@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from pgrecall.errors import RecallError
 from pgrecall.faces.http.authentication import AccessPolicy, KnownTenants
+from pgrecall.faces.http.bodies_in_flight import BodiesInFlight
 from pgrecall.faces.http.imports import Imports
 from pgrecall.faces.http.logs import Log, error_location
 from pgrecall.faces.http.metrics import HttpMetrics
@@ -60,9 +61,10 @@ class Service:
         self.queue = RequestQueue(
             self._slots, self.settings.http_queue, self.settings.http_timeout, self._share()
         )
+        self.bodies = BodiesInFlight(self.settings.http_tenant_bytes)
         self.importing: set[str] = set()
         self.imports = Imports(self.settings.http_body_bytes, self.importing)
-        self.metrics = HttpMetrics(self.queue)
+        self.metrics = HttpMetrics(self.queue, self.bodies)
         self.metrics.register_pool(memory.pool_figures)
         self.telemetry = Telemetry(tracing, self.metrics)
         self._expected_schema = schema.head_revision(), schema.functions_fingerprint()

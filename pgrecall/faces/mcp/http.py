@@ -6,7 +6,13 @@ import asyncio
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
 from typing import TYPE_CHECKING
 
 import anyio
@@ -31,6 +37,9 @@ from pgrecall.faces.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from pgrecall.faces.telemetry.metrics import Metrics
+
+HoldBody = Callable[[AsyncMemory], AbstractContextManager[Callable[[int], None]]]
+"""Counts the bytes of a tenant's body: what it returns is called with those of each part, and may refuse."""
 
 MemoryForHttpRequest = Callable[[Request], Awaitable[AsyncMemory]]
 """Returns the open client for a request's tenant; the application around it handles what it raises."""
@@ -58,6 +67,7 @@ class McpApp:
     Args:
         memory_for: returns the client for a request.
         turn_for: bounds how many calls of a tenant run at once.
+        hold_body: bounds the bytes of a tenant's requests.
         allowed_hosts: allowed values of the headers Host and Origin; None when the application around it
             asks for keys.
         body_limit: bytes that a request may have.
@@ -70,6 +80,7 @@ class McpApp:
         memory_for: MemoryForHttpRequest,
         *,
         turn_for: TurnForRequest = lambda _: nullcontext(),
+        hold_body: HoldBody = lambda _: nullcontext(lambda _: None),
         allowed_hosts: Sequence[str] | None = None,
         body_limit: int = BODY_LIMIT,
         body_seconds: float = BODY_SECONDS,
@@ -80,6 +91,7 @@ class McpApp:
         self._server = build_server(
             _memory_from_scope, _session_id, self._telemetry, _trace_from_scope, _with_our_errors(turn_for)
         )
+        self._hold_body = hold_body
         self._security = _security_settings(allowed_hosts)
         self._body_limit = body_limit
         self._body_seconds = body_seconds
@@ -101,18 +113,19 @@ class McpApp:
         # A session's calls run in a task of their own, which knows no span of this request.
         kept = {_MEMORY_KEY: memory, _TRACE_KEY: self._telemetry.tracing.context(), "user": user}
         manager = await self._manager_of(memory.tenant)
-        if scope["method"] == "POST":
-            try:
-                receive = await self._received(receive)
-            except ClientDisconnect:
-                return
-        await manager.asgi_app({**scope, **kept}, receive, send)
+        with self._hold_body(memory) as take:
+            if scope["method"] == "POST":
+                try:
+                    receive = await self._received(receive, take)
+                except ClientDisconnect:
+                    return
+            await manager.asgi_app({**scope, **kept}, receive, send)
 
-    async def _received(self, receive: Receive) -> Receive:
+    async def _received(self, receive: Receive, take: Callable[[int], None]) -> Receive:
         """The same request with its whole body there; the SDK would wait for a slow client without end.
 
         Raises:
-            HTTPException: 408, it did not arrive in time.
+            HTTPException: 408, it did not arrive in time; or what ``take`` raises.
             ClientDisconnect: the client went away.
         """
         messages: list[Message] = []
@@ -123,7 +136,9 @@ class McpApp:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
-                    size += len(message.get("body", b""))
+                    part = len(message.get("body", b""))
+                    take(part)
+                    size += part
                     more = message.get("more_body", False)
                     messages.append(message)
         except TimeoutError:

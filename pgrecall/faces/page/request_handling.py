@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +19,7 @@ from pgrecall.database.calling_interface import acting_through
 from pgrecall.faces.http.request_handling import (
     CLIENT_CLOSED_REQUEST,
     Authenticate,
-    read_body,
+    received_body,
     run_in_slot,
 )
 from pgrecall.faces.http.request_limits import ClientConnection
@@ -123,31 +124,32 @@ def redirect(path: str) -> Response:
     return RedirectResponse(path, 303)
 
 
-async def read_form(
+@asynccontextmanager
+async def received_form(
     service: Service,
     sessions: SessionStore,
     request: Request,
     connection: ClientConnection,
     authenticate: Authenticate,
     post: _Post = _Post(),
-) -> tuple[Fields, tuple[Upload, ...]]:
+) -> AsyncIterator[tuple[Fields, tuple[Upload, ...]]]:
     """Authenticates a request and reads its form with its files; a POST needs a valid CSRF token.
 
     Raises:
         HTTPException: the form is too large, too slow, of another media type, or from another site.
     """
     limit = service.settings.http_body_bytes if post.large else MAX_FORM_BYTES
-    body = await read_body(service, request, connection, authenticate, limit)
-    kind = request.headers.get("content-type", "")
-    if post.large and kind.partition(";")[0].strip().lower() == "multipart/form-data":
-        form, uploads = await parse_upload(request, body)
-    else:
-        form, uploads = parse_form(body, kind, MAX_TICKS if post.large else MAX_FIELDS), ()
-    if request.method == "POST":
-        sessions.require_csrf_token(request, form.get(TOKEN_FIELD, ""))
-    if post.writes:
-        sessions.require_right(request)
-    return form, uploads
+    async with received_body(service, request, connection, authenticate, limit) as body:
+        kind = request.headers.get("content-type", "")
+        if post.large and kind.partition(";")[0].strip().lower() == "multipart/form-data":
+            form, uploads = await parse_upload(request, body)
+        else:
+            form, uploads = parse_form(body, kind, MAX_TICKS if post.large else MAX_FIELDS), ()
+        if request.method == "POST":
+            sessions.require_csrf_token(request, form.get(TOKEN_FIELD, ""))
+        if post.writes:
+            sessions.require_right(request)
+        yield form, uploads
 
 
 def _route(
@@ -158,13 +160,14 @@ def _route(
         connection = ClientConnection(request)
         try:
             authenticate = partial(sessions.authenticate, request)
-            form, uploads = await read_form(service, sessions, request, connection, authenticate, post)
-            now = datetime.now(UTC)
-            memory: AsyncMemory = request.state.memory
-            page_request = PageRequest(request, service, sessions, memory, form, uploads, now)
-            response = _await_view(view, page_request)
-            with acting_through("page"):
-                return await connection.run_until_disconnect(run_in_slot(service, memory.tenant, response))
+            received = received_form(service, sessions, request, connection, authenticate, post)
+            async with received as (form, uploads):
+                now = datetime.now(UTC)
+                memory: AsyncMemory = request.state.memory
+                page_request = PageRequest(request, service, sessions, memory, form, uploads, now)
+                work = run_in_slot(service, memory.tenant, _await_view(view, page_request))
+                with acting_through("page"):
+                    return await connection.run_until_disconnect(work)
         except ClientDisconnect:
             return Response(status_code=CLIENT_CLOSED_REQUEST)
 

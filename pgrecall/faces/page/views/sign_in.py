@@ -11,12 +11,11 @@ from starlette.routing import Route
 
 from pgrecall.faces.http.request_handling import CLIENT_CLOSED_REQUEST
 from pgrecall.faces.http.request_limits import ClientConnection
-from pgrecall.faces.page.request_handling import PageRequest, base_values, post_route, read_form, redirect
+from pgrecall.faces.page.request_handling import PageRequest, base_values, post_route, received_form, redirect
 from pgrecall.faces.page.sessions import SessionStore, delete_session_cookie, set_session_cookie
 from pgrecall.faces.page.templating import render
 
 if TYPE_CHECKING:
-    from pgrecall import AsyncMemory
     from pgrecall.faces.http.service import Service
 
 PATH = "/sign-in"
@@ -24,8 +23,8 @@ _UNKNOWN_KEY = "This key is unknown or revoked."
 
 
 def routes(service: Service, sessions: SessionStore) -> Sequence[Route]:
-    async def no_authentication() -> AsyncMemory:
-        return service.memory
+    async def no_authentication() -> None:
+        pass
 
     async def show(request: Request) -> Response:
         request.scope["route"] = show_route
@@ -35,10 +34,10 @@ def routes(service: Service, sessions: SessionStore) -> Sequence[Route]:
         request.scope["route"] = sign_in_route
         connection = ClientConnection(request)
         try:
-            form, _ = await read_form(service, sessions, request, connection, no_authentication)
-            del request.state.memory  # not authenticated yet: the log must name no tenant
-            next_path = form.get("next", "/")
-            cookie = await sessions.sign_in(form.get("key", "").strip())
+            received = received_form(service, sessions, request, connection, no_authentication)
+            async with received as (form, _):
+                next_path = form.get("next", "/")
+                cookie = await sessions.sign_in(form.get("key", "").strip())
         except ClientDisconnect:
             return Response(status_code=CLIENT_CLOSED_REQUEST)
         if cookie is None:

@@ -1,0 +1,105 @@
+"""A tenant that never finishes its requests holds so many bytes of the service; others are served."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from pgrecall import Memory
+from pgrecall.search.embed.embedder import HashEmbedder
+from pgrecall.settings import Settings
+from tests.acceptance.http.http_tools import Served, serving
+from tests.attack.world import attackers
+from tests.conftest import DIMENSIONS
+from tests.waiting import until
+
+pytestmark = [pytest.mark.attack, pytest.mark.slow]
+
+LIMIT, LARGEST, PART = 4_000_000, 1_000_000, 900_000
+REQUESTS = 20
+MEDIA = {"/mcp": "application/json\r\nAccept: application/json, text/event-stream"}
+
+
+@pytest.fixture
+def logins(database_url: str) -> Iterator[dict[str, str]]:
+    with attackers(database_url) as made:
+        yield made
+
+
+@pytest.fixture
+def secrets(database_url: str, logins: dict[str, str]) -> dict[str, str]:
+    url = make_conninfo(database_url, user=logins["service"])
+    with Memory(url, settings=Settings(embedder="none"), embedder=HashEmbedder(DIMENSIONS)) as memory:
+        return {
+            name: memory.for_tenant(name).keys.create("holder").secret
+            for name in ("acme", "globex", "initech")
+        }
+
+
+@pytest.fixture
+def service(database_url: str, logins: dict[str, str], secrets: dict[str, str]) -> Iterator[Served]:
+    url = make_conninfo(database_url, user=logins["service"])
+    bytes_of = {"http_body_bytes": str(LARGEST), "http_tenant_bytes": str(LIMIT)}
+    with serving(url, allow_superuser="0", **bytes_of) as running:
+        yield running
+
+
+def unfinished(served: Served, secret: str, path: str) -> socket.socket:
+    """A request whose body lacks its end."""
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\n"
+        f"Content-Length: {LARGEST}\r\nContent-Type: {MEDIA.get(path, 'application/json')}\r\n\r\n"
+    )
+    connection = served.raw()
+    connection.sendall(head.encode() + b" " * PART)
+    return connection
+
+
+def figure(served: Served, secret: str, name: str) -> int:
+    with served.as_holder(secret) as client:
+        found = re.search(rf"^{name} (\S+)$", client.get("/metrics").text, re.M)
+    assert found is not None
+    return int(float(found[1]))
+
+
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/imports", "/mcp"])
+def test_bytes_of_unfinished_bodies_are_bounded_by_tenant(
+    path: str, service: Served, secrets: dict[str, str]
+) -> None:
+    held, fit = "pgrecall_http_body_bytes", LIMIT // PART
+    with ExitStack() as open_ones:
+        for _ in range(REQUESTS):
+            open_ones.enter_context(unfinished(service, secrets["acme"], path))
+        refused = "pgrecall_http_refused_for_bytes_total"
+        until(lambda: figure(service, secrets["initech"], refused) >= REQUESTS - fit, "refusals", pause=0.05)
+        assert figure(service, secrets["initech"], held) <= LIMIT
+        with service.as_holder(secrets["globex"]) as globex:
+            stored = globex.post("/v1/memories", json={"body": "The winch is red. " * 30_000})
+            assert stored.status_code == 200, stored.text
+            assert len(globex.post("/v1/search", json={"query": "winch"}).json()["hits"]) == 1
+        with unfinished(service, secrets["acme"], path) as late:
+            answer = late.recv(65536).decode()
+            assert answer.startswith("HTTP/1.1 429 ")
+            assert re.search(r"^retry-after: 1\r$", answer, re.M | re.I)
+    until(lambda: figure(service, secrets["initech"], held) == 0, "the end of what went away", pause=0.05)
+    with service.as_holder(secrets["acme"]) as acme:
+        assert acme.post("/v1/search", json={"query": "winch"}).status_code == 200
+
+
+def test_a_body_that_takes_too_long_is_let_go(
+    database_url: str, logins: dict[str, str], secrets: dict[str, str]
+) -> None:
+    url = make_conninfo(database_url, user=logins["service"])
+    with serving(url, allow_superuser="0", http_timeout="1") as served, ExitStack() as open_ones:
+        slow = [
+            open_ones.enter_context(unfinished(served, secrets["acme"], path))
+            for path in ("/v1/memories", "/mcp")
+        ]
+        for connection in slow:
+            assert connection.recv(65536).startswith(b"HTTP/1.1 408 ")
+        assert figure(served, secrets["globex"], "pgrecall_http_body_bytes") == 0
