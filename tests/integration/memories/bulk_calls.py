@@ -45,8 +45,8 @@ ONE_ROW = {
 }
 """Functions that write and read no memories: only settings, keys, sessions, runs, or one row of a search."""
 
-ELSEWHERE = {"begin_import", "import_lines", "end_import", "drop_layer"}
-"""Imports have a test of their own in a database never analysed. A layer with memories cannot be dropped."""
+IMPORTS = {"begin_import", "import_lines", "end_import"}
+"""Three calls of one transaction, into a tenant without rows."""
 
 
 def drafts(first: int, key: str, **fields: Any) -> str:
@@ -171,6 +171,11 @@ def writes(ids: list[int]) -> dict[str, Call]:
         "refresh_medians": ("SELECT recall.refresh_medians(%s)", (NOW,)),
         "refresh_vitality": ("SELECT recall.refresh_vitality(p_now => %s)", (LATER,)),
         "set_layer": ("SELECT recall.set_layer('entity', 0.4, p_now => %s)", (NOW,)),
+        "drop_layer": (
+            "SELECT recall.drop_layer('entity', %s) "
+            "FROM (SELECT count(*) FROM recall.set_layer('entity', 0.4, p_now => %s)) s",
+            (NOW, NOW),
+        ),
         "set_language": ("SELECT recall.set_language('german')", ()),
         "use_preset": ("SELECT recall.use_preset((SELECT min(preset) FROM recall.presets()), %s)", (NOW,)),
         "store_cut_sizes": (
@@ -181,40 +186,4 @@ def writes(ids: list[int]) -> dict[str, Call]:
         "unembedded": ("SELECT recall.unembedded()", ()),
         "count_unembedded": ("SELECT recall.count_unembedded()", ()),
         "move_vectors_to_own_table": ("SELECT recall.move_vectors_to_own_table(0)", ()),
-    }
-
-
-def reads(ids: list[int]) -> dict[str, Call]:
-    """Calls of functions that read many rows of a tenant."""
-    some = ids[20 : 20 + SOME]
-    each = "SELECT count(*) FROM unnest(%s::bigint[]) i"
-    return {
-        "verify": ("SELECT recall.verify(%s)", (NOW,)),
-        "status": ("SELECT recall.status(%s)", (NOW,)),
-        "health_report": ("SELECT recall.health_report(%s)", (NOW,)),
-        "overview": ("SELECT recall.overview(p_now => %s)", (NOW,)),
-        "export_lines": ("SELECT recall.export_lines(p_now => %s)", (NOW,)),
-        "list_memories": ("SELECT recall.list_memories(p_now => %s)", (NOW,)),
-        "list_memories: by vitality": (
-            "SELECT recall.list_memories(p_order => 'vitality', p_now => %s)",
-            (NOW,),
-        ),
-        "get": (f"{each}, recall.get(i)", (some,)),
-        "versions": (f"{each}, recall.versions(i)", (ids[:SOME],)),
-        "associates": (f"{each}, recall.associates(i)", (some,)),
-        "neighbourhood": ("SELECT recall.neighbourhood(%s)", (some[0],)),
-        "changes": ("SELECT recall.changes(p_limit => 500)", ()),
-        "feedback_by_memory": ("SELECT recall.feedback_by_memory()", ()),
-        "quality": ("SELECT recall.quality()", ()),
-        "zones_as_of": ("SELECT recall.zones_as_of(%s)", (NOW,)),
-        "prune_candidates": ("SELECT recall.prune_candidates(p_now => %s)", (LATER,)),
-        "similarities": ("SELECT recall.similarities(%s)", (some,)),
-        "successors": ("SELECT recall.successors(%s)", (some,)),
-        "content_hashes": ("SELECT recall.content_hashes(%s)", ([f"rope{n}" for n in range(SOME)],)),
-        "search": (
-            "SELECT recall.search('rope 7 and tar', p_embedding => %s::halfvec, p_tags => ARRAY['rope1'], "
-            "p_now => %s)",
-            (vector(4), NOW),
-        ),
-        "link_graph": ("SELECT recall.link_graph()", ()),
     }

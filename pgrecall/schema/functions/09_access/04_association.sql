@@ -125,6 +125,19 @@ BEGIN
     PERFORM recall.trim_associations(p_tenant, v_src, v_dst, v_half_life);
 END $$;
 
+-- associations_of: the co_access links of a memory. Each direction is read on its own: with OR, a plan for a tenant that
+-- the statistics do not know would read all links of the tenant.
+CREATE OR REPLACE FUNCTION recall.associations_of(p_tenant text, p_memory_id bigint)
+RETURNS TABLE (src bigint, dst bigint, weight double precision, counted_at timestamptz)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT k.src, k.dst, k.weight, coalesce(k.strengthened_at, k.created_at) FROM recall.link k
+    WHERE k.tenant = p_tenant AND k.src = p_memory_id AND k.relation = 'co_access'
+    UNION ALL
+    SELECT k.src, k.dst, k.weight, coalesce(k.strengthened_at, k.created_at) FROM recall.link k
+    WHERE k.tenant = p_tenant AND k.dst = p_memory_id AND k.relation = 'co_access';
+END;
+
 -- trim_associations: removes the weakest co_access links of the memories at both ends of these links, which were just
 -- strengthened, until association.fan_out are left. These links are removed last, because otherwise no new link could
 -- grow strong. A link that another transaction is strengthening stays.
@@ -135,26 +148,31 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_fan_out int := recall.setting_number(p_tenant, 'association.fan_out')::int;
+    v_free record;
 BEGIN
-    WITH weakest AS MATERIALIZED (
-        SELECT k.src, k.dst FROM (SELECT DISTINCT e FROM unnest(p_src || p_dst) e) u(id)
+    -- One index probe for each link. A join with the links could read all of a tenant that the statistics do not know.
+    FOR v_free IN
+        WITH weakest AS MATERIALIZED (
+            SELECT DISTINCT k.src, k.dst FROM (SELECT DISTINCT e FROM unnest(p_src || p_dst) e) u(id)
+            CROSS JOIN LATERAL (
+                SELECT l.src, l.dst FROM recall.associations_of(p_tenant, u.id) l
+                -- Weights at a common moment have the order of ln(weight) + ln(2) time / half-life.
+                ORDER BY (l.src, l.dst) IN (SELECT s, d FROM unnest(p_src, p_dst) n(s, d)) DESC,
+                         ln(l.weight) + ln(2::double precision)
+                         * recall.epoch(l.counted_at) / 86400 / p_half_life_days DESC,
+                         l.src, l.dst
+                OFFSET v_fan_out) k
+            ORDER BY k.src, k.dst
+        )
+        SELECT l.src, l.dst FROM weakest w
         CROSS JOIN LATERAL (
-            SELECT l.src, l.dst FROM recall.link l
-            WHERE l.tenant = p_tenant AND l.relation = 'co_access' AND (l.src = u.id OR l.dst = u.id)
-            -- Weights at a common moment have the order of ln(weight) + ln(2) time / half-life.
-            ORDER BY (l.src, l.dst) IN (SELECT s, d FROM unnest(p_src, p_dst) n(s, d)) DESC,
-                     ln(l.weight) + ln(2::double precision)
-                     * recall.epoch(coalesce(l.strengthened_at, l.created_at)) / 86400 / p_half_life_days DESC,
-                     l.src, l.dst
-            OFFSET v_fan_out) k
-    ), free AS MATERIALIZED (
-        SELECT l.src, l.dst FROM recall.link l
-        WHERE l.tenant = p_tenant AND l.relation = 'co_access'
-          AND (l.src, l.dst) IN (SELECT w.src, w.dst FROM weakest w)
-        ORDER BY l.src, l.dst FOR UPDATE SKIP LOCKED
-    )
-    DELETE FROM recall.link l USING free f
-    WHERE l.tenant = p_tenant AND l.relation = 'co_access' AND l.src = f.src AND l.dst = f.dst;
+            SELECT k.src, k.dst FROM recall.link k
+            WHERE k.tenant = p_tenant AND k.src = w.src AND k.dst = w.dst AND k.relation = 'co_access'
+            OFFSET 0 FOR UPDATE SKIP LOCKED) l
+    LOOP
+        DELETE FROM recall.link l
+        WHERE l.tenant = p_tenant AND l.src = v_free.src AND l.dst = v_free.dst AND l.relation = 'co_access';
+    END LOOP;
 END $$;
 
 -- count_sessions: counts the sessions in which these accesses are the first use of a memory. The caller has locked the
@@ -187,15 +205,14 @@ RETURNS TABLE (other bigint, shared double precision, own double precision, thei
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT o.memory_id,
-           recall.decayed_count(l.weight, c.moment - recall.epoch(coalesce(l.strengthened_at, l.created_at)), c.half_life),
+           recall.decayed_count(l.weight, c.moment - recall.epoch(l.counted_at), c.half_life),
            recall.decayed_count(a.sessions, c.moment - a.sessions_at, c.half_life),
            recall.decayed_count(o.sessions, c.moment - o.sessions_at, c.half_life)
     FROM (
         SELECT recall.epoch(recall.require_moment(p_now)) AS moment,
                recall.setting_number(p_tenant, 'association.half_life_days') AS half_life OFFSET 0) c
     JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = p_memory_id
-    JOIN recall.link l ON l.tenant = p_tenant AND l.relation = 'co_access'
-        AND (l.src = p_memory_id OR l.dst = p_memory_id)
+    CROSS JOIN recall.associations_of(p_tenant, p_memory_id) l
     JOIN recall.activation o ON o.tenant = p_tenant
         AND o.memory_id = CASE WHEN l.src = p_memory_id THEN l.dst ELSE l.src END
 $$;
