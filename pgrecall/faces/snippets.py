@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)")
 _CUT_LINK = re.compile(r"\]\([a-z]+:[^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)")
+_STRONG = re.compile(r"\*\*(\S(?:[^*\n]*\S)?)\*\*")
+_CODE = re.compile(r"`([^`\n]+)`")
+_HEADING = re.compile(r"^ {0,3}#{1,6}\s+", re.M)
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9-]*(?:\s[^<>\n]*)?/?>")
 _MAX_TEXT = 200_000
 _SHOWN_CONTROLS = "\n"
@@ -92,8 +95,9 @@ def snippet(body: str, lexemes: Mapping[str, float], width: int = 160) -> tuple[
 
 
 def _without_markup(text: str) -> str:
-    """The text without HTML tags and without the addresses of Markdown links."""
-    return _CUT_LINK.sub("", _LINK.sub(r"\1", _TAG.sub(" ", text)))
+    """The text without HTML tags, addresses of Markdown links, and marks of headings, emphasis and code."""
+    text = _CUT_LINK.sub("", _LINK.sub(r"\1", _TAG.sub(" ", text)))
+    return _HEADING.sub("", _CODE.sub(r"\1", _STRONG.sub(r"\1", text)))
 
 
 def _root(lexeme: str) -> str:

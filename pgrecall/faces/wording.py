@@ -214,8 +214,20 @@ def name_of(title: str, key: str | None, number: int) -> str:
     return " ".join(printable(title or key or f"memory {number}").split())
 
 
+_SINGULAR = {
+    "batches": "batch",
+    "changes": "change",
+    "checks": "check",
+    "memories": "memory",
+    "problems": "problem",
+    "searches": "search",
+}
+
+
 def counts_words(done: int, counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or f"{done:,} done"
+    """The counts of a run of a job: ``1 batch, 3 problems``; without any, how much was done."""
+    named = (counted(count, _SINGULAR.get(name, name), name) for name, count in counts.items())
+    return ", ".join(named) or f"{done:,} done"
 
 
 def interval_words(minutes: float | None) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.options import parse_moment, parse_reference, parse_since, parse_until
 from pgrecall.faces.snippets import printable, snippet
+from pgrecall.faces.wording import counts_words
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
@@ -49,6 +50,25 @@ def test_a_snippet_is_cut_around_the_rarest_words() -> None:
     assert shown.endswith(" …")
     assert {"gauges", "calibrated"} <= {shown[begin:end] for begin, end in spans}
     assert snippet("Short.", {}) == ("Short.", [])
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("## Steps\n**Now:** run `tw go` [so](https://a.b/c).", "Steps Now: run tw go so."),
+        ("a ** b ** c and __init__, 2 * 3 ** 4", "a ** b ** c and __init__, 2 * 3 ** 4"),
+        ("C# and #tag stay; ` alone stays", "C# and #tag stay; ` alone stays"),
+    ],
+)  # fmt: skip
+def test_a_snippet_has_no_marks_of_markdown(body: str, shown: str) -> None:
+    assert snippet(body, {}) == (shown, [])
+
+
+def test_counts_of_one_are_singular() -> None:
+    assert counts_words(1, {"batches": 1, "memories": 1_204, "folded": 1}) == (
+        "1 batch, 1,204 memories, 1 folded"
+    )
+    assert counts_words(3, {}) == "3 done"
 
 
 @given(st.text(max_size=300), st.dictionaries(st.text(min_size=1, max_size=6), st.floats(0.1, 9), max_size=4))

@@ -148,6 +148,8 @@ def _report(done: Upgrade, server: EmbeddedServer | None) -> None:
     schema = f"schema {after.revision}, embeddings of {after.dimensions} dimensions"
     if done.before.revision is None:
         console.print(f"Initialised: {schema}.")
+    elif done.changed and done.before.revision == after.revision:
+        console.print(f"Upgraded the functions: {schema}.")
     elif done.changed:
         console.print(f"Upgraded from schema {done.before.revision}: {schema}.")
     else:
