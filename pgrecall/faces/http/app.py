@@ -17,7 +17,11 @@ from starlette.types import ASGIApp, Scope
 
 from pgrecall import __version__
 from pgrecall.faces.http.authentication import READ_ONLY, authenticate, may_write
-from pgrecall.faces.http.middleware import AllowedHostsMiddleware, TelemetryMiddleware
+from pgrecall.faces.http.middleware import (
+    AllowedHostsMiddleware,
+    BodyLengthMiddleware,
+    TelemetryMiddleware,
+)
 from pgrecall.faces.http.openapi_document import API_PREFIX, finish_document
 from pgrecall.faces.http.problems import add_error_handlers
 from pgrecall.faces.http.routes import (
@@ -112,6 +116,7 @@ def create_app(service: Service, *, page: ASGIApp | None = None) -> FastAPI:
         app.router.routes.append(FallbackMount(page, app.router.routes))
     if service.policy.allowed_hosts is not None:
         app.add_middleware(AllowedHostsMiddleware, hosts=service.policy.allowed_hosts)
+    app.add_middleware(BodyLengthMiddleware)
     app.add_middleware(TelemetryMiddleware, service=service)
     return app
 

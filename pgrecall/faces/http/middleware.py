@@ -1,4 +1,4 @@
-"""Middleware around the whole application: telemetry of each request, and the check of its Host header."""
+"""Middleware around the whole application: telemetry of each request, and checks of its headers."""
 
 from __future__ import annotations
 
@@ -88,6 +88,24 @@ class AllowedHostsMiddleware:
         if scope["type"] == "http" and host_name(Headers(scope=scope).get("host", "")) not in self._hosts:
             detail = "Without keys, this service answers only to names of this machine, such as localhost."
             await http_problem(HTTPException(421, detail))(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+class BodyLengthMiddleware:
+    """Refuses requests that state the length of their body in two ways, and closes the connection.
+
+    A proxy may go by the other one. It would then take a part of the body for the next request.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and {"content-length", "transfer-encoding"} <= set(Headers(scope=scope)):
+            detail = "Send Content-Length or Transfer-Encoding, not both."
+            refused = HTTPException(400, detail, headers={"Connection": "close"})
+            await http_problem(refused)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

@@ -111,6 +111,20 @@ def test_headers_that_never_end_end_the_connection(kept: Served) -> None:
         assert read_all(connection).count(b"HTTP/1.1 200") == 1
 
 
+@pytest.mark.parametrize("path", ["/v1/search", "/mcp", "/login"])
+def test_a_body_with_two_lengths_is_refused_and_ends_the_connection(kept: Served, path: str) -> None:
+    # A proxy that goes by the other length would take what follows for the answer to somebody else's request.
+    with kept.raw() as connection:
+        connection.sendall(
+            b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode()
+        )
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
 def test_an_unread_answer_ends_the_connection(kept: Served, shared_url: str) -> None:
     size = 30_000_000  # far more than sockets hold between them
     with member(shared_url) as memory:
