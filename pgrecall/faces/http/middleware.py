@@ -44,7 +44,10 @@ class TelemetryMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[REQUEST_ID] = request_id
+                sent = MutableHeaders(scope=message)
+                sent[REQUEST_ID] = request_id
+                if "memory" in scope["state"]:
+                    sent.setdefault("cache-control", "no-store")  # a tenant's own; no proxy may keep it
             await send(message)
 
         telemetry = self._service.telemetry

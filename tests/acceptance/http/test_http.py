@@ -52,6 +52,12 @@ def test_what_is_remembered_is_found(api: Served) -> None:
     assert found["hits"][0]["explanation"]["arms"]
 
 
+def test_no_proxy_may_keep_what_is_of_a_tenant(api: Served) -> None:
+    for path in ("/v1/status", "/v1/memories", "/v1/memories/nobody"):
+        assert api.client.get(path).headers["cache-control"] == "no-store", path
+    assert "cache-control" not in api.client.get("/openapi.json").headers
+
+
 def test_a_patch_changes_what_it_has_and_null_empties(api: Served) -> None:
     times = {"valid_until": "2099-01-01", "occurred_at": "2026-10-01"}
     fields = {"author": "Mira", "session_id": "s", "metadata": {"a": 1, "b": 2}, "tags": ["sea"], **times}
