@@ -136,6 +136,38 @@ def test_a_title_that_says_more_names_something_else(memory: Memory) -> None:
     assert {cluster.keeper.id, *(member.id for member in cluster.members)} == {reborn, again}
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Hide secrets in your notes.", "Hide secrets in your vault."),
+        ("Saves the clipboard to a new note.", "Saves the clipboard to a new notice."),
+        (
+            "Leave the pump on and the lamp off. Keep the fan on.",
+            "Leave the pump on and the lamp off. Keep the fan off.",
+        ),
+    ],
+)
+def test_a_word_that_was_replaced_counts_even_if_the_rest_of_the_text_has_it(
+    memory: Memory, one: str, other: str
+) -> None:
+    """Two snapshots of a real vault, whose notes all end with `This note in GitHub`."""
+    footer = "\n\nEdit this note in GitHub, copy this note, or download this vault: obsidian.example/hub"
+    for text in (one, other):
+        store(memory, text + footer, title="Meld Encrypt")
+    assert memory.dedupe.plan(now=NOW).clusters == ()
+
+
+def test_the_keeper_says_a_word_as_often_as_the_others(memory: Memory) -> None:
+    """The words that only one has occur elsewhere in both texts, so that both have the same words."""
+    footer = " based on the current line.\n\nOpen this note in Obsidian and copy it"
+    longer = store(memory, "Searches Obsidian and Anki notes" + footer)
+    shorter = store(memory, "Searches Anki notes" + footer)
+    for _ in range(3):
+        memory.record_access(shorter, "used", now=NOW)
+    [cluster] = memory.dedupe.plan(now=NOW).clusters
+    assert cluster.keeper.id == longer
+
+
 def test_a_pair_that_only_one_side_finds_is_kept(memory: Memory, query: Query) -> None:
     memory.settings.set("dedupe.neighbours", 1)
     longer = store(memory, CONTRACT + " soon")

@@ -12,7 +12,7 @@ from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.filters import FILTER_FIELDS, read_filters, shown_filters
 from pgrecall.faces.page.form_fields import text_field
-from pgrecall.faces.page.request_handling import PageRequest
+from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
 from pgrecall.faces.wording import named
 from pgrecall.models.charts import OverviewList
@@ -44,8 +44,10 @@ async def front(request: PageRequest, values: Mapping[str, Any]) -> Response:
 
 
 async def browse(request: PageRequest) -> Response:
-    """All memories that pass the filters, page by page."""
+    """All memories that pass the filters, page by page; a query is answered by the search, with the same filters."""
     fields = {name: request.query.get(name, "").strip() for name in FILTER_FIELDS}
+    if query := request.query.get("q", "").strip():
+        return redirect(url("/", {"q": query, **fields}))
     order = _ORDERS.get(request.query.get("order", ""), "newest")
     values: dict[str, Any] = {
         "fields": {**fields, "q": "", "order": order},

@@ -41,9 +41,21 @@ RETURN p_title = '' OR p_other = '' OR recall.plain_words(p_title) = recall.plai
     OR recall.content_words(p_language, p_title) <> '{}'
        AND recall.content_words(p_language, p_title) = recall.content_words(p_language, p_other);
 
+-- repeated_words: the stems of content of a text and those of the words p_telling that it has, each with how often.
+CREATE OR REPLACE FUNCTION recall.repeated_words(p_language text, p_text text, p_telling text[])
+RETURNS TABLE (word text, times bigint)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT s.lexeme, cardinality(s.positions)::bigint
+    FROM unnest(to_tsvector(recall.configuration(p_language), p_text)) s
+    WHERE s.lexeme !~ '\d' AND s.lexeme <> ALL (p_telling)
+    UNION ALL
+    SELECT w, count(*) FROM unnest(string_to_array(recall.plain_words(p_text), ' ')) w WHERE w = ANY (p_telling) GROUP BY w
+$$;
+
 -- compare_texts: what two texts of one language are to each other. The verdict is `same` (one of them says nothing that
 -- the other does not), `contradicts` (but for a negation, a number, a date or a decisive word they are the same) or
--- `apart`, with the reason in words; `one_words` and `other_words` count the words of content that only that one has.
+-- `apart`, with the reason in words; `one_words` and `other_words` count the words of content that only that one has, or has more often.
 -- Texts of more than 8,000 characters are the same only if all their words are.
 CREATE OR REPLACE FUNCTION recall.compare_texts(
     p_language text, p_one text, p_other text,
@@ -111,6 +123,12 @@ BEGIN
                ARRAY(SELECT unnest(v_only_other) EXCEPT SELECT s.other FROM spelled s)
         INTO v_only, v_only_other;
     END IF;
+    -- A word that was replaced may occur elsewhere in the text (`note` in a footer), so repetitions count as well.
+    SELECT v_only || coalesce(array_agg(r.word ORDER BY r.word) FILTER (WHERE r.times > o.times), '{}'),
+           v_only_other || coalesce(array_agg(r.word ORDER BY r.word) FILTER (WHERE r.times < o.times), '{}')
+    INTO v_only, v_only_other
+    FROM recall.repeated_words(p_language, p_one, v_times || v_decisive) r
+    JOIN recall.repeated_words(p_language, p_other, v_other_times || v_other_decisive) o USING (word);
     one_words := cardinality(v_only);
     other_words := cardinality(v_only_other);
     IF one_words > 0 AND other_words > 0 THEN

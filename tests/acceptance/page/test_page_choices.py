@@ -1,0 +1,155 @@
+"""Choices of a person in Chromium: merges by hand, contradictions and filters, with and without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pgrecall import Draft, Memory
+from pgrecall.embedded.shared_server import EmbeddedServer
+from tests.acceptance.http.http_tools import Served, member, serving
+from tests.acceptance.page.browser_tools import Watched, browsing
+from tests.conftest import _database
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+EITHER = pytest.mark.parametrize(
+    "page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"]
+)
+CODE = "The door code of the old boathouse near the market in Alden is {}"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with browsing() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def database(browser: Browser, server: EmbeddedServer, template: str) -> Iterator[str]:
+    yield from _database(server, template)
+
+
+@pytest.fixture(scope="module")
+def served(database: str) -> Iterator[Served]:
+    with member(database) as memory:
+        memory.remember_many(
+            [
+                Draft("The mole is 40 metres long.", title="The mole", key="mole", tags=("stone",)),
+                Draft("The jetty has 40 metres.", title="The jetty", key="jetty", author="Mira"),
+                Draft("The slip is steep.", title="The slip", key="slip", metadata={"project": "atlas"}),
+                Draft(CODE.format(4711), title="Door", key="door/old"),
+                Draft(CODE.format(8812), title="Door", key="door/new"),
+            ]
+        )
+        memory.link("slip", "mole")
+    with serving(database) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def memory(database: str, served: Served) -> Iterator[Memory]:
+    with member(database) as client:
+        yield client
+
+
+@pytest.fixture
+def page(browser: Browser, served: Served, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page in which nothing may go wrong; a test may ask for one without scripts."""
+    with browser.new_context(base_url=served.url, **getattr(request, "param", {})) as context:
+        context.set_default_timeout(PATIENCE * 1000)
+        opened = context.new_page()
+        watched = Watched(opened, served.url)
+        yield opened
+        assert watched.wrong == []
+
+
+@EITHER
+def test_two_memories_are_merged_by_hand_and_come_apart_again(page: Page, memory: Memory) -> None:
+    mole, jetty = memory.get("mole").id, memory.get("jetty").id
+    page.goto(f"/memories/{mole}")
+    page.get_by_role("link", name="Merge …").click()
+    page.get_by_label("Find the other memory").fill("the jetty")
+    page.get_by_role("button", name="Find").click()
+    page.get_by_role("radio", name="The jetty").check()
+    page.get_by_label("the other one").check()
+    page.get_by_role("button", name="Review the merge").click()
+    page.get_by_text("1 memory would be merged into 1 other, as you chose.").wait_for()
+    assert "mole" in page.locator(".cluster del").all_inner_texts()[0]
+    assert memory.get(mole).archived_at is None, "a plan merges nothing"
+    page.get_by_label("Merge this cluster").check()
+    page.get_by_role("button", name="Apply plan").click()
+    page.get_by_text("1 memory was merged, 0 skipped.").wait_for()
+    assert memory.get(mole).superseded_by == jetty
+    page.get_by_role("link", name="The jetty").first.click()
+    page.locator(".linked", has_text="The slip").wait_for()
+    assert memory.get(jetty).tags == ("stone",)
+    page.go_back()
+    page.get_by_label("Restore the memories").check()
+    page.get_by_role("button", name="Undo plan").click()
+    page.get_by_text("The merges were undone.").wait_for()
+    apart = memory.get(mole), memory.get(jetty)
+    assert [(one.archived_at, one.superseded_by) for one in apart] == [(None, None)] * 2
+    assert [one.tags for one in apart] == [("stone",), ()]
+    page.goto(f"/memories/{jetty}")
+    page.get_by_text("No links.").wait_for()
+
+
+@EITHER
+def test_a_contradiction_is_linked_from_its_plan_and_unlinked_again(page: Page, memory: Memory) -> None:
+    page.goto("/dedupe")
+    page.get_by_role("button", name="Create plan").click()
+    row = page.get_by_role("row", name="different numbers (4711; 8812)")
+    row.get_by_role("button", name="Link as a contradiction").click()
+    page.locator(".done", has_text="Linked").wait_for()
+    assert [link.relation for link in memory.get("door/old").links] == ["contradicts"]
+    page.locator(".done").get_by_role("button", name="Undo").click()
+    page.locator(".done", has_text="Link removed").wait_for()
+    assert memory.get("door/old").links == ()
+
+
+@EITHER
+def test_lists_and_searches_are_filtered_by_the_form(page: Page, memory: Memory) -> None:
+    for label, value, left in (
+        ("Tags", "stone", ["The mole"]),
+        ("Authors", "Mira", ["The jetty"]),
+        ("Metadata", "project=atlas", ["The slip"]),
+        ("Before", "2020-01-01", []),
+    ):
+        page.goto("/memories")
+        page.get_by_text("Filters", exact=True).click()
+        page.get_by_label(label).fill(value)
+        page.get_by_role("button", name="Apply filters").click()
+        page.get_by_text("Filters (1)").wait_for()
+        assert page.locator("tbody th a").all_inner_texts() == left, label
+        page.get_by_label("Query").fill("the mole, the jetty, the slip")
+        page.get_by_role("button", name="Search").click()
+        page.wait_for_url("**/?q=the+mole*")
+        assert page.locator(".hit h3 a").all_inner_texts() == left, label
+        page.get_by_role("link", name="Clear filters").click()
+        page.get_by_text("Filters", exact=True).wait_for()
+
+
+@EITHER
+def test_an_archived_memory_is_found_by_its_filter_and_restored(page: Page, memory: Memory) -> None:
+    memory.forget("slip")
+    page.goto("/memories")
+    assert "The slip" not in page.locator("tbody th a").all_inner_texts()
+    page.get_by_text("Filters", exact=True).click()
+    page.get_by_label("include archived").check()
+    page.get_by_role("button", name="Apply filters").click()
+    page.get_by_role("link", name="The slip").click()
+    page.locator(".flag", has_text="archived").wait_for()
+    page.locator(".actions").get_by_role("button", name="Restore").click()
+    page.locator(".done", has_text="Restored").wait_for()
+    assert memory.get("slip").archived_at is None
+    page.locator(".done").get_by_role("button", name="Undo").click()
+    page.locator(".done", has_text="Archived").wait_for()
+    assert memory.get("slip").archived_at
+    memory.unarchive("slip")
