@@ -44,7 +44,7 @@ async def front(request: PageRequest, values: Mapping[str, Any]) -> Response:
 
 
 async def browse(request: PageRequest) -> Response:
-    """All memories that pass the filters, page by page; a query is answered by the search, with the same filters."""
+    """All memories that pass the filters, page by page; a query goes to the search, with them."""
     fields = {name: request.query.get(name, "").strip() for name in FILTER_FIELDS}
     if query := request.query.get("q", "").strip():
         return redirect(url("/", {"q": query, **fields}))
