@@ -7,13 +7,16 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 
+import httpx
 import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall import Memory
+from pgrecall.faces.page.sessions import COOKIE
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.http.http_tools import Served, serving
+from tests.acceptance.page.page_tools import Page
 from tests.attack.world import attackers
 from tests.conftest import DIMENSIONS
 from tests.waiting import until
@@ -60,6 +63,28 @@ def unfinished(served: Served, secret: str, path: str) -> socket.socket:
     return connection
 
 
+def unfinished_form(served: Served, path: str, size: int, cookie: str = "") -> socket.socket:
+    """A form of the page whose body lacks its last byte."""
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n"
+        f"Content-Length: {size}\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\n"
+    )
+    connection = served.raw()
+    connection.sendall(head.encode() + b"k" * (size - 1))
+    return connection
+
+
+def signed_in(served: Served, secret: str) -> str:
+    """The cookie of a session that this key opens through the page."""
+    with httpx.Client(base_url=served.url) as browser:
+        token = Page(browser.get("/sign-in")).form("/sign-in").fields["token"]
+        answer = browser.post(
+            "/sign-in", data={"key": secret, "token": token}, headers={"Origin": served.url}
+        )
+        assert answer.status_code == 303, answer.text
+        return f"{COOKIE}={browser.cookies[COOKIE]}"
+
+
 def figure(served: Served, secret: str, name: str) -> int:
     with served.as_holder(secret) as client:
         found = re.search(rf"^{name} (\S+)$", client.get("/metrics").text, re.M)
@@ -103,3 +128,24 @@ def test_a_body_that_takes_too_long_is_let_go(
         for connection in slow:
             assert connection.recv(65536).startswith(b"HTTP/1.1 408 ")
         assert figure(served, secrets["globex"], "pgrecall_http_body_bytes") == 0
+
+
+def test_unfinished_forms_of_a_tenant_are_bounded(service: Served, secrets: dict[str, str]) -> None:
+    refused = "pgrecall_http_refused_for_bytes_total"
+    cookie = signed_in(service, secrets["acme"])
+    with ExitStack() as open_ones:
+        for _ in range(REQUESTS):
+            open_ones.enter_context(unfinished_form(service, "/add", PART, cookie))
+        fit = LIMIT // PART
+        until(lambda: figure(service, secrets["initech"], refused) >= REQUESTS - fit, "refusals", pause=0.05)
+        signed_in(service, secrets["globex"])
+        signed_in(service, secrets["acme"])
+
+
+@pytest.mark.parametrize("size", [8000, 60_000])
+def test_unfinished_sign_ins_keep_nobody_out(size: int, service: Served, secrets: dict[str, str]) -> None:
+    with ExitStack() as open_ones:
+        for _ in range(LIMIT // size + 5):
+            open_ones.enter_context(unfinished_form(service, "/sign-in", size))
+        signed_in(service, secrets["globex"])
+        assert figure(service, secrets["initech"], "pgrecall_http_refused_for_bytes_total") == 0

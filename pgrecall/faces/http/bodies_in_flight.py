@@ -15,6 +15,10 @@ TakeBytes = Callable[[int], None]
 """Counts bytes that have arrived; raises HTTPException 429 when they are too many."""
 
 
+def uncounted(_: int) -> None:
+    """Counts nothing: for small bodies of requests that act for no tenant yet."""
+
+
 class BodiesInFlight:
     """Counts the bytes of bodies that arrive, wait or are being handled, by tenant.
 
@@ -25,7 +29,7 @@ class BodiesInFlight:
     def __init__(self, limit: int) -> None:
         self.refused = 0
         self._limit = limit
-        self._held: Counter[str | None] = Counter()
+        self._held: Counter[str] = Counter()
 
     @property
     def total(self) -> int:
@@ -33,11 +37,11 @@ class BodiesInFlight:
         return self._held.total()
 
     @contextmanager
-    def hold(self, tenant: str | None) -> Iterator[TakeBytes]:
+    def hold(self, tenant: str) -> Iterator[TakeBytes]:
         """Counts the bytes of one body until the end of the context.
 
         Args:
-            tenant: the tenant that the request acts for; None: nobody has signed in yet.
+            tenant: the tenant that the request acts for.
 
         Returns:
             What to call with the number of bytes of each part, before it is kept.

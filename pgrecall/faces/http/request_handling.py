@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from pgrecall.database.calling_interface import acting_through
 from pgrecall.faces.http.authentication import authenticate, require_right
+from pgrecall.faces.http.bodies_in_flight import uncounted
 from pgrecall.faces.http.request_limits import ClientConnection, body_too_large, replay
 from pgrecall.faces.http.service import Service, get_service
 
@@ -89,8 +90,9 @@ async def received_body(
 ) -> AsyncIterator[bytes]:
     """Authenticates a request, then reads its body of at most ``limit`` bytes.
 
-    Until the end of the context, the body counts among those of its tenant. Sets ``request.state.memory`` to
-    the client that ``authenticate`` returns.
+    Until the end of the context, the body counts among those of its tenant; without a tenant, nobody can use up
+    what others may send, so ``limit`` must be small. Sets ``request.state.memory`` to the client that
+    ``authenticate`` returns.
     """
     with ExitStack() as held:
         try:
@@ -99,7 +101,7 @@ async def received_body(
             memory = await connection.run_until_disconnect(_memory_of(authenticate))
             if memory is not None:
                 request.state.memory = memory
-            take = held.enter_context(service.bodies.hold(None if memory is None else memory.tenant))
+            take = uncounted if memory is None else held.enter_context(service.bodies.hold(memory.tenant))
             body = await connection.read_body(limit, service.settings.http_timeout, take)
         except HTTPException as error:
             held.close()

@@ -132,13 +132,18 @@ async def received_form(
     connection: ClientConnection,
     authenticate: Authenticate,
     post: _Post = _Post(),
+    *,
+    max_bytes: int = MAX_FORM_BYTES,
 ) -> AsyncIterator[tuple[Fields, tuple[Upload, ...]]]:
     """Authenticates a request and reads its form with its files; a POST needs a valid CSRF token.
+
+    Args:
+        max_bytes: limit of a form that is not large.
 
     Raises:
         HTTPException: the form is too large, too slow, of another media type, or from another site.
     """
-    limit = service.settings.http_body_bytes if post.large else MAX_FORM_BYTES
+    limit = service.settings.http_body_bytes if post.large else max_bytes
     async with received_body(service, request, connection, authenticate, limit) as body:
         kind = request.headers.get("content-type", "")
         if post.large and kind.partition(";")[0].strip().lower() == "multipart/form-data":

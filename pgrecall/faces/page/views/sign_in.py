@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service
 
 PATH = "/sign-in"
+MAX_BYTES = 8 * 1024
+"""Of the form. It is not counted for any tenant, so it must be smaller than the connection that brings it."""
+MAX_PATH_BYTES = 2000
+"""Of the path that signing in leads to: percent-encoded, it still fits in the form."""
+
 _UNKNOWN_KEY = "This key is unknown or revoked."
 
 
@@ -34,7 +39,9 @@ def routes(service: Service, sessions: SessionStore) -> Sequence[Route]:
         request.scope["route"] = sign_in_route
         connection = ClientConnection(request)
         try:
-            received = received_form(service, sessions, request, connection, no_authentication)
+            received = received_form(
+                service, sessions, request, connection, no_authentication, max_bytes=MAX_BYTES
+            )
             async with received as (form, _):
                 next_path = form.get("next", "/")
                 cookie = await sessions.sign_in(form.get("key", "").strip())
@@ -68,4 +75,4 @@ def show_form(
 def _local_path(path: str) -> str:
     """The path if it is on this site, else the start page."""
     local = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
-    return path if local else "/"
+    return path if local and len(path.encode()) <= MAX_PATH_BYTES else "/"
