@@ -138,7 +138,10 @@ class Runner:
 
 
 def line_of(outcome: JobOutcome) -> str:
-    """Formats an outcome as name=value pairs; values other than plain words are quoted as in JSON."""
+    """Formats an outcome as name=value pairs; values other than plain words are quoted as in JSON.
+
+    Names are single words: spaces of counts (``embed failed``) become underscores.
+    """
     values: dict[str, object] = {
         "job": outcome.job,
         "tenant": outcome.tenant,
@@ -150,7 +153,7 @@ def line_of(outcome: JobOutcome) -> str:
     }
     if outcome.error is not None:
         values["error"] = outcome.error
-    return " ".join(f"{name}={_written(str(value))}" for name, value in values.items())
+    return " ".join(f"{name.replace(' ', '_')}={_written(str(value))}" for name, value in values.items())
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.*-]+")

@@ -14,11 +14,12 @@ import pytest
 
 from tests.faults.conftest import SEED
 from tests.faults.victim import Victim
+from tests.scale import SCALE, tell
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
-WRITERS, SECONDS, READERS = 8, 3.0, 2
+WRITERS, SECONDS, READERS = 8, 3.0 * SCALE, 2
 PAGE = "SELECT cursor, kind, id FROM recall.changes(%s, %s)"
 LOGGED = (
     "SELECT kind, memory_id FROM recall.memory_change WHERE tenant = 'acme' AND memory_id IS NOT NULL "
@@ -155,6 +156,7 @@ def test_nothing_is_lost_or_repeated(emptied: Victim) -> None:
     for thread in reading:
         thread.join()
 
+    tell(f"{len(logged):,} changes, {noted.kills} kills")
     assert noted.kills > 5
     assert len(logged) > 100
     for reader in readers:

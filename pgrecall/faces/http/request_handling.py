@@ -90,9 +90,9 @@ async def received_body(
 ) -> AsyncIterator[bytes]:
     """Authenticates a request, then reads its body of at most ``limit`` bytes.
 
-    Until the end of the context, the body counts among those of its tenant; without a tenant, nobody can use up
-    what others may send, so ``limit`` must be small. Sets ``request.state.memory`` to the client that
-    ``authenticate`` returns.
+    Until the end of the context, the body counts among those of its tenant. Without a tenant it counts for
+    nobody, so that nobody uses up what others may send; ``limit`` must be small then. Sets
+    ``request.state.memory`` to the client that ``authenticate`` returns.
     """
     with ExitStack() as held:
         try:

@@ -56,7 +56,8 @@ $$;
 -- compare_texts: what two texts of one language are to each other. The verdict is `same` (one of them says nothing that
 -- the other does not), `contradicts` (but for a negation, a number, a date or a decisive word they are the same) or
 -- `apart`, with the reason in words; `one_words` and `other_words` count the words of content that only that one has, or has more often.
--- Texts of more than 8,000 characters are the same only if all their words are.
+-- Texts of more than 8,000 characters are the same only if all their words are. Pairs are judged once: when these rules change,
+-- a revision must empty `compared` and `duplicate_pair`, as 0026 does.
 CREATE OR REPLACE FUNCTION recall.compare_texts(
     p_language text, p_one text, p_other text,
     OUT verdict text, OUT reason text, OUT one_words int, OUT other_words int

@@ -1,0 +1,3 @@
+-- What was compared before is compared again; nothing new is stored.
+
+SELECT;
