@@ -196,7 +196,7 @@ class Settings:
     http_tenant_bytes: int = _setting(
         67_108_864,
         Integer(1024, 2**40),
-        "Bytes of request bodies that one tenant may have in the service's memory, unless it is one alone.",
+        "Bytes of memory that the request bodies of one tenant may take, unless it is one alone.",
     )
     http_timeout: float = _setting(
         10.0,

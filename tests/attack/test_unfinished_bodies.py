@@ -52,14 +52,14 @@ def service(database_url: str, logins: dict[str, str], secrets: dict[str, str]) 
         yield running
 
 
-def unfinished(served: Served, secret: str, path: str) -> socket.socket:
+def unfinished(served: Served, secret: str, path: str, content: bytes = b" " * PART) -> socket.socket:
     """A request whose body lacks its end."""
     head = (
         f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\n"
         f"Content-Length: {LARGEST}\r\nContent-Type: {MEDIA.get(path, 'application/json')}\r\n\r\n"
     )
     connection = served.raw()
-    connection.sendall(head.encode() + b" " * PART)
+    connection.sendall(head.encode() + content)
     return connection
 
 
@@ -152,3 +152,14 @@ def test_unfinished_sign_ins_keep_nobody_out(size: int, service: Served, secrets
             open_ones.enter_context(unfinished_form(service, "/sign-in", size))
         signed_in(service, secrets["globex"])
         assert figure(service, secrets["initech"], "pgrecall_http_refused_for_bytes_total") == 0
+
+
+@pytest.mark.parametrize("path", ["/v1/memories", "/mcp"])
+def test_values_in_a_body_count_as_well(path: str, service: Served, secrets: dict[str, str]) -> None:
+    lists = b"[" + b"[]," * 100_000  # 300 KB, of which 7 MB are made
+    with unfinished(service, secrets["acme"], path, lists):
+        held = "pgrecall_http_body_bytes"
+        until(lambda: figure(service, secrets["initech"], held) > LIMIT, "the body", pause=0.05)
+        with service.as_holder(secrets["acme"]) as acme, service.as_holder(secrets["globex"]) as globex:
+            assert acme.post("/v1/search", json={"query": "winch"}).status_code == 429
+            assert globex.post("/v1/search", json={"query": "winch"}).status_code == 200

@@ -1,4 +1,4 @@
-"""Bytes of request bodies in memory, so that no tenant fills it with requests that it does not finish."""
+"""Memory that request bodies and the values in them take, so that no tenant fills that of the service."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from starlette.exceptions import HTTPException
 RETRY_AFTER = 1
 """Seconds."""
 
-TakeBytes = Callable[[int], None]
-"""Counts bytes that have arrived; raises HTTPException 429 when they are too many."""
+_BYTES_BY_SIGN = {b",": 40, b"[": 64, b"{": 240}
+"""Bytes that Python takes for the value after a comma, for a list and for an object."""
+
+TakePart = Callable[[bytes], None]
+"""Counts a part of a body that has arrived; raises HTTPException 429 when the tenant holds too much."""
 
 
-def uncounted(_: int) -> None:
+def uncounted(_: bytes) -> None:
     """Counts nothing: for small bodies of requests that act for no tenant yet."""
 
 
 class BodiesInFlight:
-    """Counts the bytes of bodies that arrive, wait or are being handled, by tenant.
+    """Counts the memory of bodies that arrive, wait or are being handled, by tenant.
 
     Args:
         limit: bytes of one tenant. A body that is alone may be larger: it has a limit of its own.
@@ -37,26 +40,27 @@ class BodiesInFlight:
         return self._held.total()
 
     @contextmanager
-    def hold(self, tenant: str) -> Iterator[TakeBytes]:
-        """Counts the bytes of one body until the end of the context.
+    def hold(self, tenant: str) -> Iterator[TakePart]:
+        """Counts the memory of one body until the end of the context.
 
         Args:
             tenant: the tenant that the request acts for.
 
         Returns:
-            What to call with the number of bytes of each part, before it is kept.
+            What to call with each part, before it is kept.
         """
         own = 0
 
-        def take(size: int) -> None:
+        def take(part: bytes) -> None:
             nonlocal own
+            size = _memory_of(part)
             others = self._held[tenant] - own
             if others and others + own + size > self._limit:
                 self.refused += 1
                 raise HTTPException(
                     429,
-                    f"Requests of your tenant hold {others + own:,} bytes, and may hold {self._limit:,}. "
-                    f"Try again in {RETRY_AFTER} second.",
+                    f"Requests of your tenant hold {others + own:,} bytes of memory and may hold "
+                    f"{self._limit:,}. Try again in {RETRY_AFTER} second.",
                     {"Retry-After": str(RETRY_AFTER)},
                 )
             own += size
@@ -68,3 +72,11 @@ class BodiesInFlight:
             self._held[tenant] -= own
             if not self._held[tenant]:
                 del self._held[tenant]
+
+
+def _memory_of(part: bytes) -> int:
+    """Bytes of a part and, estimated by its signs, of the values that are parsed from it.
+
+    8 MB of ``[],[],[]`` become 190 MB; a text has few of these signs and becomes little more than itself.
+    """
+    return len(part) + sum(size * part.count(sign) for sign, size in _BYTES_BY_SIGN.items())

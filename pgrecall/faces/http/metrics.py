@@ -72,7 +72,9 @@ class _Bodies(Collector):
 
     def collect(self) -> Iterable[Metric]:
         yield GaugeMetricFamily(
-            "pgrecall_http_body_bytes", "Bytes of request bodies in memory.", value=self.bodies.total
+            "pgrecall_http_body_bytes",
+            "Bytes of memory that request bodies and their values take.",
+            value=self.bodies.total,
         )
         yield CounterMetricFamily(
             "pgrecall_http_refused_for_bytes",

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
-from pgrecall.faces.http.bodies_in_flight import TakeBytes
+from pgrecall.faces.http.bodies_in_flight import TakePart
 
 T = TypeVar("T")
 
@@ -47,11 +47,11 @@ class ClientConnection:
                 each.cancel()
             await asyncio.wait({task, disconnect})
 
-    async def read_body(self, limit: int, timeout: float, take: TakeBytes) -> bytes:
+    async def read_body(self, limit: int, timeout: float, take: TakePart) -> bytes:
         """The whole body, of at most ``limit`` bytes, within ``timeout`` seconds.
 
         Args:
-            take: counts the bytes of each part.
+            take: counts each part.
 
         Raises:
             HTTPException: 413, 408, or what ``take`` raises.
@@ -64,7 +64,7 @@ class ClientConnection:
                     part = (await self._next()).get("body", b"")
                     if len(body) + len(part) > limit:
                         raise body_too_large(limit)
-                    take(len(part))
+                    take(part)
                     body += part
         except TimeoutError:
             raise HTTPException(408, f"The request did not arrive within {timeout:g} seconds.") from None

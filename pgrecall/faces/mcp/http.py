@@ -38,8 +38,8 @@ from pgrecall.faces.telemetry.telemetry import Telemetry
 if TYPE_CHECKING:
     from pgrecall.faces.telemetry.metrics import Metrics
 
-HoldBody = Callable[[AsyncMemory], AbstractContextManager[Callable[[int], None]]]
-"""Counts the bytes of a tenant's body: what it returns is called with those of each part, and may refuse."""
+HoldBody = Callable[[AsyncMemory], AbstractContextManager[Callable[[bytes], None]]]
+"""Counts the memory of a tenant's body: what it returns is called with each part, and may refuse."""
 
 MemoryForHttpRequest = Callable[[Request], Awaitable[AsyncMemory]]
 """Returns the open client for a request's tenant; the application around it handles what it raises."""
@@ -67,7 +67,7 @@ class McpApp:
     Args:
         memory_for: returns the client for a request.
         turn_for: bounds how many calls of a tenant run at once.
-        hold_body: bounds the bytes of a tenant's requests.
+        hold_body: bounds the memory of a tenant's requests.
         allowed_hosts: allowed values of the headers Host and Origin; None when the application around it
             asks for keys.
         body_limit: bytes that a request may have.
@@ -121,7 +121,7 @@ class McpApp:
                     return
             await manager.asgi_app({**scope, **kept}, receive, send)
 
-    async def _received(self, receive: Receive, take: Callable[[int], None]) -> Receive:
+    async def _received(self, receive: Receive, take: Callable[[bytes], None]) -> Receive:
         """The same request with its whole body there; the SDK would wait for a slow client without end.
 
         Raises:
@@ -136,9 +136,9 @@ class McpApp:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
-                    part = len(message.get("body", b""))
+                    part = message.get("body", b"")
                     take(part)
-                    size += part
+                    size += len(part)
                     more = message.get("more_body", False)
                     messages.append(message)
         except TimeoutError:
