@@ -281,6 +281,8 @@ def test_an_empty_tenant_says_how_to_begin(url: str, served: Served) -> None:
         page = shown(running, "/")
         assert "No memories yet" in page.said
         assert page.form("/import").method == "POST"
+        for path in ("/overview", "/overview?layer=activity"):
+            assert "No memories yet." in shown(running, path).said, path
 
 
 def test_the_front_page_has_counts_lists_and_questions(served: Served, memory: Memory) -> None:

@@ -58,7 +58,7 @@ async def overview(request: PageRequest) -> Response:
     memories = sum(each.memories for each in found.layers)
     zones = _common_zones(found, known)
     unit = BAR_WIDTH / max((each.memories for each in found.layers), default=1)
-    fine = [sum(each) for each in zip(*(each.counts for each in found.layers), strict=True)]
+    fine = [sum(each) for each in zip([0] * FINE, *(each.counts for each in found.layers), strict=True)]
     counts, edges = merged_at_zones(fine, zones)
     past: tuple[ZonesOverTime, ...] | None = None
     narrow_past: tuple[ZonesOverTime, ...] = ()
