@@ -16,7 +16,9 @@ STATEMENT_SECONDS = 20
 _RAISED = re.compile(r"PL/pgSQL function \S.* at RAISE$")
 
 
-def outcome(connection: psycopg.Connection[Any], sql: str, parameters: tuple[Any, ...]) -> str:
+def outcome(
+    connection: psycopg.Connection[Any], sql: str, parameters: tuple[Any, ...] | dict[str, Any]
+) -> str:
     """``answered`` or ``refused``; what else comes is a defect, and raised. An error leaves no trace."""
     try:
         with connection.transaction():
