@@ -88,9 +88,13 @@ def bearer_key(headers: Headers, *, required: bool) -> str | None:
     """The key in the Authorization header; None without one, unless it is required.
 
     Raises:
-        HTTPException: 401, the header is missing or malformed.
+        HTTPException: 401, the header is missing, malformed or there twice: a proxy in front may have
+            checked another one than this service would.
     """
-    value = headers.get("authorization")
+    values = headers.getlist("authorization")
+    if len(values) > 1:
+        raise _unauthorized("There is more than one header Authorization.", "invalid_request")
+    value = values[0] if values else None
     if value is None and not required:
         return None
     if value is None:

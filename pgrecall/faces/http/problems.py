@@ -34,6 +34,9 @@ from pgrecall.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 NAMESPACE = "urn:pgrecall:problem:"
+MAX_LISTED = 100
+"""Errors of one request that its response lists."""
+
 RETRY_AFTER = "1"
 """Seconds, for errors that may pass."""
 
@@ -97,7 +100,7 @@ PROBLEM_SCHEMA: dict[str, Any] = {
         "errors": {
             "type": "array",
             "items": {"$ref": "#/components/schemas/FieldProblem"},
-            "description": "The invalid fields.",
+            "description": f"The invalid fields, at most {MAX_LISTED}.",
         },
     },
 }
@@ -138,12 +141,15 @@ def error_problem(error: RecallError) -> Response:
 
 
 def validation_problem(errors: Sequence[Mapping[str, Any]]) -> Response:
-    """The response to a request of the wrong form: every error by its place, without the values sent."""
+    """The response to a request of the wrong form: its errors by their places, without the values sent."""
     if errors and errors[0]["type"] == "json_invalid":
         return problem_response(MALFORMED_JSON, f"The body is not JSON: {errors[0]['ctx']['error']}.")
-    found = [{"where": _place(error["loc"]), "problem": error["msg"]} for error in errors]
+    found = [{"where": _place(error["loc"]), "problem": error["msg"]} for error in errors[:MAX_LISTED]]
     first = found[0] if found else {"where": "request", "problem": "it cannot be read"}
-    return problem_response(INVALID_REQUEST, f"{first['where']}: {first['problem']}.", errors=found)
+    detail = f"{first['where']}: {first['problem']}."
+    if len(errors) > MAX_LISTED:
+        detail += f" The first {MAX_LISTED} of {len(errors):,} errors are listed."
+    return problem_response(INVALID_REQUEST, detail, errors=found)
 
 
 def problem_type(error: RecallError) -> ProblemType:

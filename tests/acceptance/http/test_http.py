@@ -323,6 +323,13 @@ def test_an_invalid_body_is_a_problem(api: Served, path: str, body: str, status:
     assert is_problem(answer, status, name), answer.text
 
 
+def test_a_problem_lists_a_hundred_errors_and_says_so(api: Served) -> None:
+    answer = api.client.post("/v1/memories", json={"body": "x", "links": [{}] * 5000})
+    assert is_problem(answer, 422, "invalid-request")
+    assert len(answer.json()["errors"]) == 100
+    assert answer.json()["detail"].endswith(" The first 100 of 5,000 errors are listed.")
+
+
 def test_a_problem_names_each_place_and_repeats_nothing(api: Served) -> None:
     secret = "a text that nobody shall read in a log"
     answer = api.client.post("/v1/search", json={"query": [secret], "k": secret, "tags": [1]})

@@ -81,6 +81,15 @@ def test_without_a_valid_key_nothing_is_open(served: Served, header: str) -> Non
         assert answer.headers["www-authenticate"].startswith('Bearer realm="pgrecall"')
 
 
+def test_two_keys_in_one_request_are_refused(served: Served, ours: str, theirs: str) -> None:
+    """A proxy in front may look at the other one."""
+    headers = [("Authorization", f"Bearer {key}") for key in (ours, theirs)]
+    for path in ("/v1/search", "/mcp"):
+        answer = served.client.post(path, headers=headers, json={"query": "contract"})
+        assert is_problem(answer, 401, "unauthorized")
+        assert "more than one" in answer.json()["detail"]
+
+
 def test_the_probes_need_no_key_and_name_no_tenant(served: Served) -> None:
     assert served.client.get("/healthz").json() == {"alive": True}
     ready = {"ready": True, "problems": []}

@@ -76,6 +76,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "an occurrence before Christ": ("memory", {"occurred_at": "0044-03-15 BC"}, "years 1 to 9999"),
     "an occurrence to come": ("memory", {"occurred_at": "2100-01-01"}, "lies in the future"),
     "huge tags": ("memory", {"tags": ["x" * 100_000]}, "its tags have"),
+    "huge metadata": ("memory", {"metadata": {"a": "x" * 1_000_001}}, "its metadata takes"),
+    "deep metadata": ("memory", {"metadata": json.loads('{"a":' * 501 + "1" + "}" * 501)}, "500 levels deep"),
     "a long source": ("memory", {"source": "x" * 3000}, "its source has"),
     "an empty key": ("memory", {"key": ""}, "a key has 1 to 1,000"),
     "metadata of a list": ("memory", {"metadata": [1]}, "its metadata is not a JSON object"),

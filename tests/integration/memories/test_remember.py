@@ -208,7 +208,7 @@ def test_a_body_of_many_different_words(sql: Query) -> None:
 
 
 def test_huge_metadata(memory: Memory) -> None:
-    metadata = {f"field {place}": {"values": list(range(50))} for place in range(5_000)}
+    metadata = {f"field {place}": {"values": list(range(50))} for place in range(1_000)}
     memory.remember("b", key="k", metadata=metadata)
     assert memory.get("k").metadata == metadata
 

@@ -26,6 +26,14 @@ pytestmark = pytest.mark.in_turns
         ("p_body => 'b', p_author => repeat('x', 2001)", "its author has 2001 bytes, more than 2000"),
         ("p_body => 'b', p_tags => ARRAY[repeat('x', 19997)]", "its tags have 20001 bytes, more than 20000"),
         (
+            "p_body => 'b', p_metadata => jsonb_build_object('a', repeat('x', 1000000))",
+            "its metadata takes 1000017 bytes, more than 1,000,000",
+        ),
+        (
+            "p_body => 'b', p_metadata => (repeat('{\"a\":', 501) || '1' || repeat('}', 501))::jsonb",
+            "its metadata is nested more than 500 levels deep",
+        ),
+        (
             "p_body => 'b', p_layer => 'dreams'",
             "its layer 'dreams' is unknown; there are activity, entity, episodic, knowledge",
         ),

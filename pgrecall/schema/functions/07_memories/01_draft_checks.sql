@@ -112,7 +112,7 @@ BEGIN
     END;
 END $$;
 
--- draft_size_problem: why a text of this row is too long to be stored or indexed, else NULL.
+-- draft_size_problem: why a text or the metadata of this row is too large to be stored, indexed or read, else NULL.
 CREATE OR REPLACE FUNCTION recall.draft_size_problem(d recall.memory) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -122,6 +122,10 @@ BEGIN
             'its body has %s characters, more than 1,000,000; split it', length(d.body))
         WHEN length(d.title) > 1000 THEN format('its title has %s characters, more than 1,000', length(d.title))
         WHEN length(d.key) > 1000 THEN format('its key has %s characters; a key has 1 to 1,000', length(d.key))
+        WHEN pg_column_size(d.metadata) > 1000000 THEN format(
+            'its metadata takes %s bytes, more than 1,000,000', pg_column_size(d.metadata))
+        -- Readers of JSON in other languages give up on deep values, and then could not read the memory at all.
+        WHEN jsonb_path_exists(d.metadata, '$.**{501}') THEN 'its metadata is nested more than 500 levels deep'
         ELSE (
             SELECT format('its %s %s %s bytes, more than %s', f.name, f.verb, octet_length(f.said), f.most)
             FROM (VALUES ('key', 'has', d.key, 2000), ('author', 'has', d.author, 2000),
@@ -141,8 +145,9 @@ DECLARE
 BEGIN
     IF d.key = '' THEN
         RETURN 'its key has 0 characters; a key has 1 to 1,000';
-    ELSIF octet_length(concat(d.title, d.body, d.key, d.author, d.source, d.tags, d.aliases)) >= 1000 THEN
-        -- A small row has no long text.
+    ELSIF octet_length(concat(d.title, d.body, d.key, d.author, d.source, d.tags, d.aliases)) >= 1000
+          OR pg_column_size(d.metadata) >= 1000 THEN
+        -- A small row has nothing large or deep.
         v_problem := recall.draft_size_problem(d);
     END IF;
     IF v_problem IS NOT NULL THEN
