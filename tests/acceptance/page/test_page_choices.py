@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.slow
 EITHER = pytest.mark.parametrize(
     "page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"]
 )
+OLD = datetime.now(UTC) - timedelta(days=2000)
 CODE = "The door code of the old boathouse near the market in Alden is {}"
 
 
@@ -43,11 +45,19 @@ def served(database: str) -> Iterator[Served]:
             [
                 Draft("The mole is 40 metres long.", title="The mole", key="mole", tags=("stone",)),
                 Draft("The jetty has 40 metres.", title="The jetty", key="jetty", author="Mira"),
-                Draft("The slip is steep.", title="The slip", key="slip", metadata={"project": "atlas"}),
+                Draft(
+                    "The slip is steep.",
+                    title="The slip",
+                    key="slip",
+                    metadata={"project": "atlas"},
+                    source="harbour log",
+                ),
                 Draft(CODE.format(4711), title="Door", key="door/old"),
                 Draft(CODE.format(8812), title="Door", key="door/new"),
             ]
         )
+        held = Draft("An anchor of iron.", title="The anchor", layer="activity", pinned=True, occurred_at=OLD)
+        memory.remember_many([held], now=OLD)
         memory.link("slip", "mole")
     with serving(database) as running:
         yield running
@@ -120,6 +130,8 @@ def test_lists_and_searches_are_filtered_by_the_form(page: Page, memory: Memory)
         ("Tags", "stone", ["The mole"]),
         ("Authors", "Mira", ["The jetty"]),
         ("Metadata", "project=atlas", ["The slip"]),
+        ("Source", "harbour log", ["The slip"]),
+        ("Source", "elsewhere", []),
         ("Before", "2020-01-01", []),
     ):
         page.goto("/memories")
@@ -153,3 +165,39 @@ def test_an_archived_memory_is_found_by_its_filter_and_restored(page: Page, memo
     page.locator(".done", has_text="Archived").wait_for()
     assert memory.get("slip").archived_at
     memory.unarchive("slip")
+
+
+@EITHER
+def test_a_search_is_narrowed_to_a_source_and_widened_again(page: Page) -> None:
+    page.goto("/")
+    page.get_by_label("Query").fill("the mole, the jetty, the slip")
+    page.get_by_text("Filters", exact=True).click()
+    page.get_by_label("Source").fill("harbour log")
+    page.get_by_role("button", name="Search").click()
+    page.get_by_text("Filters (1)").wait_for()
+    assert page.locator(".hit h3 a").all_inner_texts() == ["The slip"]
+    assert page.get_by_label("Source").input_value() == "harbour log", "what narrows is seen"
+    page.get_by_role("link", name="Clear filters").click()
+    page.get_by_text("Filters", exact=True).wait_for()
+    assert page.get_by_label("Query").input_value() == "the mole, the jetty, the slip"
+    assert {"The mole", "The jetty", "The slip"} <= set(page.locator(".hit h3 a").all_inner_texts())
+
+
+@EITHER
+def test_a_shield_marks_what_a_floor_holds_and_leads_to_its_meaning(page: Page) -> None:
+    for path, place in (
+        ("/?q=an+anchor+of+iron", ".hit"),
+        ("/memories", "tbody tr"),
+        ("/overview", "section[aria-labelledby=alive] li"),
+    ):
+        page.goto(path)
+        shield = page.locator(place, has_text="The anchor").locator(".zone")
+        assert shield.inner_text() == "kept at stale", path
+        assert shield.locator("svg.shield").is_visible(), path
+        unpinned = page.locator(place, has_text="The mole")
+        assert unpinned.locator("svg.shield").count() == 0, path
+    page.get_by_role("link", name="The anchor").first.click()
+    page.locator(".facts", has_text="pinned").get_by_role("link", name="kept at stale").click()
+    meaning = page.locator("#kept:target")
+    meaning.wait_for()
+    assert "because it is pinned or because others would be cut off without it" in meaning.inner_text()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pgrecall import Memory
+from pgrecall import Draft, Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.page.browser_tools import CONTRASTS, Watched, browsing
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
+OLD = datetime.now(UTC) - timedelta(days=2000)
 WRITE_NOTHING = {"/sign-out", "/maintenance/verify", "/quality/replay"}
 POSTS = """() => [...document.querySelectorAll("form")]
   .filter((form) => form.method === "post")
@@ -63,6 +65,8 @@ def keys(database: str) -> dict[str, str]:
             memory.remember("A wall of stone by the sea, as long as the old quay.", key=key, title="The wall")
         memory.remember("The quay is wet.", key="quay", title="The quay")
         memory.edit("quay", body="The quay is dry.")
+        held = Draft("An anchor.", key="anchor", layer="activity", pinned=True, occurred_at=OLD)
+        memory.remember_many([held], now=OLD)
         memory.link("quay", "wall/a")
         memory.prune.plan(max_share=1.0, grace_days=0)
         memory.dedupe.plan()
@@ -140,7 +144,8 @@ def test_a_key_that_may_only_read_sees_everything_and_changes_nothing(
     assert views == ["Search", "Memories", "Overview", "Prune", "Dedupe", "Quality", "Maintenance"]
     quay, wall = memory.get("quay").id, memory.get("wall/a").id
     for path, shown in (
-        ("/", "3 memories"),
+        ("/", "4 memories"),
+        ("/", "kept at stale"),
         ("/?q=the+quay", "Your key is read-only, so you cannot rate these hits."),
         ("/memories", "The quay"),
         (f"/memories/{quay}", "The quay is dry."),

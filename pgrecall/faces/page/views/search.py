@@ -53,11 +53,11 @@ async def search(request: PageRequest) -> Response:
         "problem": None,
     }
     values["narrowed"] = [*shown_filters(fields), *(name for name in _OPTIONS if fields[name])]
+    values["bounds"] = {layer.name: layer.rates.zones for layer in values["layers"]}
     if not fields["q"]:
         if shown_filters(fields):
             return redirect(url("/memories", {name: fields[name] for name in FILTER_FIELDS}))
         return await front(request, values)
-    values["bounds"] = {layer.name: layer.rates.zones for layer in values["layers"]}
     try:
         result, search_id = await _search(request)
     except InvalidInput as error:
