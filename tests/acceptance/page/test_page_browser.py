@@ -32,6 +32,12 @@ FOCUSED = """() => {
 }"""
 """Which element has the focus, and whether it shows that it has."""
 
+NAME = """() => {
+  const at = document.activeElement;
+  return (at.labels?.[0] ?? at).textContent.trim();
+}"""
+"""What the element that has the focus is called."""
+
 OLD = datetime.now(UTC) - timedelta(days=900)
 
 
@@ -54,6 +60,10 @@ def fill(memory: Memory) -> str:
     memory.maintenance.refresh_graph()
     memory.record_access("ferry", "used")
     memory.prune.plan(max_share=1.0, grace_days=0)
+    memory.edit("pier", body="The pier is dry.")
+    for key in ("gull/a", "gull/b"):
+        memory.remember("Three grey gulls sit on the roof of the harbour office.", key=key)
+    memory.dedupe.plan()
     return memory.keys.create("browser").secret
 
 
@@ -144,7 +154,16 @@ def test_the_reasons_are_drawn_to_one_scale(page: Page) -> None:
 
 
 def test_every_view_can_be_walked_through_with_the_tabulator(page: Page) -> None:
-    for path in ("/?q=ferry", "/links/pier", "/prune"):
+    page.goto("/links/pier")
+    number = page.get_by_role("link", name="Back to the memory").get_attribute("href").rpartition("/")[2]
+    for path in (
+        "/?q=ferry",
+        "/links/pier",
+        "/prune",
+        "/dedupe/1",
+        f"/versions/{number}",
+        f"/versions/{number}/1",
+    ):
         page.goto(path)
         page.evaluate("document.activeElement.blur()")
         reached = set()
@@ -154,6 +173,63 @@ def test_every_view_can_be_walked_through_with_the_tabulator(page: Page) -> None
             assert ringed, f"{path}: nothing shows that {place} has the focus"
             reached.add(place)
         assert len(reached) >= page.evaluate(STOPS), path
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Presses Tab, at the end from the beginning on, until what has this name has the focus and shows it."""
+    for _ in range(page.evaluate(STOPS) + 2):
+        page.keyboard.press("Tab")
+        place, ringed = page.evaluate(FOCUSED)
+        assert ringed, f"nothing shows that {place} has the focus"
+        if page.evaluate(NAME).startswith(name):
+            return
+    pytest.fail(f"Tab does not lead to {name}")
+
+
+def test_a_dedupe_plan_is_applied_and_undone_by_keyboard_alone(page: Page) -> None:
+    page.goto("/dedupe")
+    tab_to(page, "Create plan")
+    page.keyboard.press("Enter")
+    page.get_by_text("1 memory would be merged into 1 other").wait_for()
+    page.wait_for_load_state()  # and its script with it
+    tab_to(page, "Tick none")
+    page.keyboard.press("Enter")
+    assert page.locator(".ticked").inner_text() == "0"
+    tab_to(page, "Cluster 1")
+    page.keyboard.press("Space")
+    assert page.locator(".ticked").inner_text() == "1"
+    tab_to(page, "Merge this cluster")
+    page.keyboard.press("Space")
+    tab_to(page, "Apply plan")
+    page.keyboard.press("Enter")
+    page.get_by_text("1 memory was merged, 0 skipped.").wait_for()
+    tab_to(page, "Restore the memories")
+    page.keyboard.press("Space")
+    tab_to(page, "Undo plan")
+    page.keyboard.press("Enter")
+    page.get_by_text("The merges were undone.").wait_for()
+
+
+def test_a_version_is_read_compared_and_restored_by_keyboard_alone(page: Page) -> None:
+    page.goto("/links/pier")
+    tab_to(page, "Back to the memory")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="The pier", level=1).wait_for()
+    page.goto(page.url.replace("/memories/", "/versions/"))
+    tab_to(page, "Version 1")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Differences from").wait_for()
+    tab_to(page, "version 2")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**with=2*")
+    page.locator(".changes del", has_text="wet").wait_for()
+    tab_to(page, "Restore this version")
+    page.keyboard.press("Enter")
+    page.locator(".done", has_text="Earlier version restored.").wait_for()
+    assert page.locator(".text").first.inner_text() == "The pier is wet."
+    tab_to(page, "Undo")
+    page.keyboard.press("Enter")
+    page.locator(".text", has_text="The pier is dry.").first.wait_for()
 
 
 def test_the_curve_of_a_memory_is_read_off(page: Page) -> None:
