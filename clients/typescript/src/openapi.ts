@@ -2810,7 +2810,7 @@ export interface components {
             readonly detail: string;
             /** @description How to solve it, if known. */
             readonly hint?: string;
-            /** @description The invalid fields. */
+            /** @description The invalid fields, at most 100. */
             readonly errors?: readonly components["schemas"]["FieldProblem"][];
         };
         /** @description An invalid field of a request. */
