@@ -282,7 +282,13 @@ def test_an_empty_tenant_says_how_to_begin(url: str, served: Served) -> None:
         assert "No memories yet" in page.said
         assert page.form("/import").method == "POST"
         for path in ("/overview", "/overview?layer=activity"):
-            assert "No memories yet." in shown(running, path).said, path
+            assert "No live memories." in shown(running, path).said, path
+        with member(url, tenant="blank") as memory:
+            memory.forget(memory.remember("A note of last year.").id)
+        page = shown(running, "/")
+        assert "All memories are archived." in page.said
+        assert "No memories yet" not in page.said
+        assert "A note of last year." in shown(running, "/memories?archived=1").said
 
 
 def test_the_front_page_has_counts_lists_and_questions(served: Served, memory: Memory) -> None:

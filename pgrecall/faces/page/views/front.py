@@ -30,11 +30,14 @@ async def front(request: PageRequest, values: Mapping[str, Any]) -> Response:
     """Counts, the head of each list, and questions to begin with; how to add something where nothing is."""
     found = await request.memory.charts.overview(_LISTS, limit=SHOWN, bins=2, now=request.now)
     recent = await request.memory.list(limit=SHOWN, now=request.now)
+    live = sum(layer.memories for layer in found.layers)
+    archived = () if live else await request.memory.list(limit=1, include_archived=True, now=request.now)
     totals = {zone: sum(layer.zones.get(zone, 0) for layer in found.layers) for zone in ZONES}
     return await request.render(
         "front.html.j2",
         **values,
-        memories=sum(layer.memories for layer in found.layers),
+        memories=live,
+        archived=bool(archived),
         totals=totals,
         lists=found.lists,
         recent=recent,
