@@ -13,6 +13,7 @@ import httpx
 import psycopg
 import pytest
 
+from pgrecall import Draft
 from tests.acceptance.http.http_tools import Served, is_problem, member, memories_locked, serving, waiting
 from tests.waiting import PATIENCE, until
 
@@ -126,17 +127,21 @@ def test_a_body_with_two_lengths_is_refused_and_ends_the_connection(kept: Served
 
 
 def test_an_unread_answer_ends_the_connection(kept: Served, shared_url: str) -> None:
-    size = 30_000_000  # far more than sockets hold between them
+    size, pages = 900_000, 33  # together far more than sockets hold between them
+    path = f"/v1/memories?tags=almanac&limit={pages}"
     with member(shared_url) as memory:
-        number = memory.remember("An almanac of tides.", metadata={"tides": "x" * size}).id
+        tides = [{"tides": "x" * size, "page": page} for page in range(pages)]
+        memory.remember_many(
+            [Draft(f"Page {each['page']}", tags=("almanac",), metadata=each) for each in tides]
+        )
     with kept.raw() as connection:
-        connection.sendall(b"GET /v1/memories/%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % number)
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: unread\r\n\r\n".encode())
         # It is logged once it is over, and it is over although nobody reads.
-        kept.logged_once("route", "/v1/memories/{memory:path}")
+        kept.logged_once("request_id", "unread")
     assert kept.client.get("/healthz").status_code == 200
     with serving(shared_url) as patient:  # this machine may be too busy to read all of it in two seconds
-        whole = patient.client.get(f"/v1/memories/{number}")
-    assert len(whole.content) > size
+        whole = patient.client.get(path)
+    assert len(whole.content) > size * pages
 
 
 def test_two_hundred_at_once_are_all_answered(database_url: str) -> None:
