@@ -27,6 +27,7 @@ def with_globex(server: EmbeddedServer, template: str) -> Iterator[World]:
         with psycopg.connect(url, autocommit=True) as admin:
             world = World(url, admin)
             fill(world)
+            world.settle()
             yield world
 
 
@@ -38,6 +39,7 @@ def without_globex(server: EmbeddedServer, template: str) -> Iterator[World]:
             world = World(url, admin)
             fill(world)
             vanish(world)
+            world.settle()
             yield world
 
 

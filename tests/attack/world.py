@@ -19,6 +19,7 @@ from psycopg.conninfo import make_conninfo
 
 from pgrecall.schema import roles
 from tests.conftest import DIMENSIONS
+from tests.waiting import until
 
 NOW = "2026-06-01 12:00:00+00"
 OLD = "2024-01-01 12:00:00+00"
@@ -55,6 +56,13 @@ class World:
 
     def log_in(self, role: str, **options: str) -> psycopg.Connection[Any]:
         return psycopg.connect(make_conninfo(self.url, user=role, **options), autocommit=True)
+
+    def settle(self) -> None:
+        """Waits until `changes` shows all that was stored: transactions of other tests hold it back."""
+        row = self.admin.execute("SELECT pg_current_xact_id()::text::bigint").fetchone()
+        assert row is not None
+        past = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint > %s"
+        until(lambda: self.admin.execute(past, row).fetchone() == (True,), "other transactions end")
 
     def digest(self) -> str:
         """Of every row of globex and of every row that is of no tenant of the attacker's."""
