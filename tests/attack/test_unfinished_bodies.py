@@ -16,7 +16,7 @@ from pgrecall.faces.page.sessions import COOKIE
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.http.http_tools import Served, serving
-from tests.acceptance.page.page_tools import Page
+from tests.acceptance.page.page_tools import Page, sent
 from tests.attack.world import attackers
 from tests.conftest import DIMENSIONS
 from tests.waiting import until
@@ -52,26 +52,25 @@ def service(database_url: str, logins: dict[str, str], secrets: dict[str, str]) 
         yield running
 
 
-def unfinished(served: Served, secret: str, path: str, content: bytes = b" " * PART) -> socket.socket:
-    """A request whose body lacks its end."""
-    head = (
-        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\n"
-        f"Content-Length: {LARGEST}\r\nContent-Type: {MEDIA.get(path, 'application/json')}\r\n\r\n"
-    )
+def opened(served: Served, path: str, headers: str, content: bytes) -> socket.socket:
+    """A request that has sent its head and this part of its body."""
     connection = served.raw()
-    connection.sendall(head.encode() + content)
+    connection.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n\r\n".encode() + content)
     return connection
+
+
+def unfinished(served: Served, secret: str, path: str, content: bytes = b" " * PART) -> socket.socket:
+    """A request with a key whose body lacks its end."""
+    media = MEDIA.get(path, "application/json")
+    headers = f"Authorization: Bearer {secret}\r\nContent-Length: {LARGEST}\r\nContent-Type: {media}"
+    return opened(served, path, headers, content)
 
 
 def unfinished_form(served: Served, path: str, size: int, cookie: str = "") -> socket.socket:
     """A form of the page whose body lacks its last byte."""
-    head = (
-        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n"
-        f"Content-Length: {size}\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\n"
-    )
-    connection = served.raw()
-    connection.sendall(head.encode() + b"k" * (size - 1))
-    return connection
+    media = "application/x-www-form-urlencoded"
+    headers = f"Cookie: {cookie}\r\nContent-Length: {size}\r\nContent-Type: {media}"
+    return opened(served, path, headers, b"k" * (size - 1))
 
 
 def received(connection: socket.socket, text: bytes) -> bytes:
@@ -87,10 +86,7 @@ def received(connection: socket.socket, text: bytes) -> bytes:
 def signed_in(served: Served, secret: str) -> str:
     """The cookie of a session that this key opens through the page."""
     with httpx.Client(base_url=served.url) as browser:
-        token = Page(browser.get("/sign-in")).form("/sign-in").fields["token"]
-        answer = browser.post(
-            "/sign-in", data={"key": secret, "token": token}, headers={"Origin": served.url}
-        )
+        answer = sent(browser, Page(browser.get("/sign-in")).form("/sign-in"), key=secret)
         assert answer.status_code == 303, answer.text
         return f"{COOKIE}={browser.cookies[COOKIE]}"
 

@@ -16,10 +16,11 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
 
 from pgrecall.schema import roles
 from tests.conftest import DIMENSIONS
-from tests.waiting import until
+from tests.integration.versions.settled import settle
 
 NOW = "2026-06-01 12:00:00+00"
 OLD = "2024-01-01 12:00:00+00"
@@ -59,10 +60,8 @@ class World:
 
     def settle(self) -> None:
         """Waits until `changes` shows all that was stored: transactions of other tests hold it back."""
-        row = self.admin.execute("SELECT pg_current_xact_id()::text::bigint").fetchone()
-        assert row is not None
-        past = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint > %s"
-        until(lambda: self.admin.execute(past, row).fetchone() == (True,), "other transactions end")
+        with self.admin.cursor(row_factory=dict_row) as cursor:
+            settle(lambda sql, parameters=None: cursor.execute(sql, parameters).fetchall())
 
     def digest(self) -> str:
         """Of every row of globex and of every row that is of no tenant of the attacker's."""

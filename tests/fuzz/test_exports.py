@@ -20,6 +20,7 @@ from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW
 from tests.fuzz.scale import tried
 from tests.fuzz.targets import sentence
+from tests.fuzz.values import replaced
 from tests.tenant_world import fill_tenant
 
 pytestmark = pytest.mark.fuzz
@@ -42,8 +43,7 @@ mutations = st.lists(
 def mutated(data: bytes, changes: list[tuple[float, int, bytes]]) -> bytes:
     """The same with pieces replaced: each where (as a share of the length), how many bytes, and by what."""
     for share, gone, instead in changes:
-        at = round(share * len(data))
-        data = data[:at] + instead + data[at + gone :]
+        data = replaced(data, round(share * len(data)), gone, instead)
     return data
 
 

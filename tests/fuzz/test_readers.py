@@ -17,7 +17,7 @@ from pgrecall.models.memories import Draft
 from tests.fuzz.growth import REPEATS, TIMES, calls, grown
 from tests.fuzz.scale import MINUTES, tried
 from tests.fuzz.targets import TARGETS
-from tests.fuzz.values import documents, plain
+from tests.fuzz.values import documents, plain, replaced
 
 pytestmark = pytest.mark.fuzz
 
@@ -52,12 +52,7 @@ def inputs(target: str) -> st.SearchStrategy[bytes]:
     changed = st.tuples(
         st.sampled_from(known), st.integers(0, 4000), st.integers(0, 60), st.one_of(pieces, any_bytes)
     )
-    return st.one_of(any_bytes, changed.map(lambda one: _changed(*one)))
-
-
-def _changed(data: bytes, at: int, gone: int, instead: bytes) -> bytes:
-    at %= len(data) + 1
-    return data[:at] + instead + data[at + gone :]
+    return st.one_of(any_bytes, changed.map(lambda one: replaced(*one)))
 
 
 @pytest.mark.parametrize("target", TARGETS)

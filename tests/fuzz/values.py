@@ -142,3 +142,9 @@ def by_type(ids: Mapping[str, int]) -> dict[str, Strategy]:
         "bytea": st.binary(max_size=40),
         "jsonb": documents.map(json.dumps),
     }
+
+
+def replaced(data: bytes, at: int, gone: int, instead: bytes) -> bytes:
+    """The same with other bytes in place of so many; a place beyond the end counts on from the beginning."""
+    at %= len(data) + 1
+    return data[:at] + instead + data[at + gone :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,6 +20,11 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+
+EITHER = pytest.mark.parametrize(
+    "page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"]
+)
+"""For a test that holds with the page's script and without."""
 
 
 @contextmanager
@@ -58,32 +63,18 @@ class Watched:
         )
 
 
-CONTRASTS = """
-() => {
-  const channel = (value) => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  const numbers = (colour) => (colour.match(/[\\d.]+/g) || []).map(Number);
-  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const solid = (colour) => numbers(colour).length < 4 || numbers(colour)[3] > 0;
-  const behind = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = getComputedStyle(at).backgroundColor;
-      if (solid(colour)) return numbers(colour);
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!own || element.closest(".unseen, .skip") || !element.checkVisibility()) continue;
-    const style = getComputedStyle(element);
-    const ink = element instanceof SVGElement ? style.fill : style.color;
-    if (!solid(ink)) continue;
-    const levels = [light(numbers(ink)), light(behind(element))].sort((a, b) => b - a);
-    const contrast = (levels[0] + 0.05) / (levels[1] + 0.05);
-    const said = `${element.tagName} ${element.textContent.trim().slice(0, 40)}`;
-    if (contrast < 4.5) found.push(`${said}: ${contrast.toFixed(2)}`);
-  }
-  return found;
-}
-"""
-"""Texts whose contrast with what is behind them is less than 4.5."""
+@contextmanager
+def watched_page(
+    browser: Browser, url: str, *, expected: tuple[str, ...] = (), **options: Any
+) -> Iterator[Page]:
+    """A page in which nothing may go wrong, but for messages with one of the ``expected`` parts.
+
+    Args:
+        options: of Playwright's context: the window, or that scripts are off.
+    """
+    with browser.new_context(base_url=url, **options) as context:
+        context.set_default_timeout(PATIENCE * 1000)
+        page = context.new_page()
+        watched = Watched(page, url)
+        yield page
+        assert [wrong for wrong in watched.wrong if not any(part in wrong for part in expected)] == []

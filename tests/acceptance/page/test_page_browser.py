@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pgrecall import Draft, Memory
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, member, serving
-from tests.acceptance.page.browser_tools import Watched, browsing
-from tests.conftest import _database
+from tests.acceptance.page.browser_tools import watched_page
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -68,19 +66,12 @@ def fill(memory: Memory) -> str:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsing() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def served(browser: Browser, server: EmbeddedServer, template: str) -> Iterator[tuple[Served, str]]:
-    """A service that needs a key, and its key; none is started where there is no browser."""
-    for url in _database(server, template):
-        with member(url) as memory:
-            key = fill(memory)
-        with serving(url) as running:
-            yield running, key
+def served(database: str) -> Iterator[tuple[Served, str]]:
+    """A service that needs a key, and its key."""
+    with member(database) as memory:
+        key = fill(memory)
+    with serving(database) as running:
+        yield running, key
 
 
 @pytest.fixture(scope="module")
@@ -106,12 +97,8 @@ def page(
 ) -> Iterator[Page]:
     """A page of somebody signed in; a test may ask for another window. Nothing may go wrong in it."""
     window = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
-    with browser.new_context(base_url=served[0].url, storage_state=signed, **window) as context:
-        context.set_default_timeout(PATIENCE * 1000)
-        opened = context.new_page()
-        watched = Watched(opened, served[0].url)
+    with watched_page(browser, served[0].url, storage_state=signed, **window) as opened:
         yield opened
-        assert watched.wrong == []
 
 
 def test_a_question_is_asked_and_its_answers_are_judged_by_keyboard_alone(page: Page) -> None:

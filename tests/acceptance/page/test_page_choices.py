@@ -9,33 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pgrecall import Draft, Memory
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, member, serving
-from tests.acceptance.page.browser_tools import Watched, browsing
-from tests.conftest import _database
-from tests.waiting import PATIENCE
+from tests.acceptance.page.browser_tools import EITHER, watched_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
 
-EITHER = pytest.mark.parametrize(
-    "page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"]
-)
 OLD = datetime.now(UTC) - timedelta(days=2000)
 CODE = "The door code of the old boathouse near the market in Alden is {}"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsing() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def database(browser: Browser, server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")
@@ -63,21 +46,11 @@ def served(database: str) -> Iterator[Served]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def memory(database: str, served: Served) -> Iterator[Memory]:
-    with member(database) as client:
-        yield client
-
-
 @pytest.fixture
 def page(browser: Browser, served: Served, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page in which nothing may go wrong; a test may ask for one without scripts."""
-    with browser.new_context(base_url=served.url, **getattr(request, "param", {})) as context:
-        context.set_default_timeout(PATIENCE * 1000)
-        opened = context.new_page()
-        watched = Watched(opened, served.url)
+    with watched_page(browser, served.url, **getattr(request, "param", {})) as opened:
         yield opened
-        assert watched.wrong == []
 
 
 @EITHER

@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pgrecall import Draft, Memory
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, member, serving
-from tests.acceptance.page.browser_tools import Watched, browsing
-from tests.acceptance.page.test_page_work import unreadable
-from tests.conftest import _database
-from tests.waiting import PATIENCE
+from tests.acceptance.page.browser_tools import EITHER, watched_page
+from tests.acceptance.page.readability import unreadable
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -40,17 +37,6 @@ FORGE = """([action, fields]) => {
   form.submit();
 }"""
 """Sends a form that the page does not offer, with the token that the page has."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsing() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def database(browser: Browser, server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")
@@ -80,22 +66,12 @@ def served(keys: dict[str, str], database: str) -> Iterator[Served]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def memory(database: str, served: Served) -> Iterator[Memory]:
-    with member(database) as client:
-        yield client
-
-
 @pytest.fixture
 def page(browser: Browser, served: Served, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page of somebody who has not signed in; a test may ask for another window."""
-    with browser.new_context(base_url=served.url, **getattr(request, "param", {})) as context:
-        context.set_default_timeout(PATIENCE * 1000)
-        opened = context.new_page()
-        watched = Watched(opened, served.url)
+    window, refused = getattr(request, "param", {}), ("status of 401", "status of 403")
+    with watched_page(browser, served.url, expected=refused, **window) as opened:
         yield opened
-        refused = ("status of 401", "status of 403")
-        assert [wrong for wrong in watched.wrong if not any(each in wrong for each in refused)] == []
 
 
 def sign_in(page: Page, key: str) -> None:
@@ -112,7 +88,7 @@ def everything(memory: Memory) -> object:
     return held, [plan.state for plan in (*memory.prune.list(), *memory.dedupe.list())]
 
 
-@pytest.mark.parametrize("page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"])
+@EITHER
 def test_from_an_empty_tenant_to_the_first_answer(
     page: Page, keys: dict[str, str], request: pytest.FixtureRequest
 ) -> None:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pgrecall import Memory
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, member, serving
-from tests.acceptance.page.browser_tools import Watched, browsing
-from tests.acceptance.page.test_page_work import unreadable
-from tests.conftest import _database
+from tests.acceptance.page.browser_tools import Watched
+from tests.acceptance.page.readability import unreadable
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -22,17 +20,6 @@ pytestmark = pytest.mark.slow
 
 VIEWS = ("/quality", "/quality?q=stone&memory=wall", "/dedupe", "/dedupe/1", "/dedupe/2")
 SAME = "The ferry to the island leaves at the old pier every morning."
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsing() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def database(browser: Browser, server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +42,6 @@ def served(database: str) -> Iterator[Served]:
         memory.dedupe.plan()
     with serving(database) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def memory(database: str, served: Served) -> Iterator[Memory]:
-    with member(database) as client:
-        yield client
 
 
 @pytest.fixture

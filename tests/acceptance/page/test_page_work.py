@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pgrecall import Draft, Memory
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, member, serving
-from tests.acceptance.page.browser_tools import CONTRASTS, Watched, browsing
-from tests.conftest import _database
-from tests.waiting import PATIENCE
+from tests.acceptance.page.browser_tools import EITHER, watched_page
+from tests.acceptance.page.readability import WINDOWS, unreadable
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -28,27 +26,6 @@ VIEWS = (
     "/overview", "/overview/alive",
     "/prune", "/prune/1", "/maintenance", "/nowhere",
 )  # fmt: skip
-WINDOWS: tuple[dict[str, Any], ...] = (
-    {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
-    {"color_scheme": "dark", "viewport": {"width": 360, "height": 800}},
-    {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
-    {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},
-)
-BACKGROUNDS = {"light": "rgb(252, 251, 249)", "dark": "rgb(23, 21, 18)"}
-SERIOUS = ("serious", "critical")
-AXE = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": False}}}
-"""Contrasts take axe most of its time, and CONTRASTS looks at every one."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsing() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def database(browser: Browser, server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")
@@ -79,50 +56,12 @@ def served(database: str) -> Iterator[Served]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def memory(database: str, served: Served) -> Iterator[Memory]:
-    with member(database) as client:
-        yield client
-
-
 @pytest.fixture
 def page(browser: Browser, served: Served, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page in which nothing may go wrong; a test may ask for another window."""
     window = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
-    with browser.new_context(base_url=served.url, **window) as context:
-        context.set_default_timeout(PATIENCE * 1000)
-        opened = context.new_page()
-        watched = Watched(opened, served.url)
+    with watched_page(browser, served.url, expected=("404",), **window) as opened:
         yield opened
-        assert [wrong for wrong in watched.wrong if "404" not in wrong] == []
-
-
-def axe(page: Page) -> list[str]:
-    """What axe calls serious on a view, with the elements that it means."""
-    axe_core = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is in the extra dev")
-    found: dict[str, Any] = axe_core.Axe().run(page, options=AXE).response
-    return [
-        f"{each['id']}: {node['html'][:120]}"
-        for each in found["violations"]
-        if each["impact"] in SERIOUS
-        for node in each["nodes"]
-    ]
-
-
-def unreadable(page: Page) -> list[str]:
-    """What is wrong with a view in each of the windows; it is not loaded again, for that takes longest."""
-    found = []
-    for window in WINDOWS:
-        page.set_viewport_size(window["viewport"])
-        page.emulate_media(color_scheme=window["color_scheme"])
-        wrong = axe(page) + page.evaluate(CONTRASTS)
-        if not page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
-            wrong.append("too wide")
-        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        if background != BACKGROUNDS[window["color_scheme"]]:
-            wrong.append(f"its background is {background}")
-        found += [f"{window['color_scheme']}, {window['viewport']['width']}: {each}" for each in wrong]
-    return found
 
 
 def new(memory: Memory, name: str) -> int:
@@ -139,7 +78,7 @@ def test_axe_finds_nothing_serious_and_every_view_fits(page: Page, memory: Memor
     assert wrong == {}
 
 
-@pytest.mark.parametrize("page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"])
+@EITHER
 def test_every_action_and_its_undo(page: Page, memory: Memory, request: pytest.FixtureRequest) -> None:
     name = "crane" if "script" in request.node.name else "barge"
     number = new(memory, name)
@@ -187,7 +126,7 @@ def test_every_action_and_its_undo(page: Page, memory: Memory, request: pytest.F
     assert not [one for one in memory.list(limit=100) if one.id == number]
 
 
-@pytest.mark.parametrize("page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"])
+@EITHER
 def test_an_edit_is_a_version(page: Page, memory: Memory, request: pytest.FixtureRequest) -> None:
     name = "gate" if "script" in request.node.name else "lock"
     number = new(memory, name)
@@ -234,7 +173,7 @@ def test_something_is_added_by_keyboard_alone(page: Page, memory: Memory) -> Non
     assert memory.list(limit=1, include_archived=True)[0].archived_at
 
 
-@pytest.mark.parametrize("page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"])
+@EITHER
 def test_files_are_dropped_and_their_import_is_followed(page: Page, memory: Memory, tmp_path: Path) -> None:
     note = tmp_path / "dropped.md"
     note.write_text("# Dropped\n\nA note that was dropped.")
