@@ -150,8 +150,8 @@ async def _import(memory: AsyncMemory, state: Import, files: tuple[Upload, ...],
     except Exception as error:  # noqa: BLE001 -- the page shows it; nobody awaits this task
         state.failed = error.message if isinstance(error, RecallError) else type(error).__name__
     finally:
-        state.done = True
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        state.done = True  # last: whoever reads it may start the next import
 
 
 async def _import_file(memory: AsyncMemory, state: Import, path: Path, body_bytes: int) -> ImportReport:
