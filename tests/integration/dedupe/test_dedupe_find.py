@@ -137,6 +137,25 @@ def test_a_title_that_says_more_names_something_else(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize(
+    "title", ["{{title}}", "{{title}} > Links", "<% tp.file.title %>", "{% name %}", "Log of ${day}"]
+)
+def test_templates_are_kept_even_if_they_are_alike(memory: Memory, title: str) -> None:
+    """A real vault has the same few words in the templates of a concept, a note and a guide."""
+    for _ in range(3):
+        store(memory, "#placeholder/description of it, with links to related notes", title=title)
+    store(memory, "#placeholder/description of it, with links to related notes")
+    assert memory.dedupe.plan(now=NOW).clusters == ()
+
+
+def test_what_tells_of_placeholders_is_no_template(memory: Memory) -> None:
+    text = "Put {{title}} or <% tp.file.title %> into the heading, and ${day} into the file name"
+    title = "How {templates} work, at 5% of $4"
+    kept = {store(memory, text, title=title), store(memory, text + ".", title=title)}
+    [cluster] = memory.dedupe.plan(now=NOW).clusters
+    assert {cluster.keeper.id, *(member.id for member in cluster.members)} == kept
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("Hide secrets in your notes.", "Hide secrets in your vault."),

@@ -33,13 +33,21 @@ SET search_path FROM CURRENT AS $$
     FROM (SELECT recall.plain_words(left(p_one, 1000)) AS one, recall.plain_words(left(p_other, 1000)) AS other OFFSET 0) b
 $$;
 
+-- has_placeholder: whether a program fills in a part of this title when it makes a note: `{{title}}`, `{% name %}`,
+-- `<% tp.file.title %>` or `${name}`.
+CREATE OR REPLACE FUNCTION recall.has_placeholder(p_title text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_title ~ '\{\{.*\}\}|\{%.*%\}|<%.*%>|\$\{.*\}';
+
 -- is_same_title: whether two titles may name the same: one is empty, or both have the same words of content, whatever
--- their order and spelling by case. A word more in a title is another thing: `Sanctum` and `Sanctum reborn`.
+-- their order and spelling by case. A word more in a title is another thing: `Sanctum` and `Sanctum reborn`. A title with
+-- a placeholder is of a template. Templates of different notes often have the same few words, and none may be missing.
 CREATE OR REPLACE FUNCTION recall.is_same_title(p_language text, p_title text, p_other text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN p_title = '' OR p_other = '' OR recall.plain_words(p_title) = recall.plain_words(p_other)
+RETURN NOT recall.has_placeholder(p_title) AND NOT recall.has_placeholder(p_other) AND (
+    p_title = '' OR p_other = '' OR recall.plain_words(p_title) = recall.plain_words(p_other)
     OR recall.content_words(p_language, p_title) <> '{}'
-       AND recall.content_words(p_language, p_title) = recall.content_words(p_language, p_other);
+       AND recall.content_words(p_language, p_title) = recall.content_words(p_language, p_other));
 
 -- repeated_words: the stems of content of a text and those of the words p_telling that it has, each with how often.
 CREATE OR REPLACE FUNCTION recall.repeated_words(p_language text, p_text text, p_telling text[])
