@@ -218,7 +218,8 @@ class Experiment:
         arms: what became of each arm.
         differences: each arm compared with ``default``.
         without_session: searches in its time that no arm has because they have no session.
-        not_assigned: others in its time that no arm has: their callers decided how to weigh, or it was off.
+        not_assigned: others in its time that no arm has: their callers decided how to weigh, it was off, or
+            their session changed its arm.
         needed: sessions that each arm needs.
         missing: how many sessions are still to come, over all arms.
         since, until: its first and its last search; None without any.

@@ -1642,7 +1642,7 @@ export interface components {
             readonly differences: readonly components["schemas"]["ExperimentDifference"][];
             /** @description Searches in its time that no arm has because they have no session. */
             readonly without_session: number;
-            /** @description Others in its time that no arm has: their callers decided how to weigh, or it was off. */
+            /** @description Others in its time that no arm has: their callers decided how to weigh, it was off, or their session changed its arm. */
             readonly not_assigned: number;
             /** @description Sessions that each arm needs. */
             readonly needed: number;

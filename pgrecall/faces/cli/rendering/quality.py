@@ -51,7 +51,7 @@ def show_experiment(console: SafeConsole, found: Experiment) -> None:
     console.print(found.conclusion)
     console.print(
         f"Not counted: {counted(found.without_session, 'search', 'searches')} without a session, and "
-        f"{found.not_assigned:,} whose caller chose the weight."
+        f"{found.not_assigned:,} whose caller chose the weight or whose session changed its arm."
     )
     rows = table(
         "arm",

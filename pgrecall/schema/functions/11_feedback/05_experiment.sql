@@ -71,11 +71,17 @@ BEGIN
     -- (z(0.9875) + z(0.8))^2 * 2 * 1/4 / difference^2
     v_needed := ceil(9.505036745196827::double precision / 2 / p_difference ^ 2);
     RETURN (
-        WITH search AS MATERIALIZED (
+        WITH newest AS MATERIALIZED (
             SELECT l.id, l.at, l.session_id, l.arm, l.arm_weight FROM recall.search_log l
             WHERE l.tenant = v_tenant AND l.experiment = v_number ORDER BY l.at DESC, l.id DESC LIMIT 100000
+        ), search AS MATERIALIZED (
+            -- The name of the tenant decides, too: a session that goes on after an import under another name may have two arms.
+            SELECT s.* FROM (
+                SELECT n.*, min(n.arm) OVER w = max(n.arm) OVER w AS kept
+                FROM newest n WINDOW w AS (PARTITION BY n.session_id)) s
+            WHERE s.kept
         ), span AS MATERIALIZED (
-            SELECT min(s.at) AS since, max(s.at) AS until FROM search s
+            SELECT min(n.at) AS since, max(n.at) AS until FROM newest n
         ), outcome AS MATERIALIZED (
             SELECT h.search_id, max(CASE WHEN h.used THEN 1.0::double precision / h.rank ELSE 0 END) AS best
             FROM span p CROSS JOIN LATERAL recall.used_hits(v_tenant, p.since, 100000) h
@@ -113,15 +119,15 @@ BEGIN
             'number', v_number, 'running', coalesce(v_number = v_running, false), 'needed', v_needed,
             'since', p.since, 'until', p.until, 'refused', r.reason,
             'missing', (SELECT sum(greatest(v_needed - a.sessions, 0)) FROM arm a),
-            -- Searches between the first and the last of the experiment without an arm: they had no session, or the
-            -- caller chose the weight.
+            -- Searches between the first and the last of the experiment that no arm has: they had no session, the caller
+            -- chose the weight, or their session has two arms.
             'without_session', (
                 SELECT count(*) FROM recall.search_log l
                 WHERE l.tenant = v_tenant AND l.at BETWEEN p.since AND p.until AND l.arm IS NULL AND l.session_id IS NULL),
             'not_assigned', (
                 SELECT count(*) FROM recall.search_log l
                 WHERE l.tenant = v_tenant AND l.at BETWEEN p.since AND p.until AND l.arm IS NULL
-                  AND l.session_id IS NOT NULL),
+                  AND l.session_id IS NOT NULL) + (SELECT count(*) FROM newest) - (SELECT count(*) FROM search),
             'arms', (
                 SELECT jsonb_agg(jsonb_build_object(
                     'arm', a.name, 'weights', to_jsonb(a.weights), 'sessions', a.sessions, 'searches', a.searches,
