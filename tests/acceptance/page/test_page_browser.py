@@ -11,30 +11,13 @@ import pytest
 from pgrecall import Draft, Memory
 from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.page.browser_tools import watched_page
+from tests.acceptance.page.keyboard import FOCUSED, STOPS, tab_to
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
-
-STOPS = """() => [
-  ...document.querySelectorAll("a[href], button, summary, select, textarea, .scroll, input"),
-].filter((stop) => stop.type !== "hidden" && stop.checkVisibility()).length"""
-FOCUSED = """() => {
-  const at = document.activeElement, style = (element) => getComputedStyle(element);
-  const ringed = at.matches(".dot")
-    ? style(at.querySelector(".point")).strokeWidth === "2.5px"
-    : style(at).outlineStyle !== "none" || at === document.body;
-  return [`${at.tagName} ${[...document.querySelectorAll("*")].indexOf(at)}`, ringed];
-}"""
-"""Which element has the focus, and whether it shows that it has."""
-
-NAME = """() => {
-  const at = document.activeElement;
-  return (at.labels?.[0] ?? at).textContent.trim();
-}"""
-"""What the element that has the focus is called."""
 
 OLD = datetime.now(UTC) - timedelta(days=900)
 
@@ -160,17 +143,6 @@ def test_every_view_can_be_walked_through_with_the_tabulator(page: Page) -> None
             assert ringed, f"{path}: nothing shows that {place} has the focus"
             reached.add(place)
         assert len(reached) >= page.evaluate(STOPS), path
-
-
-def tab_to(page: Page, name: str) -> None:
-    """Presses Tab, at the end from the beginning on, until what has this name has the focus and shows it."""
-    for _ in range(page.evaluate(STOPS) + 2):
-        page.keyboard.press("Tab")
-        place, ringed = page.evaluate(FOCUSED)
-        assert ringed, f"nothing shows that {place} has the focus"
-        if page.evaluate(NAME).startswith(name):
-            return
-    pytest.fail(f"Tab does not lead to {name}")
 
 
 def test_a_dedupe_plan_is_applied_and_undone_by_keyboard_alone(page: Page) -> None:

@@ -1,0 +1,39 @@
+"""The page by keyboard: Tab leads to everything, and what has the focus shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+STOPS = """() => [
+  ...document.querySelectorAll("a[href], button, summary, select, textarea, .scroll, input"),
+].filter((stop) => stop.type !== "hidden" && stop.checkVisibility()).length"""
+FOCUSED = """() => {
+  const at = document.activeElement, style = (element) => getComputedStyle(element);
+  const ringed = at.matches(".dot")
+    ? style(at.querySelector(".point")).strokeWidth === "2.5px"
+    : style(at).outlineStyle !== "none" || at === document.body;
+  return [`${at.tagName} ${[...document.querySelectorAll("*")].indexOf(at)}`, ringed];
+}"""
+"""Which element has the focus, and whether it shows that it has."""
+
+NAME = """() => {
+  const at = document.activeElement;
+  return (at.labels?.[0] ?? at).textContent.trim();
+}"""
+"""What the element that has the focus is called."""
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Presses Tab, at the end from the beginning on, until what has this name has the focus and shows it."""
+    for _ in range(page.evaluate(STOPS) + 2):
+        page.keyboard.press("Tab")
+        place, ringed = page.evaluate(FOCUSED)
+        assert ringed, f"nothing shows that {place} has the focus"
+        if page.evaluate(NAME).startswith(name):
+            return
+    pytest.fail(f"Tab does not lead to {name}")
