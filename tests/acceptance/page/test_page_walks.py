@@ -1,4 +1,4 @@
-"""Views of the page in Chromium by keyboard alone, from a question to its answer and from a file to a memory."""
+"""Views in Chromium by keyboard alone, from a question to its answer and from a file to a memory."""
 
 from __future__ import annotations
 
