@@ -26,7 +26,7 @@ class SearchFilter:
         include_superseded: include memories that a newer one replaces.
         include_invalid: include memories that are not valid yet or no longer.
         as_of: a past moment; searches what had happened by then (by ``occurred_at``, not the time of storing)
-            and was not archived or replaced yet, ranked as it was then. Texts are those of today.
+            and was not archived or replaced yet, ranked as it was then, with the texts of then.
     """
 
     layers: Sequence[str] | None = None

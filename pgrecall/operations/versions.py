@@ -13,18 +13,26 @@ from pgrecall.models.reading import read_as
 from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version, Words
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
-MOST = 1001
-"""Versions that a memory can have, the present included."""
-
 _LARGEST = 2**31 - 1
 
 
-def versions(reference: int | str, limit: int) -> Operation[tuple[Version, ...]]:
-    """Lists what a memory said, newest first, the present first of all."""
+def versions(reference: int | str, limit: int, before: int | None = None) -> Operation[tuple[Version, ...]]:
+    """Lists what a memory said, newest first, the present first of all; or what was ``before`` a version."""
     return Operation(
-        f"SELECT * FROM recall.versions({id_of(reference, 'memory')}, %(limit)s)",
-        {"memory": reference, "limit": limit},
+        f"SELECT * FROM recall.versions({id_of(reference, 'memory')}, %(limit)s, %(before)s)",
+        {"memory": reference, "limit": limit, "before": None if before is None else _number(before)},
         lambda rows: tuple(_version(row) for row in rows),
+        repeatable=True,
+    )
+
+
+def version(reference: int | str, number: int) -> Operation[Version | None]:
+    """Returns one version; None if it is not kept."""
+    return Operation(
+        f"SELECT * FROM recall.versions({id_of(reference, 'memory')}, 1, %(before)s) "
+        "WHERE number = %(number)s",
+        {"memory": reference, "number": _number(number), "before": min(number, _LARGEST - 1) + 1},
+        lambda rows: _version(rows[0]) if rows else None,
         repeatable=True,
     )
 

@@ -19,6 +19,9 @@ A = TypeVar("A", bound=BaseModel)
 R = TypeVar("R")
 Out = TypeVar("Out", bound=BaseModel)
 
+MAX_PROBLEMS = 20
+"""Problems with the arguments of one call that the error lists."""
+
 Client: TypeAlias = Memory | AsyncMemory
 MaybeAwaitable: TypeAlias = R | Awaitable[R]
 """What a client's method returns: the value, or from an AsyncMemory an awaitable of it."""
@@ -55,12 +58,15 @@ class Tool(Generic[A, R, Out]):
         """Validates arguments.
 
         Raises:
-            InvalidInput: with everything that is wrong.
+            InvalidInput: with what is wrong, at most ``MAX_PROBLEMS`` of it.
         """
         try:
             return self.arguments.model_validate(dict(arguments))
         except ValidationError as error:
-            problems = "; ".join(_problem(item) for item in error.errors(include_url=False))
+            found = error.errors(include_url=False)
+            more = len(found) - MAX_PROBLEMS
+            problems = "; ".join(_problem(item) for item in found[:MAX_PROBLEMS])
+            problems += f"; and {more:,} more problems" if more > 0 else ""
             fields = self.arguments.model_fields
             names = ", ".join(sorted(fields, key=lambda name: not fields[name].is_required()))
             raise InvalidInput(

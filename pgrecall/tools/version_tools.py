@@ -21,6 +21,7 @@ class HistoryArguments(Arguments):
 
     memory: Reference = Field(description="Id or key. Digits are an id; key:42 is the key 42.")
     limit: int = Field(10, ge=1, le=200, description="Maximum number of versions.")
+    before: VersionNumber | None = Field(None, description="Only versions with lower numbers.")
     max_chars: int = Field(500, ge=50, le=100_000, description="Cut bodies after so many characters.")
 
 
@@ -134,7 +135,7 @@ class ChangesResult(Result):
 def _history(
     memory: Client, arguments: HistoryArguments, _now: datetime
 ) -> MaybeAwaitable[tuple[Version, ...]]:
-    return memory.versions.list(arguments.memory, limit=arguments.limit)
+    return memory.versions.list(arguments.memory, limit=arguments.limit, before=arguments.before)
 
 
 def _history_result(arguments: HistoryArguments, versions: tuple[Version, ...]) -> HistoryResult:

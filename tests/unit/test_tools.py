@@ -126,6 +126,13 @@ def test_a_memory_is_named_by_id_or_key(sent: object, read: int | str) -> None:
     [
         ("get", {}, "get: memory is missing. It takes: memory, max_chars."),
         ("status", {"tenant": "x"}, "status: there is no argument 'tenant'. It takes: no arguments."),
+        (
+            "status",
+            {f"f{n}": 1 for n in range(1020)},
+            "status: "
+            + "".join(f"there is no argument 'f{n}'; " for n in range(20))
+            + "and 1,000 more problems.",
+        ),
         ("search", {"k": 0}, "search: k is 0: input should be greater than or equal to 1. It takes: "),
         ("search", {"k": "many"}, "search: k is 'many': input should be a valid integer"),
         ("search", {"query": "x" * 20_000}, f"search: query is '{'x' * 59}…: string should have at most"),

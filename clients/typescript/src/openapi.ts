@@ -16,7 +16,7 @@ export interface paths {
          * @description List memories, newest first or by vitality. This does not count as an access.
          *
          *     Parameters that are lists may be repeated. The next page starts `after` the last `cursor`; after the last
-         *     memory it is empty.
+         *     memory it is empty. A page ends before its limit where its texts and metadata would exceed 16 MB.
          */
         readonly get: operations["list_memories"];
         readonly put?: never;
@@ -289,7 +289,8 @@ export interface paths {
          * Search
          * @description Search memories, best first. The hits are logged as shown, unless `log` is false.
          *
-         *     `skipped` lists the steps that did not run; each hit's `explanation` has the terms of its score.
+         *     `skipped` lists the steps that did not run, and the hits that were left out because the texts of all would
+         *     exceed 16 MB. Each hit's `explanation` has the terms of its score.
          */
         readonly post: operations["search"];
         readonly delete?: never;
@@ -892,6 +893,9 @@ export interface paths {
         /**
          * Versions
          * @description List the versions of a memory, newest first, beginning with the current one.
+         *
+         *     A page ends before its limit where its texts and metadata would exceed 16 MB. The next page is `before`
+         *     the number of the last version; after the last version it is empty.
          */
         readonly get: operations["versions"];
         /**
@@ -1215,7 +1219,7 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then. Texts are those of today. */
+            /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then, with the texts of then. */
             readonly as_of?: string | null;
             /**
              * @description What to search for; may be empty with `queries`, `cues` or a period.
@@ -2006,7 +2010,7 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then. Texts are those of today. */
+            /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then, with the texts of then. */
             readonly as_of?: string | null;
             /**
              * @description What to search for; may be empty with `queries`, `cues` or a period.
@@ -2456,7 +2460,7 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then. Texts are those of today. */
+            /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then, with the texts of then. */
             readonly as_of?: string | null;
             /**
              * @description What to search for; may be empty with `queries`, `cues` or a period.
@@ -4671,6 +4675,8 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly limit?: number;
+                /** @description Only versions with lower numbers. */
+                readonly before?: number;
             };
             readonly header?: never;
             readonly path: {

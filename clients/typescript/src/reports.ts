@@ -35,10 +35,10 @@ export class VersionsGroup {
     this.#transport = transport;
   }
 
-  /** Lists what a memory said, newest first, the present first of all. */
+  /** Lists what a memory said, newest first, the present first of all; `before` a number, the next page. */
   async list(
     memory: Reference,
-    options: { readonly limit?: number } & CallOptions = {},
+    options: { readonly limit?: number; readonly before?: number } & CallOptions = {},
   ): Promise<readonly Version[]> {
     const { call, rest } = split(options);
     return this.#transport.send("get", "/v1/versions/{memory}", { path: { memory }, query: rest, call });

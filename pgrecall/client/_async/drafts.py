@@ -69,9 +69,9 @@ async def restore_version(
     """Makes a memory say what it said in a version; a text that it does not have now is embedded."""
     embedded, digest, unread = None, None, 0
     if connection.embedder is not None:
-        known = await connection.execute(versions.versions(reference, versions.MOST))
-        wanted = next((one for one in known if one.number == number), known[0])  # SQL refuses others
-        if (wanted.title, wanted.body) != (known[0].title, known[0].body):
+        [current] = await connection.execute(versions.versions(reference, 1))
+        wanted = await connection.execute(versions.version(reference, number))  # SQL refuses to restore None
+        if wanted is not None and (wanted.title, wanted.body) != (current.title, current.body):
             embedded, digest, unread = await _embedded_text(connection, wanted.title, wanted.body)
     restored = await connection.execute(
         versions.restore_version(reference, number, embedded, connection.embedder_name, digest, now)

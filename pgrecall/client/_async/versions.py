@@ -22,21 +22,27 @@ class AsyncVersionsGroup(AsyncGroup):
     >>> await memory.versions.restore("contract", 1)                 # doctest: +SKIP
     """
 
-    async def list(self, memory: int | str, *, limit: int = 50) -> tuple[Version, ...]:
+    async def list(
+        self, memory: int | str, *, limit: int = 50, before: int | None = None
+    ) -> tuple[Version, ...]:
         """Lists what a memory said, newest first, the present first of all.
+
+        A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
+        ``before`` the number of the last version; after the last version it is empty.
 
         Args:
             memory: its id or key.
             limit: versions at most, 1 to 1,001.
+            before: only versions with lower numbers.
 
         Returns:
             The versions, each with its time, role and interface.
 
         Raises:
             MemoryNotFound: there is none in this tenant.
-            InvalidInput: the limit is out of its bounds.
+            InvalidInput: the limit is out of its bounds, or ``before`` is no number of a version.
         """
-        return await self._connection.execute(operations.versions(memory, limit))
+        return await self._connection.execute(operations.versions(memory, limit, before))
 
     async def diff(
         self, memory: int | str, earlier: int, later: int | None = None

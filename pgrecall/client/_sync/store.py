@@ -166,7 +166,8 @@ class Store(Links):
         Args:
             order: ``newest`` first, or those of the highest ``vitality`` first.
             after: the ``cursor`` of the last memory of the page before; give it the same order and filters.
-            limit: memories on a page, 1 to 1000.
+            limit: memories on a page, 1 to 1000. A page ends earlier where its texts and metadata would
+                exceed 16 MB.
             now: time to use instead of the database's clock.
             filters: those of :class:`SearchFilter`, such as ``layers``, ``tags``, ``since``; not ``as_of``.
 

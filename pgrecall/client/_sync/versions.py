@@ -23,21 +23,25 @@ class VersionsGroup(Group):
     >>> memory.versions.restore("contract", 1)                 # doctest: +SKIP
     """
 
-    def list(self, memory: int | str, *, limit: int = 50) -> tuple[Version, ...]:
+    def list(self, memory: int | str, *, limit: int = 50, before: int | None = None) -> tuple[Version, ...]:
         """Lists what a memory said, newest first, the present first of all.
+
+        A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
+        ``before`` the number of the last version; after the last version it is empty.
 
         Args:
             memory: its id or key.
             limit: versions at most, 1 to 1,001.
+            before: only versions with lower numbers.
 
         Returns:
             The versions, each with its time, role and interface.
 
         Raises:
             MemoryNotFound: there is none in this tenant.
-            InvalidInput: the limit is out of its bounds.
+            InvalidInput: the limit is out of its bounds, or ``before`` is no number of a version.
         """
-        return self._connection.execute(operations.versions(memory, limit))
+        return self._connection.execute(operations.versions(memory, limit, before))
 
     def diff(self, memory: int | str, earlier: int, later: int | None = None) -> tuple[FieldDifference, ...]:
         """Compares two versions of a memory: the fields that differ, texts also word by word.

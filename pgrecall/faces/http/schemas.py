@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache, reduce
@@ -18,6 +18,9 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 MAX_TEXT_LENGTH = 1_000_000
 """Characters of any text in a request; SQL holds single fields to narrower limits."""
+
+MAX_ITEMS = 10_000
+"""Items of any list in a request: checking and storing millions of small ones would keep others waiting."""
 
 _BOUNDS: Mapping[str, Mapping[str, float]] = {
     "k": {"ge": 1, "le": 1000},
@@ -55,6 +58,10 @@ class Counted:
     count: int
 
 
+class _FailFast(pydantic.FailFast):
+    __hash__ = object.__hash__  # parts of a union must be hashable
+
+
 class _RequestModel(BaseModel):
     """Unknown fields are refused, not ignored."""
 
@@ -85,7 +92,7 @@ class Body:
         build = source if is_dataclass(source) and isinstance(source, type) else dict
         return core_schema.no_info_after_validator_function(
             lambda body: build(**{name: getattr(body, name) for name in body.model_fields_set}),
-            handler.generate_schema(self.model),
+            core_schema.no_info_before_validator_function(_require_few, handler.generate_schema(self.model)),
         )
 
 
@@ -117,12 +124,12 @@ def _request_fields(kind: type) -> dict[str, Any]:
     hints, descriptions = get_type_hints(kind), _descriptions(kind)
     if is_typeddict(kind):
         return {
-            name: (_map_type(hint, _request_type), pydantic.Field(None, description=descriptions.get(name)))
+            name: (_request_type(hint), pydantic.Field(None, description=descriptions.get(name)))
             for name, hint in hints.items()
         }
     return {
         field.name: (
-            _map_type(hints[field.name], _request_type),
+            _request_type(hints[field.name]),
             _field_info(field, descriptions.get(field.name)),
         )
         for field in fields(kind)
@@ -136,14 +143,18 @@ def _field_info(field: Field[Any], description: str | None) -> Any:
     return pydantic.Field(**options) if field.default is MISSING else pydantic.Field(field.default, **options)
 
 
-def _map_type(hint: Any, convert: Callable[[Any], Any]) -> Any:
-    """Applies ``convert`` to the leaves of a type."""
+def _map_type(
+    hint: Any, convert: Callable[[Any], Any], convert_list: Callable[[Any], Any] | None = None
+) -> Any:
+    """Applies ``convert`` to the leaves of a type, and ``convert_list`` to the lists and mappings in it."""
     arguments = get_args(hint)
     if not arguments or get_origin(hint) is Literal:
         return convert(hint)
-    inner = [_map_type(argument, convert) for argument in arguments]
+    inner = [_map_type(argument, convert, convert_list) for argument in arguments]
     origin = get_origin(hint)
-    return reduce(operator.or_, inner) if origin in (Union, types.UnionType) else origin[tuple(inner)]
+    if origin in (Union, types.UnionType):
+        return reduce(operator.or_, inner)
+    return (convert_list or (lambda mapped: mapped))(origin[tuple(inner)])
 
 
 def _response_type(hint: Any) -> Any:
@@ -151,6 +162,22 @@ def _response_type(hint: Any) -> Any:
 
 
 def _request_type(hint: Any) -> Any:
+    return _map_type(hint, _value_type, _bounded)
+
+
+def _bounded(hint: Any) -> Any:
+    """A list or mapping of at most ``MAX_ITEMS``.
+
+    None is read if there are more, and none after the first that is invalid: collecting the errors of a few
+    million items took ten seconds, in which nobody else was served.
+    """
+    if get_origin(hint) is Sequence:
+        hint = types.GenericAlias(list, get_args(hint))
+    stop = (_FailFast(),) if get_origin(hint) in (list, tuple) else ()
+    return Annotated[hint, pydantic.Field(max_length=MAX_ITEMS), *stop, BeforeValidator(_require_few)]
+
+
+def _value_type(hint: Any) -> Any:
     """The type as JSON has it: neither true nor "1" is the number 1; a time without a zone is UTC."""
     if hint is datetime:
         return Timestamp
@@ -164,6 +191,16 @@ def _request_type(hint: Any) -> Any:
 def _require_number(value: object) -> object:
     if isinstance(value, bool | str):
         raise PydanticCustomError("number_type", "Input should be a number")
+    return value
+
+
+def _require_few(value: object) -> object:
+    if isinstance(value, list | dict) and len(value) > MAX_ITEMS:
+        raise PydanticCustomError(
+            "too_long",
+            "There are {count} items; at most {most} are allowed in one request",
+            {"count": f"{len(value):,}", "most": f"{MAX_ITEMS:,}"},
+        )
     return value
 
 

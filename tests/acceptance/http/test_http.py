@@ -324,10 +324,35 @@ def test_an_invalid_body_is_a_problem(api: Served, path: str, body: str, status:
 
 
 def test_a_problem_lists_a_hundred_errors_and_says_so(api: Served) -> None:
-    answer = api.client.post("/v1/memories", json={"body": "x", "links": [{}] * 5000})
+    answer = api.client.post("/v1/memories", json={"body": "x", **{f"x{n}": 1 for n in range(5000)}})
     assert is_problem(answer, 422, "invalid-request")
     assert len(answer.json()["errors"]) == 100
     assert answer.json()["detail"].endswith(" The first 100 of 5,000 errors are listed.")
+
+
+MANY: list[tuple[str, Any, str]] = [
+    ("/v1/memories/batch", {"drafts": [0] * 10_001}, "body.drafts"),
+    ("/v1/memories/batch", {"drafts": [{"body": "x", "tags": [0] * 10_001}]}, "body.drafts[0].tags"),
+    ("/v1/accesses", {"accesses": [0] * 10_001}, "body.accesses"),
+    ("/v1/search", {"query": "x", "weights": {f"w{n}": 1 for n in range(10_001)}}, "body.weights"),
+    ("/v1/search", {"query": "x", **{f"f{n}": 1 for n in range(10_000)}}, "body"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "place"), MANY)
+def test_a_list_in_a_body_has_ten_thousand_items_at_most(
+    api: Served, path: str, body: Any, place: str
+) -> None:
+    answer = api.client.post(path, json=body)
+    assert is_problem(answer, 422, "invalid-request")
+    [error] = answer.json()["errors"]
+    assert error["where"] == place
+    assert error["problem"] == "There are 10,001 items; at most 10,000 are allowed in one request"
+
+
+def test_a_list_is_read_until_the_first_invalid_item(api: Served) -> None:
+    answer = api.client.post("/v1/memories/batch", json={"drafts": [{"body": "x"}, {"body": 1}, [], []]})
+    assert [error["where"] for error in answer.json()["errors"]] == ["body.drafts[1].body"]
 
 
 def test_a_problem_names_each_place_and_repeats_nothing(api: Served) -> None:

@@ -60,6 +60,31 @@ def test_pages_together_are_the_list(seven: Query, order: str, limit: int) -> No
     assert sorted(seen) == [f"m{number}" for number in range(1, 8)]
 
 
+@pytest.mark.parametrize("order", ["newest", "vitality"])
+@pytest.mark.parametrize("most", [0, 1, 30, 31, 47, 1000, None])
+def test_pages_end_by_the_size_of_texts_and_metadata(seven: Query, order: str, most: int | None) -> None:
+    whole = page(seven, order=order)
+    seen: list[str] = []
+    after = None
+    while rows := page(seven, order=order, after=after, max_bytes=most):
+        sizes = [len(row["body"]) + len(json.dumps(row["metadata"])) for row in rows]
+        assert most is None or len(rows) == 1 or sum(sizes) <= most
+        following = whole[len(seen) + len(rows) :][:1]
+        if most is not None and following:  # and no earlier than they must
+            assert sum(sizes) + len(following[0]["body"]) + len(json.dumps(following[0]["metadata"])) > most
+        seen += keys(rows)
+        after = rows[-1]["cursor"]
+    assert seen == keys(whole)
+
+
+def test_a_page_has_sixteen_megabytes_at_most(query: Query) -> None:
+    for number in range(18):
+        remember(query, f"m{number}", number, body=f"{number} " + "x" * 999_000)
+    first = page(query)
+    assert len(first) == 16
+    assert len(page(query, after=first[-1]["cursor"])) == 2
+
+
 def test_the_newest_come_first_and_of_one_moment_the_later_stored(seven: Query) -> None:
     assert keys(page(seven)) == ["m1", "m2", "m4", "m3", "m5", "m6", "m7"]
 

@@ -52,6 +52,20 @@ def test_each_rewrite_keeps_what_was_there(contract: Memory, query: Query) -> No
     assert (second.written_by, second.written_through) == (role["name"], "client")
 
 
+def test_pages_of_versions_end_by_number_and_by_size(contract: Memory, query: Query) -> None:
+    whole = contract.versions.list("contract")
+    assert contract.versions.list("contract", limit=2) == whole[:2]
+    assert contract.versions.list("contract", before=2) == whole[2:]
+    assert contract.versions.list("contract", before=1) == ()
+    with pytest.raises(InvalidInput, match="There is no version 0"):
+        contract.versions.list("contract", before=0)
+    for most, expected in {0: [3], 20: [3], 30: [3], 39: [3, 2], 100: [3, 2, 1], None: [3, 2, 1]}.items():
+        rows = query(
+            "SELECT number FROM recall.versions(recall.id_of('contract'), p_max_bytes => %s)", (most,)
+        )
+        assert [row["number"] for row in rows] == expected, most
+
+
 @pytest.mark.parametrize(
     "changes",
     [

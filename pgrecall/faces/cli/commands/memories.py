@@ -64,7 +64,9 @@ def list_(given: GlobalOptions, /, limit: int, as_json: bool, **options: Any) ->
     arguments = read_search_options(options)
     with given.opened() as client:
         page = client.list(limit=limit, **arguments)
-    finish(page, as_json, partial(_show_list, limit=limit), found=page, otherwise="Nothing was found.")
+        # A page may end before its limit, by the size of its texts.
+        more = bool(page and client.list(limit=1, **{**arguments, "after": page[-1].cursor}))
+    finish(page, as_json, partial(_show_list, more=more), found=page, otherwise="Nothing was found.")
 
 
 @click.command("show")
@@ -221,8 +223,8 @@ def _confirm(name: str) -> None:
         raise InvalidInput("Nothing was deleted.", hint="Confirm with --yes.")
 
 
-def _show_list(console: SafeConsole, page: Sequence[ListedMemory], limit: int) -> None:
-    """A table of memories, and how to continue if the page is full."""
+def _show_list(console: SafeConsole, page: Sequence[ListedMemory], more: bool) -> None:
+    """A table of memories, and how to continue if there are more."""
     rows = table("id", "happened", "vitality", "layer", "memory", right=("id",))
     for memory in page:
         bar = vitality_bar(memory.vitality, memory.zone, unicode=console.unicode)
@@ -235,8 +237,8 @@ def _show_list(console: SafeConsole, page: Sequence[ListedMemory], limit: int) -
         vitality = Text(" ").join([bar, zone_text(memory.zone)])
         rows.add_row(str(memory.id), f"{memory.happened_at:%Y-%m-%d}", vitality, memory.layer, description)
     console.print(rows)
-    if len(page) == limit:
-        notes().print(f"There may be more: continue with --after '{page[-1].cursor}'")
+    if more:
+        notes().print(f"There are more: continue with --after '{page[-1].cursor}'")
 
 
 def show_memory(console: SafeConsole, memory: StoredMemory) -> None:

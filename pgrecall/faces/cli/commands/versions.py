@@ -25,13 +25,14 @@ _number = click.IntRange(1, 2**31 - 1)
 
 @click.command("history")
 @reference_argument
+@click.option("--before", type=_number, metavar="VERSION", help="Only versions with lower numbers.")
 @limit_option(50, 1001, "versions")
 @json_option
 @pass_globals
-def history(given: GlobalOptions, memory: int | str, limit: int, as_json: bool) -> None:
+def history(given: GlobalOptions, memory: int | str, before: int | None, limit: int, as_json: bool) -> None:
     """List the versions of a memory, newest first, with the current one on top."""
     with given.opened() as client:
-        found = client.versions.list(memory, limit=limit)
+        found = client.versions.list(memory, limit=limit, before=before)
     if as_json:
         print_json(found)
     else:

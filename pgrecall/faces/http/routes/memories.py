@@ -155,7 +155,7 @@ async def list_memories(
     """List memories, newest first or by vitality. This does not count as an access.
 
     Parameters that are lists may be repeated. The next page starts `after` the last `cursor`; after the last
-    memory it is empty.
+    memory it is empty. A page ends before its limit where its texts and metadata would exceed 16 MB.
     """
     return await memory.list(
         layers=_tuple(layers),

@@ -43,7 +43,8 @@ VerdictBody = Annotated[Verdict, Body(Verdict)]
 async def search(request: Request, memory: TenantMemory, body: SearchBody) -> SearchResult:
     """Search memories, best first. The hits are logged as shown, unless `log` is false.
 
-    `skipped` lists the steps that did not run; each hit's `explanation` has the terms of its score.
+    `skipped` lists the steps that did not run, and the hits that were left out because the texts of all would
+    exceed 16 MB. Each hit's `explanation` has the terms of its score.
     """
     return await memory.search(**_logged(request, body))
 

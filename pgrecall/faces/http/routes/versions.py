@@ -42,10 +42,19 @@ class ChangeCursor:
 
 @router.get("/versions/{memory:path}", response_model=response_list(Version))
 async def versions(
-    memory: TenantMemory, reference: MemoryReference, limit: Annotated[int, Query(ge=1, le=1001)] = 50
+    memory: TenantMemory,
+    reference: MemoryReference,
+    limit: Annotated[int, Query(ge=1, le=1001)] = 50,
+    before: Annotated[
+        int | None, Query(ge=1, le=2**31 - 1, description="Only versions with lower numbers.")
+    ] = None,
 ) -> tuple[Version, ...]:
-    """List the versions of a memory, newest first, beginning with the current one."""
-    return await memory.versions.list(reference, limit=limit)
+    """List the versions of a memory, newest first, beginning with the current one.
+
+    A page ends before its limit where its texts and metadata would exceed 16 MB. The next page is `before`
+    the number of the last version; after the last version it is empty.
+    """
+    return await memory.versions.list(reference, limit=limit, before=before)
 
 
 @router.put("/versions/{memory:path}", response_model=response_model(Remembered))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -62,17 +63,13 @@ async def browse(request: PageRequest) -> Response:
     }
     values["bounds"] = {layer.name: layer.rates.zones for layer in values["layers"]}
     try:
-        items = await request.memory.list(
-            order=order,
-            after=text_field(request.query, "after"),
-            limit=PAGE,
-            now=request.now,
-            **read_filters(request.query),
-        )
+        list_after = partial(request.memory.list, order=order, now=request.now, **read_filters(request.query))
+        items = await list_after(after=text_field(request.query, "after"), limit=PAGE)
     except InvalidInput as error:
         status = problem_type(error).status
         return await request.render("browse.html.j2", status=status, **{**values, "problem": error})
-    if len(items) == PAGE:
+    # A page may end before its limit, by the size of its texts.
+    if items and await list_after(after=items[-1].cursor, limit=1):
         values["after"] = url("/memories", {**fields, "order": order, "after": items[-1].cursor})
     return await request.render("browse.html.j2", **{**values, "items": items})
 

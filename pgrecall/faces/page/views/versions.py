@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any, cast
 
 from starlette.exceptions import HTTPException
@@ -16,19 +15,24 @@ from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
 from pgrecall.faces.page.views.edit import UNVERSIONED, read_fields, stamp, undo_fields
 from pgrecall.models.versions import FieldDifference, Version
-from pgrecall.operations.versions import MOST
 
+PAGE = 50
 _LARGEST = 2**31 - 1
 _STALE = "This memory was changed since this form was shown, so nothing was restored."
 
 
 async def versions(request: PageRequest) -> Response:
-    """All that a memory said, newest first."""
+    """What a memory said, newest first, page by page."""
     stored = await request.memory.get(_id(request), now=request.now)
+    before = int_field(request.query, "before", 0, low=1, high=_LARGEST) or None
+    found = await request.memory.versions.list(stored.id, limit=PAGE, before=before)
+    older = found and await request.memory.versions.list(stored.id, limit=1, before=found[-1].number)
     return await request.render(
         "versions.html.j2",
         memory=stored,
-        versions=await request.memory.versions.list(stored.id, limit=MOST),
+        versions=found,
+        before=before,
+        older=found[-1].number if older else None,
     )
 
 
@@ -36,13 +40,14 @@ async def version(request: PageRequest) -> Response:
     """One version, and what differs from another: the present, or for the present the one before."""
     stored = await request.memory.get(_id(request), now=request.now)
     number = path_id(request.request.path_params["version"], "version")
-    known = {each.number: each for each in await request.memory.versions.list(stored.id, limit=MOST)}
-    if number not in known:
-        raise HTTPException(404, f"This memory has no version {number}, or no longer.")
-    newest = max(known)
-    other = int_field(request.query, "with", 0, low=1, high=_LARGEST) or _other(number, known)
-    if other is not None and other not in known:
-        raise HTTPException(404, f"This memory has no version {other}, or no longer.")
+    near = await _versions_near(request, stored.id, number)
+    [present] = await request.memory.versions.list(stored.id, limit=1)
+    before = max((each for each in near if each < number), default=None)
+    other = int_field(request.query, "with", 0, low=1, high=_LARGEST) or None
+    if other is None:
+        other = before if number == present.number else present.number
+    else:
+        await _versions_near(request, stored.id, other)
     differences: tuple[FieldDifference, ...] = ()
     if other is not None and other != number:
         ends = sorted((number, other))
@@ -50,11 +55,11 @@ async def version(request: PageRequest) -> Response:
     return await request.render(
         "version.html.j2",
         memory=stored,
-        version=known[number],
-        newest=newest,
+        version=near[number],
+        newest=present.number,
         other=other,
-        before=number - 1 if number - 1 in known else None,
-        after=number + 1 if number + 1 in known else None,
+        before=before,
+        after=number + 1 if number + 1 in near else None,
         differences=[(each, _shown(each.earlier), _shown(each.later)) for each in differences],
         expected=stamp(stored),
     )
@@ -75,10 +80,13 @@ async def restore(request: PageRequest) -> Response:
     return redirect(url(f"/memories/{stored.id}", {"done": "returned", "other": number, **undo}))
 
 
-def _other(number: int, known: Mapping[int, Version]) -> int | None:
-    """The version to compare one with: the present; for the present the newest that is older."""
-    newest = max(known)
-    return newest if number != newest else max((each for each in known if each < number), default=None)
+async def _versions_near(request: PageRequest, memory: int, number: int) -> dict[int, Version]:
+    """A version, the next if there is one, and the one or two before."""
+    newest_first = await request.memory.versions.list(memory, limit=3, before=min(number + 2, _LARGEST))
+    near = {each.number: each for each in newest_first}
+    if number not in near:
+        raise HTTPException(404, f"This memory has no version {number}, or no longer.")
+    return near
 
 
 def _shown(value: Any) -> str:

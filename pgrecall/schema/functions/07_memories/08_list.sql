@@ -4,10 +4,12 @@
 -- filters of recall.search except `as_of`. The newest come first or, with p_order `vitality`, those with the highest
 -- vitality at p_now. The `cursor` of the last row, given as p_after, continues the list after that row; a list by
 -- vitality keeps the moment of its first page. Archived, superseded and invalid memories are left out unless the
--- filter includes them. Listing does not count as an access.
+-- filter includes them. A page ends before p_limit where its texts and metadata would exceed p_max_bytes (NULL: no
+-- limit), but has at least one memory if there is one; after the last memory it is empty. Listing does not count as an
+-- access.
 CREATE OR REPLACE FUNCTION recall.list_memories(
     p_filter jsonb DEFAULT '{}', p_order text DEFAULT 'newest', p_after text DEFAULT NULL, p_limit int DEFAULT 50,
-    p_now timestamptz DEFAULT now()
+    p_now timestamptz DEFAULT now(), p_max_bytes bigint DEFAULT 16000000
 ) RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, source text, tags text[],
     metadata jsonb, happened_at timestamptz, pinned boolean, superseded_by bigint, archived_at timestamptz,
@@ -64,13 +66,18 @@ BEGIN
                s.activation / (1 + s.activation), a.protected OR m.pinned, v_weights), l),
            CASE p_order WHEN 'newest' THEN jsonb_build_array('newest', m.id, m.happened_at)
                         ELSE jsonb_build_array('vitality', m.id, s.activation, v_moment) END::text
-    FROM unnest(v_ids, v_sums) WITH ORDINALITY u(id, activation, place)
+    FROM (
+        SELECT u.id, u.activation, u.place,
+               sum(octet_length(o.body) + octet_length(o.metadata::text)) OVER (ORDER BY u.place) AS bytes
+        FROM unnest(v_ids, v_sums) WITH ORDINALITY u(id, activation, place)
+        JOIN recall.memory o ON o.tenant = v_tenant AND o.id = u.id) u
     JOIN recall.memory m ON m.tenant = v_tenant AND m.id = u.id
     JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = u.id
     JOIN unnest(v_layers) l ON l.name = m.layer
     CROSS JOIN LATERAL (
         SELECT coalesce(u.activation, recall.activation_sum(a, v_weights, recall.epoch(v_moment))) AS activation
         OFFSET 0) s
+    WHERE u.place = 1 OR u.bytes <= p_max_bytes OR p_max_bytes IS NULL
     ORDER BY u.place;
 END $$;
 

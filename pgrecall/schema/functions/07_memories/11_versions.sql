@@ -73,9 +73,11 @@ END $$;
 
 -- versions: the versions of a memory, newest first, starting with the current one, whose `replaced_at` is NULL.
 -- `written_by` is the login role that wrote a version, `written_through` the interface: cli, http, mcp, page, client,
--- sql. Both are NULL if they were not recorded.
-CREATE OR REPLACE FUNCTION recall.versions(p_memory_id bigint, p_limit int DEFAULT 50)
-RETURNS TABLE (
+-- sql. Both are NULL if they were not recorded. With p_before, only those with lower numbers. A page ends before p_limit
+-- where its texts and metadata would exceed p_max_bytes (NULL: no limit), but has at least one version if there is one.
+CREATE OR REPLACE FUNCTION recall.versions(
+    p_memory_id bigint, p_limit int DEFAULT 50, p_before int DEFAULT NULL, p_max_bytes bigint DEFAULT 16000000
+) RETURNS TABLE (
     number int, title text, body text, role text, author text, tags text[], aliases text[], metadata jsonb,
     occurred_at timestamptz, valid_from timestamptz, valid_until timestamptz, written_at timestamptz, written_by text,
     written_through text, replaced_at timestamptz
@@ -90,10 +92,18 @@ BEGIN
     SELECT x.number, x.title, x.body, x.role, x.author, x.tags, x.aliases, x.metadata, x.occurred_at, x.valid_from,
            x.valid_until, x.written_at, x.written_by, x.written_through, x.replaced_at
     FROM (
-        SELECT (recall.present_version(v_tenant, p_memory_id)).*
-        UNION ALL
-        SELECT v.* FROM recall.memory_version v WHERE v.tenant = v_tenant AND v.memory_id = p_memory_id) x
-    ORDER BY x.number DESC LIMIT p_limit;
+        SELECT p.*, row_number() OVER w AS place,
+               sum(octet_length(p.body) + octet_length(p.metadata::text)) OVER w AS bytes
+        FROM (
+            SELECT o.* FROM (
+                SELECT (recall.present_version(v_tenant, p_memory_id)).*
+                UNION ALL
+                SELECT v.* FROM recall.memory_version v WHERE v.tenant = v_tenant AND v.memory_id = p_memory_id) o
+            WHERE p_before IS NULL OR o.number < p_before
+            ORDER BY o.number DESC LIMIT p_limit) p
+        WINDOW w AS (ORDER BY p.number DESC)) x
+    WHERE x.place = 1 OR x.bytes <= p_max_bytes OR p_max_bytes IS NULL
+    ORDER BY x.number DESC;
 END $$;
 
 -- present_version: what a memory says now, as a version that nobody replaced.

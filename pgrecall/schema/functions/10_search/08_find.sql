@@ -9,11 +9,12 @@
 -- to the query, as {start, end, text}. p_tokens are the token signs of the query and then of each sub-query, an array of
 -- arrays; null means none. p_unless_named is for vectors of queries from which names were not removed: if a query contains
 -- a name, nothing is searched, and the only row has the summary {"named": [[query without names, [names]], ...]}. Embed
--- these queries and search again.
+-- these queries and search again. p_max_bytes limits the texts of all hits together (NULL: no limit): the last hits that
+-- exceed it are left out, which the summary lists as skipped.
 CREATE OR REPLACE FUNCTION recall.find(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
     p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL, p_tokens jsonb DEFAULT NULL,
-    p_unless_named boolean DEFAULT false
+    p_unless_named boolean DEFAULT false, p_max_bytes bigint DEFAULT 16000000
 ) RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, tags text[],
     happened_at timestamptz, score double precision, relevance double precision,
@@ -243,44 +244,52 @@ BEGIN
                          ORDER BY o.number LIMIT 1) v
                      WHERE v.number > 1 AND v.written_at > v_filter.as_of) THEN
                      'versions: the text of that moment is not kept of some hits, which show the oldest one after it'
-                     END)) s(reason)
+                     END),
+                (CASE WHEN t.left_out > 0 THEN format(
+                     'hits: the last %s are left out, as the hits would have more than %s bytes of text',
+                     t.left_out, to_char(p_max_bytes, 'FM999,999,999,999,990')) END)) s(reason)
             WHERE s.reason IS NOT NULL)) END,
            t.passage
     FROM (VALUES (1)) one
     LEFT JOIN (
-        SELECT h.id, m.key, m.layer, s.title, s.body, s.role, s.author, s.tags, s.happened_at,
-               recall.logistic(h.placed) AS score, recall.logistic(h.logit) AS relevance, h.vital,
-               recall.zone_of(recall.retention_of(h.vital, j.floored, v_weights), l) AS zone, h.rank, m.superseded_by,
-               ARRAY(SELECT o.id FROM recall.memory o
-                     WHERE o.tenant = v_tenant AND o.superseded_by = h.id ORDER BY o.id LIMIT 100) AS supersedes,
-               ARRAY(SELECT x.id FROM recall.contradicting_memories(v_tenant, h.id) x) AS contradicts,
-               s.valid_from, s.valid_until, m.expires_at, m.archived_at,
-               CASE WHEN v_request.explain THEN recall.hit_explanation(
-                   v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode, v_weight, v_window, v_model,
-                   v_arms, v_author, o.words, o.step, e.terms,
-                   v_periods[j.place]) END AS explanation,
-               h.logit, h.use_term, j.named,
-               -- A passage is given by its place in the current text.
-               CASE WHEN s.body = m.body THEN p.passage END AS passage
-        FROM hit h
-        JOIN judged j ON j.id = h.id
-        CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
-        -- The text at a past moment: one index probe for each hit, and none without such a moment.
-        LEFT JOIN LATERAL (
-            SELECT v.* FROM recall.memory_version v
-            WHERE v_filter.as_of IS NOT NULL AND v.tenant = v_tenant AND v.memory_id = h.id
-              AND v.replaced_at > v_filter.as_of
-            ORDER BY v.number LIMIT 1) v ON true
-        CROSS JOIN LATERAL (
-            SELECT m.title, m.body, m.role, m.author, m.tags, m.happened_at, m.valid_from, m.valid_until
-            WHERE v.memory_id IS NULL
-            UNION ALL
-            SELECT v.title, v.body, v.role, v.author, v.tags, coalesce(v.occurred_at, m.created_at), v.valid_from,
-                   v.valid_until WHERE v.memory_id IS NOT NULL) s
-        JOIN unnest(v_layers) l ON l.name = m.layer
-        LEFT JOIN lively e ON e.id = h.id
-        LEFT JOIN worded o ON o.id = h.id
-        LEFT JOIN quoted p ON p.id = h.id
-    ) t ON true
+        SELECT x.*, count(*) FILTER (WHERE x.bytes > p_max_bytes) OVER () AS left_out
+        FROM (
+            SELECT h.id, m.key, m.layer, s.title, s.body, s.role, s.author, s.tags, s.happened_at,
+                   recall.logistic(h.placed) AS score, recall.logistic(h.logit) AS relevance, h.vital,
+                   recall.zone_of(recall.retention_of(h.vital, j.floored, v_weights), l) AS zone, h.rank, m.superseded_by,
+                   ARRAY(SELECT o.id FROM recall.memory o
+                         WHERE o.tenant = v_tenant AND o.superseded_by = h.id ORDER BY o.id LIMIT 100) AS supersedes,
+                   ARRAY(SELECT x.id FROM recall.contradicting_memories(v_tenant, h.id) x) AS contradicts,
+                   s.valid_from, s.valid_until, m.expires_at, m.archived_at,
+                   CASE WHEN v_request.explain THEN recall.hit_explanation(
+                       v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode, v_weight, v_window, v_model,
+                       v_arms, v_author, o.words, o.step, e.terms,
+                       v_periods[j.place]) END AS explanation,
+                   h.logit, h.use_term, j.named,
+                   -- A passage is given by its place in the current text.
+                   CASE WHEN v.memory_id IS NULL OR s.body = m.body THEN p.passage END AS passage,
+                   -- The first hit is returned whatever its size.
+                   CASE WHEN h.rank > 1 THEN sum(octet_length(s.body)) OVER (ORDER BY h.rank) END AS bytes
+            FROM hit h
+            JOIN judged j ON j.id = h.id
+            CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
+            -- The text at a past moment: one index probe for each hit, and none without such a moment.
+            LEFT JOIN LATERAL (
+                SELECT v.* FROM recall.memory_version v
+                WHERE v_filter.as_of IS NOT NULL AND v.tenant = v_tenant AND v.memory_id = h.id
+                  AND v.replaced_at > v_filter.as_of
+                ORDER BY v.number LIMIT 1) v ON true
+            CROSS JOIN LATERAL (
+                SELECT m.title, m.body, m.role, m.author, m.tags, m.happened_at, m.valid_from, m.valid_until
+                WHERE v.memory_id IS NULL
+                UNION ALL
+                SELECT v.title, v.body, v.role, v.author, v.tags, coalesce(v.occurred_at, m.created_at), v.valid_from,
+                       v.valid_until WHERE v.memory_id IS NOT NULL) s
+            JOIN unnest(v_layers) l ON l.name = m.layer
+            LEFT JOIN lively e ON e.id = h.id
+            LEFT JOIN worded o ON o.id = h.id
+            LEFT JOIN quoted p ON p.id = h.id
+        ) x
+    ) t ON (t.bytes > p_max_bytes) IS NOT TRUE
     ORDER BY t.rank;
 END $$;

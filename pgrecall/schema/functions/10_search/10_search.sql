@@ -107,7 +107,8 @@ DECLARE
 BEGIN
     PERFORM recall.require_memory(p_memory_id);
     SELECT f.*, count(*) OVER () AS candidates INTO v_hit
-    FROM recall.find(v_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens) f
+    FROM recall.find(
+        v_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) f
     ORDER BY f.id = p_memory_id DESC NULLS LAST LIMIT 1;
     v_filter := (recall.read_search_request(v_request)).filter;
     IF v_hit.id IS DISTINCT FROM p_memory_id THEN

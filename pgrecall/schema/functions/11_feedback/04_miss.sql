@@ -57,7 +57,7 @@ BEGIN
     INTO v_hits, v_confidence
     FROM recall.find(
         p_request || jsonb_build_object('k', v_limit, 'explain', true, 'min_relevance', 0, 'require_answer', false),
-        p_embedding, p_embeddings, p_now, p_tokens => p_tokens) f;
+        p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) f;
     SELECT h INTO v_mine FROM jsonb_array_elements(v_hits) h WHERE (h ->> 'id')::bigint = p_memory_id;
     SELECT (h ->> 'score')::double precision INTO v_last FROM jsonb_array_elements(v_hits) h
     WHERE (h ->> 'rank')::int = v_request.k;
@@ -67,7 +67,9 @@ BEGIN
         IF recall.combined_queries(v_request.query, v_request.queries) <> '{}' OR v_request.cues IS NOT NULL
            OR v_request.session_id IS NOT NULL THEN
             SELECT jsonb_build_object('rank', f.rank, 'score', f.score, 'relevance', f.relevance, 'explanation', f.explanation)
-            INTO v_wide FROM recall.find(v_open, p_embedding, p_embeddings, p_now, p_tokens => p_tokens) f
+            INTO v_wide
+            FROM recall.find(
+                v_open, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) f
             WHERE f.id = p_memory_id;
         END IF;
     END IF;
