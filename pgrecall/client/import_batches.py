@@ -86,7 +86,7 @@ def keys_of_others(drafts: Iterable[Draft], known: dict[str, KnownContent]) -> l
         Problem(
             str(draft.key),
             f"this key belongs to {known[draft.key].source or 'a memory made by hand'}; "
-            "import with --prefix to keep both, or with --source to continue that one",
+            "import it with a prefix to keep both, or with the source of that one to continue it",
         )
         for draft in drafts
         if draft.key in known and known[draft.key].source != draft.source

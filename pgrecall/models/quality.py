@@ -31,10 +31,10 @@ class Share:
 
 
 def percent(share: float) -> str:
-    """A share or probability, 0 to 1, rounded; but only nothing is 0% and only the whole is 100%."""
+    """A share or probability, 0 to 1, rounded; but only nothing is 0 % and only the whole is 100 %."""
     if 0 < share < 0.005:
-        return "under 1%"
-    return "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
+        return "under 1 %"
+    return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ def test_the_report(pgrecall: Command, memory: Memory) -> None:
     first = "2 searches: 0 showed nothing, and for 2 it is known whether a hit was used.\n"
     assert done.out.startswith(first)
     assert "Too little to conclude from" in done.out
-    assert "50% [9%, 91%]" in done.out
+    assert "50 % [9 %, 91 %]" in done.out
     assert "harbour gauge" in done.out
     document = pgrecall("quality", "report", "--json", tenant="acme").json
     assert document["ranks"][0]["share"]["count"] == 1

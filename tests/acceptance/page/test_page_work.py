@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 from pgrecall import Draft, Memory
@@ -186,6 +187,36 @@ def test_files_are_dropped_and_their_import_is_followed(page: Page, memory: Memo
     page.get_by_text("Done.").wait_for()  # the page loads itself again, with its script and without
     assert "dropped.md" in page.locator("main").inner_text()
     assert memory.get("line/299").body == "Line 299."
+
+
+@EITHER
+def test_a_running_import_says_of_each_file_how_far_it_is(
+    page: Page, memory: Memory, database: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    name = "held" if "script" in request.node.name else "kept"
+    memory.remember("Before.", key=name, source="page:1.jsonl")
+    files = []
+    for place, key in enumerate((f"before {name}", name, f"after {name}")):
+        files.append(tmp_path / f"{place}.jsonl")
+        files[-1].write_text(f'{{"body": "Of the {key} file.", "key": "{key}"}}\n')
+    with psycopg.connect(database) as holder:
+        holder.execute("SELECT set_config('recall.tenant', 'acme', false)")
+        held = holder.execute(
+            "SELECT id FROM recall.memory WHERE tenant = 'acme' AND key = %s FOR UPDATE", (name,)
+        )
+        assert held.fetchone(), "the second file waits for this row"
+        page.goto("/add")
+        page.get_by_label("Notes (.md)").set_input_files(files)
+        page.get_by_role("button", name="Import").click()
+        page.get_by_text("1 of 3 files done, ").wait_for()
+        lines = page.get_by_role("region", name="Files").get_by_role("listitem")
+        lines.nth(0).get_by_text("unchanged").wait_for()
+        assert [line.rpartition(".jsonl ")[2] for line in lines.all_inner_texts()[1:]] == [
+            "is being read", "waits",
+        ]  # fmt: skip
+        assert page.get_by_role("status").inner_text() == "Importing … 1 new, 0 updated, 0 unchanged."
+    page.get_by_text("Done. ").wait_for()
+    assert memory.get(name).body == f"Of the {name} file."
 
 
 def test_a_file_dropped_on_the_form_is_sent_at_once(page: Page) -> None:

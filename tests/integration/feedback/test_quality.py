@@ -79,8 +79,8 @@ def test_enough_searches_are_concluded_from(memory: Memory, query: Query) -> Non
         (memory.used if number % 3 else memory.rejected)(search, [one], now=NOW)
     conclusion = memory.quality.report().conclusion
     assert conclusion == (
-        "Of 30 searches with a known outcome, 67% showed a memory that was then used "
-        "(95 % interval 49% to 81%)."
+        "Of 30 searches with a known outcome, 67 % showed a memory that was then used "
+        "(95 % interval 49 % to 81 %)."
     )
 
 

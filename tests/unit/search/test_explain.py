@@ -25,7 +25,7 @@ FULL = {
 def test_a_sentence_names_the_arms_the_probability_and_the_effect_of_vitality() -> None:
     assert sentence(FULL, {"machin": "machine"}) == (
         "Found by meaning (rank 2) and the words “machine” and “databas” (rank 1). It answers the question "
-        "with a probability of 75%. After 10 accesses it is active; vitality multiplies its odds by 1.51."
+        "with a probability of 75 %. After 10 accesses it is active; vitality multiplies its odds by 1.51."
     )
 
 

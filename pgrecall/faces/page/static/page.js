@@ -100,7 +100,15 @@ async function follow(bar) {
   const answer = await fetch(bar.dataset.import, { headers: { Accept: "application/json" } });
   const state = await answer.json();
   if (!answer.ok || state.done) return location.reload();
-  bar.value = state.files;
+  if (state.files > bar.value) {
+    // A file is done: the counts and the list say what became of it.
+    const shown = await (await fetch(bar.dataset.import)).text();
+    const fresh = new DOMParser().parseFromString(shown, "text/html");
+    for (const part of ["main > .lead", "#files + ul"]) {
+      document.querySelector(part).replaceChildren(...fresh.querySelector(part).childNodes);
+    }
+    bar.value = state.files;
+  }
   const item = state.read === 1 ? "item" : "items";
   document.querySelector("label[for=progress]").textContent =
     `${state.files} of ${state.of} ${state.of === 1 ? "file" : "files"} done, ${state.read.toLocaleString("en")} ${item} read`;

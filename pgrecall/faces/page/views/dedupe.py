@@ -116,7 +116,7 @@ def _difference(cluster: DedupeCluster) -> str:
         return "Word for word the same"
     if "removed" not in changes:
         return "The one that stays has every word of the others, and more"
-    return "Some words differ"
+    return "Some words or marks differ"
 
 
 def gain_words(moves: DedupeMoves) -> str:
