@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -142,6 +143,27 @@ def test_a_run_cannot_end_in_a_state_that_is_no_end(query: Query, state: str | N
     run = begin(query)
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="A run cannot end as"):
         query("SELECT recall.end_job(%s, %s, 0, '{}')", (run, state))
+
+
+@pytest.mark.parametrize(
+    "counts",
+    ["[]", "3", "null", '"x"', '{"a": "3"}', '{"a": [1]}', '{"a": 0.5}', '{"a": 1e300}', '{"a": null}',
+     json.dumps({"x" * 101: 1}), json.dumps({str(n): n for n in range(101)})],
+)  # fmt: skip
+@pytest.mark.parametrize("call", ["report_job(%s, 3, %s)", "end_job(%s, 'done', 3, %s)"])
+def test_counts_are_whole_numbers_by_name(query: Query, call: str, counts: str) -> None:
+    run = begin(query)
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="The counts of a run"):
+        query(f"SELECT recall.{call}", (run, counts))
+    [row] = query("SELECT * FROM recall.job_runs('fold')")
+    assert (row["state"], row["done"], row["counts"]) == ("running", 0, {})
+
+
+def test_a_run_keeps_ten_thousand_characters_of_its_error(query: Query) -> None:
+    run = begin(query)
+    query("SELECT recall.end_job(%s, 'failed', 0, '{}', %s)", (run, "x" * 1_000_000))
+    [row] = query("SELECT * FROM recall.job_runs('fold')")
+    assert row["error"] == "x" * 10_000
 
 
 @pytest.mark.parametrize("job", ["", None, "x" * 101])

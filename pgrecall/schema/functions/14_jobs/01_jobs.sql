@@ -83,6 +83,31 @@ BEGIN
     RETURN v_id;
 END $$;
 
+-- require_run_counts: returns the counts of a run. Raises an error unless they are NULL or an object of at most 100
+-- whole numbers, with names of at most 100 characters.
+CREATE OR REPLACE FUNCTION recall.require_run_counts(p_counts jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_wrong text;
+BEGIN
+    IF jsonb_typeof(p_counts) <> 'object' THEN
+        v_wrong := p_counts::text;
+    ELSIF (SELECT count(*) FROM jsonb_object_keys(p_counts)) > 100 THEN
+        PERFORM recall.raise_invalid('The counts of a run have more than 100 names.');
+    ELSE
+        SELECT format('{%s: %s}', to_json(c.key), c.value) INTO v_wrong FROM jsonb_each(p_counts) c
+        WHERE length(c.key) > 100 OR jsonb_typeof(c.value) <> 'number'
+           OR NOT pg_input_is_valid(c.value #>> '{}', 'bigint') LIMIT 1;
+    END IF;
+    IF v_wrong IS NOT NULL THEN
+        PERFORM recall.raise_invalid(
+            format('The counts of a run cannot be %s.', left(v_wrong, 100)),
+            'Give an object of whole numbers, for example {"archived": 3}.');
+    END IF;
+    RETURN p_counts;
+END $$;
+
 -- report_job: records the progress of a run: the amount done, as one number and by name.
 CREATE OR REPLACE FUNCTION recall.report_job(
     p_run_id bigint, p_done bigint, p_counts jsonb, p_whole_database boolean DEFAULT false
@@ -93,12 +118,13 @@ DECLARE
     -- Not in the WHERE clause, where it would not be evaluated while the table is empty.
     v_tenant text := recall.job_tenant_for_writing(p_whole_database);
 BEGIN
+    PERFORM recall.require_run_counts(p_counts);
     UPDATE recall.job_run r SET done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts)
     WHERE r.tenant = v_tenant AND r.id = p_run_id AND r.state = 'running';
 END $$;
 
 -- end_job: ends a run as done, failed (with the error) or stopped, and releases its lock; false if the run had ended
--- before. The newest 1,000 runs of a job and a tenant are kept.
+-- before. Of an error, 10,000 characters are kept; of a job and a tenant, the newest 1,000 runs.
 CREATE OR REPLACE FUNCTION recall.end_job(
     p_run_id bigint, p_state text, p_done bigint, p_counts jsonb, p_error text DEFAULT NULL,
     p_whole_database boolean DEFAULT false, p_now timestamptz DEFAULT now()
@@ -111,7 +137,7 @@ DECLARE
     v_pid int;
     v_key bigint;
 BEGIN
-    PERFORM recall.require_moment(p_now);
+    PERFORM recall.require_moment(p_now), recall.require_run_counts(p_counts);
     IF coalesce(p_state NOT IN ('done', 'failed', 'stopped'), true) THEN
         PERFORM recall.raise_invalid(format('A run cannot end as %L.', left(p_state, 100)),
             'It ends as done, failed or stopped.');
@@ -119,7 +145,7 @@ BEGIN
     UPDATE recall.job_run r
     SET state = p_state, finished_at = greatest(p_now, r.started_at),
         done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts),
-        error = CASE p_state WHEN 'failed' THEN coalesce(p_error, 'No error was reported.') END
+        error = CASE p_state WHEN 'failed' THEN coalesce(left(p_error, 10000), 'No error was reported.') END
     WHERE r.tenant = v_tenant AND r.id = p_run_id AND r.state = 'running'
     RETURNING r.job, r.holder_pid, r.holder_key INTO v_job, v_pid, v_key;
     IF NOT FOUND THEN
