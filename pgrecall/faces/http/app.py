@@ -60,6 +60,14 @@ class ApiApplication(FastAPI):
         return self.openapi_schema
 
 
+class NamedRoute(Route):
+    """A route that metrics and logs name, as they do those of FastAPI."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, found = super().matches(scope)
+        return match, {**found, "route": self} if found else found
+
+
 class FallbackMount(Mount):
     """Mounts an application at the root for all paths that the API does not have.
 
@@ -109,9 +117,9 @@ def create_app(service: Service, *, page: ASGIApp | None = None) -> FastAPI:
         app.include_router(router)
     add_error_handlers(app)
     app.needs_key = service.policy.needs_key
-    app.router.routes.append(Route(DOCS_PATH, _docs, name="docs"))
+    app.router.routes.append(NamedRoute(DOCS_PATH, _docs, name="docs"))
     if mcp is not None:
-        app.router.routes.append(Route(MCP_PATH, mcp, name="mcp"))
+        app.router.routes.append(NamedRoute(MCP_PATH, mcp, name="mcp"))
     if page is not None:
         app.router.routes.append(FallbackMount(page, app.router.routes))
     if service.policy.allowed_hosts is not None:

@@ -59,6 +59,7 @@ def test_metrics_have_requests_searches_jobs_and_zones(settings: Settings) -> No
             await client.post("/v1/search", json={"query": "when does the tide turn?"})
             await client.post("/v1/search", json={"query": "xylophone"})
             await client.get("/v1/memories/4711")
+            await client.get("/mcp")
             await made.memory.jobs.run("vitality")
             while "pgrecall_memories{" not in (told := (await client.get("/metrics")).text):
                 await asyncio.sleep(0.01)  # a busy database is not waited for long
@@ -68,6 +69,7 @@ def test_metrics_have_requests_searches_jobs_and_zones(settings: Settings) -> No
     for line in (
         'pgrecall_http_request_seconds_count{method="POST",route="/v1/search",status="200"} 2.0',
         'seconds_count{method="GET",route="/v1/memories/{memory:path}",status="404"} 1.0',
+        'seconds_count{method="GET",route="/mcp",status="400"} 1.0',
         'pgrecall_search_phase_seconds_count{phase="database"} 2.0',
         'pgrecall_searches_total{found="yes"}',
         "pgrecall_http_running 0.0",
