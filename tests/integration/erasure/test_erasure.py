@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from pgrecall import Draft, DraftLink, Memory
@@ -91,6 +94,60 @@ def test_the_report_names_every_table_and_what_remains(everywhere: Memory, query
     assert memory.erasure.apply(plan.id, signed_by="Somebody", now=NOW) == done
     query("UPDATE recall.erasure SET report = report || '{\"memories\": 0}'")
     assert memory.erasure.get(plan.id).intact is False
+
+
+def rows_by_table(query: Query) -> dict[str, int]:
+    names = query(
+        "SELECT relname AS name FROM pg_class WHERE relnamespace = 'recall'::regnamespace AND relkind = 'r'"
+    )
+    counted = "SELECT count(*) FROM recall.{0} t WHERE to_jsonb(t) ->> 'kind' IS DISTINCT FROM 'deleted'"
+    return {row["name"]: query(counted.format(row["name"]))[0]["count"] for row in names}
+
+
+@pytest.mark.parametrize("field", SUBJECTS)
+def test_the_report_counts_what_the_database_lost(everywhere: Memory, query: Query, field: str) -> None:
+    everywhere.jobs.run("statistics")
+    subject = {field: SUBJECTS[field]}
+    plan = everywhere.erasure.plan(**subject, asked_by="Ann", now=NOW)  # type: ignore[arg-type]
+    before = rows_by_table(query)
+    done = everywhere.erasure.apply(plan.id, signed_by="Bram", now=NOW)
+    after = rows_by_table(query)
+    assert done.report is not None
+    reported = {one.table: one.rows for one in done.report.tables if one.rows}
+    lost = {name: before[name] - after[name] for name in before if before[name] != after[name]}
+    lost.pop("erasure_item")
+    lost["memory_change"] += 1  # one is new: a memory that it had superseded is restored
+    assert reported == lost
+
+
+def test_the_report_says_what_a_search_under_way_has_logged(
+    memory: Memory, query: Query, database_url: str
+) -> None:
+    memory.remember_many(drafts(4))
+    plan = memory.erasure.plan(author="Ann", asked_by="Ann")
+    assert plan.planned == 2
+    with psycopg.connect(database_url) as search:
+        search.execute("SELECT set_config('recall.tenant', 'acme', true)")
+        search.execute("""SELECT recall.search_and_log('{"query": "turn", "k": 9}')""")
+        memory.erasure.apply(plan.id, signed_by="Bram", limit=1)
+    done = memory.erasure.apply(plan.id, signed_by="Bram")
+    assert done.report is not None
+    assert [one.left for one in done.report.tables if one.left] == [1]
+    memory.jobs.run("fold")
+    gone = "SELECT count(*) FROM recall.access WHERE memory_id NOT IN (SELECT id FROM recall.memory)"
+    assert query(gone) == [{"count": 0}]
+
+
+def test_two_who_apply_it_at_once_delete_it_once(memory: Memory) -> None:
+    memory.remember_many(drafts(40))
+    plan = memory.erasure.plan(author="Ann", asked_by="Ann")
+    with ThreadPoolExecutor(3) as pool:
+        done = list(pool.map(lambda who: memory.erasure.apply(plan.id, signed_by=who, limit=3), "XYZ"))
+        done += pool.map(lambda who: memory.erasure.apply(plan.id, signed_by=who), "XYZ")
+    [report] = {json.dumps(asdict(one.report), default=str) for one in done if one.report is not None}
+    assert json.loads(report)["memories"] == 20
+    assert done[-1].counts["memory"] == 20
+    assert clean(memory)
 
 
 def drafts(many: int) -> list[Draft]:

@@ -43,6 +43,7 @@ DECLARE
     v_counts jsonb;
     v_left jsonb;
     v_searches bigint[];
+    v_words bigint := recall.word_count(p_erasure.tenant);
 BEGIN
     PERFORM recall.lock_for_deletion(v_tenant, p_batch);  -- none of them changes from here on
     v_ids := ARRAY(SELECT recall.memories_of_subject(v_tenant, p_erasure.subject, p_batch));
@@ -57,8 +58,23 @@ BEGIN
     IF v_left <> '{}' THEN
         RAISE EXCEPTION 'Rows about deleted memories remain in %; nothing of this batch was deleted.', v_left;
     END IF;
+    v_counts := recall.added_counts(v_counts, recall.dropped_words(v_tenant, v_words));
     RETURN recall.added_counts(v_counts, recall.delete_searches(v_tenant, v_searches));
 END $$;
+
+-- word_count: how many words the document frequencies of a tenant have.
+CREATE OR REPLACE FUNCTION recall.word_count(p_tenant text) RETURNS bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT count(*) FROM recall.lexeme l WHERE l.tenant = p_tenant
+$$;
+
+-- dropped_words: how many words fewer there are than p_before, as a row count by table.
+CREATE OR REPLACE FUNCTION recall.dropped_words(p_tenant text, p_before bigint) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN CASE WHEN p_before > recall.word_count(p_tenant)
+    THEN jsonb_build_object('lexeme', p_before - recall.word_count(p_tenant)) ELSE '{}' END;
 
 -- searches_that_showed: the logged searches that showed one of these memories.
 CREATE OR REPLACE FUNCTION recall.searches_that_showed(p_tenant text, p_ids bigint[]) RETURNS bigint[]
@@ -98,12 +114,14 @@ DECLARE
     v_erasure recall.erasure := recall.require_erasure(p_tenant, p_id);
     v_counts jsonb;
     v_report jsonb;
+    v_words bigint := recall.word_count(p_tenant);
 BEGIN
     v_counts := recall.added_counts(v_erasure.counts, recall.erase_sessions(p_tenant, v_erasure.subject));
     v_counts := recall.added_counts(v_counts, recall.erase_versions(p_tenant, v_erasure.subject));
     v_counts := recall.added_counts(v_counts, recall.delete_searches(
         p_tenant, recall.searches_of_subject(p_tenant, v_erasure.subject)));
     PERFORM recall.count_lexemes(p_tenant);
+    v_counts := recall.added_counts(v_counts, recall.dropped_words(p_tenant, v_words));
     PERFORM recall.analyze_places(p_tenant);
     UPDATE recall.erasure e SET counts = v_counts WHERE e.tenant = p_tenant AND e.id = p_id RETURNING e.* INTO v_erasure;
     v_report := recall.erasure_report(v_erasure, p_signed_by, p_now);

@@ -6,12 +6,21 @@ LANGUAGE sql IMMUTABLE
 SET search_path FROM CURRENT
 RETURN 'sha256:' || encode(sha256(convert_to(p_report::text, 'UTF8')), 'hex');
 
--- visited_tables: each table and partition that was searched, how many rows were deleted, and its indexes.
-CREATE OR REPLACE FUNCTION recall.visited_tables(p_tenant text, p_counts jsonb) RETURNS jsonb
+-- visited_tables: each table and partition that was searched, how many rows were deleted, how many are left about
+-- memories that are gone, and its indexes. Only accesses can be left, logged by searches under way: erase_batch raises an
+-- error for a row of another table.
+CREATE OR REPLACE FUNCTION recall.visited_tables(p_tenant text, p_counts jsonb, p_since timestamptz) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
+    WITH orphan AS MATERIALIZED (
+        SELECT e.tableoid AS relation, count(*) AS rows FROM recall.access e
+        WHERE e.tenant = p_tenant AND e.at >= p_since AND e.kind = 'retrieval' AND NOT EXISTS (
+            SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = e.memory_id)
+        GROUP BY e.tableoid
+    )
     SELECT jsonb_agg(jsonb_build_object(
-        'table', p.place, 'rows', coalesce((p_counts ->> p.place)::bigint, 0), 'left', 0,
+        'table', p.place, 'rows', coalesce((p_counts ->> p.place)::bigint, 0),
+        'left', coalesce((SELECT o.rows FROM orphan o WHERE o.relation = p.relation), 0),
         'indexes', (SELECT coalesce(jsonb_agg(i.indexrelid::regclass::text ORDER BY i.indexrelid::regclass::text), '[]')
                     FROM pg_index i WHERE i.indrelid = p.relation)) ORDER BY p.place)
     FROM (
@@ -71,6 +80,6 @@ SET timezone = 'UTC' AS $$
         'signed_by', p_signed_by, 'role', session_user, 'done_at', p_now,
         'memories', coalesce((p_erasure.counts ->> 'memory')::bigint, 0),
         'arrived_since', (SELECT count(*) FROM recall.memories_of_subject(p_erasure.tenant, p_erasure.subject)),
-        'tables', recall.visited_tables(p_erasure.tenant, p_erasure.counts),
+        'tables', recall.visited_tables(p_erasure.tenant, p_erasure.counts, p_erasure.created_at),
         'remains', recall.remaining_copies())
 $$;
