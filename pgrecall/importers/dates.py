@@ -71,7 +71,10 @@ def parse_since(text: str, now: datetime) -> datetime:
     """A time, or a duration before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``. Raises ValueError."""
     found = _AGO.fullmatch(text.strip())
     if found is None:
-        return parse_time(text)
+        try:
+            return parse_time(text)
+        except ValueError as error:
+            raise ValueError(f"{error}, or as 7d for seven days ago") from error
     try:
         return now - int(found[1]) * _UNITS[found[2].lower()]
     except OverflowError as error:

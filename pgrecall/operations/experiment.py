@@ -50,6 +50,8 @@ def _experiment(document: Mapping[str, Any]) -> Experiment:
 
 def _conclusion(document: Mapping[str, Any], differences: tuple[ExperimentDifference, ...]) -> str:
     match document["refused"]:
+        case "no_experiment" if document["number"] is not None:
+            return f"No search of experiment {document['number']:,} is logged."
         case "no_experiment":
             return "There is no experiment. Set `search.experiment` to 1 to begin the first."
         case "too_few":

@@ -149,11 +149,23 @@ def _traced(ctx: click.Context) -> Iterator[None]:
             end.name = ctx.meta.get(COMMAND_NAME, "")
 
 
+_NUMBERS = (
+    ("a valid integer range", "a whole number"),
+    ("a valid integer", "a whole number"),
+    ("a valid float range", "a number"),
+    ("a valid float", "a number"),
+)
+"""What click calls numbers, and what people call them."""
+
+
 def _complaint(error: click.UsageError) -> str:
     """What click says of a wrong command line, as sentences, with the likeliest name of an unknown one."""
     if isinstance(error, NoSuchOption | NoSuchCommand) and error.possibilities:
         return f"{error.message.rstrip('.')}. Did you mean '{error.possibilities[0]}'?"
-    return f"{error.format_message().rstrip('.')}."
+    said = error.format_message().rstrip(".")
+    for theirs, ours in _NUMBERS:
+        said = said.replace(theirs, ours)
+    return f"{said}."
 
 
 @contextmanager

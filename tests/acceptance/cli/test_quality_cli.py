@@ -29,9 +29,12 @@ def test_the_report(pgrecall: Command, memory: Memory) -> None:
     document = pgrecall("quality", "report", "--json", tenant="acme").json
     assert document["ranks"][0]["share"]["count"] == 1
     assert document["unanswered"][0]["query"] == "harbour gauge"
+    before = pgrecall("quality", "report", "--since", "2100-01-01", tenant="acme")
+    assert (before.code, before.err) == (1, "No search of this time is logged.\n")
     wrong = pgrecall("quality", "report", "--since", "soon", tenant="acme")
     assert wrong.code == 2
-    assert wrong.err.startswith("Error: --since")
+    assert wrong.err.startswith("Error: --since: 'soon' is not a date")
+    assert "as 7d for seven days ago" in wrong.err
 
 
 def test_a_miss(pgrecall: Command, memory: Memory) -> None:
@@ -60,7 +63,9 @@ def test_a_replay(pgrecall: Command, memory: Memory) -> None:
     memory.used(result.search_id, one)
     done = pgrecall("quality", "replay", "--weight", "lexical=0.5", "--since", "1d", tenant="acme")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("1 search repeated: 1 would show the same hits, 1 the same first hit.")
+    assert done.out.startswith(
+        "1 search repeated: 1 would show the same hits in the same order, 1 the same first hit."
+    )
     assert "Too little to conclude from: 1 of these searches" in done.out
     heavy = pgrecall("quality", "replay", "--vitality-weight", "2", "--json", tenant="acme")
     assert heavy.json["searches"] == 1

@@ -213,6 +213,8 @@ def test_an_experiment_that_cannot_be_trusted_draws_no_conclusion(memory: Memory
 def test_the_running_one_is_reported_else_the_newest(memory: Memory, query: Query) -> None:
     one = memory.remember("The tide turns at noon.").id
     history(query, {"off": (1, 0)}, one, number=4)
+    missing = memory.quality.experiment(5)
+    assert (missing.refused, missing.conclusion) == ("no_experiment", "No search of experiment 5 is logged.")
     newest = memory.quality.experiment()
     assert (newest.number, newest.running) == (4, False)
     memory.settings.set("search.experiment", 5)

@@ -27,6 +27,7 @@ from pgrecall.faces.cli.rendering.quality import show_experiment, show_miss, sho
 from pgrecall.models.search import VitalityMode
 
 NO_SEARCH = "No search is logged."
+NONE_SINCE = "No search of this time is logged."
 
 mode_option = click.option(
     "--vitality-mode", type=click.Choice(get_args(VitalityMode)), help="How vitality changes the score."
@@ -68,7 +69,7 @@ def report(given: GlobalOptions, since: str | None, limit: int, unanswered: int,
     begin = parse_since(since, clock())
     with given.opened() as memory:
         found = memory.quality.report(since=begin, limit=limit, unanswered=unanswered)
-    finish(found, as_json, show_quality, found=found.searches, otherwise=NO_SEARCH)
+    finish(found, as_json, show_quality, found=found.searches, otherwise=NONE_SINCE if since else NO_SEARCH)
 
 
 @quality.command("experiment")
@@ -171,4 +172,5 @@ def replay(
     arms = read_arm_weights(weights)
     with given.opened(embeds=True) as client:
         found = client.quality.replay(since=begin, until=end, weights=arms or None, **options)
-    finish(found, as_json, show_replay, found=found.searches, otherwise=None if found.refused else NO_SEARCH)
+    none = NONE_SINCE if since or until else NO_SEARCH
+    finish(found, as_json, show_replay, found=found.searches, otherwise=None if found.refused else none)

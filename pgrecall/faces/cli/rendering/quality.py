@@ -44,7 +44,7 @@ def show_quality(console: SafeConsole, found: Quality) -> None:
 
 def show_experiment(console: SafeConsole, found: Experiment) -> None:
     """The conclusion, a table of the arms, and the differences."""
-    if found.number is None:
+    if found.refused == "no_experiment":
         console.print(found.conclusion)
         return
     console.print(f"Experiment {found.number} {'is running' if found.running else 'has ended'}.")
@@ -102,8 +102,8 @@ def show_replay(console: SafeConsole, found: Replay) -> None:
         notes().print(f"{counted(found.refused, 'search', 'searches')} cannot be repeated.")
     overlap = "" if found.overlap is None else f" On average {percent(found.overlap)} of the hits stay."
     console.print(
-        f"{counted(found.searches, 'search', 'searches')} repeated: {found.same:,} would show the same hits, "
-        f"{found.same_first:,} the same first hit.{overlap}"
+        f"{counted(found.searches, 'search', 'searches')} repeated: {found.same:,} would show the same hits "
+        f"in the same order, {found.same_first:,} the same first hit.{overlap}"
     )
     if found.judged:
         console.print(

@@ -11,7 +11,7 @@ DECLARE
 BEGIN
     IF v_parts IS NULL OR NOT (pg_input_is_valid(v_parts[2], 'bigint') AND pg_input_is_valid(v_parts[3], 'bigint')) THEN
         PERFORM recall.raise_invalid(format('%L is not a cursor of changes.', left(p_cursor, 100)),
-            'Give the cursor of the last change you read, or the result of change_cursor().');
+            'Give the cursor of the last change you read, or that of now: `pgrecall changes --cursor`, recall.change_cursor().');
     END IF;
     era := v_parts[1];
     xid := v_parts[2];

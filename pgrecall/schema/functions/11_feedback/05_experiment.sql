@@ -98,7 +98,7 @@ BEGIN
             FROM unnest(recall.experiment_arms()) WITH ORDINALITY a(name, place)
             LEFT JOIN session s ON s.arm = a.name GROUP BY a.name, a.place
         ), refusal AS MATERIALIZED (
-            SELECT CASE WHEN v_number IS NULL THEN 'no_experiment'
+            SELECT CASE WHEN v_number IS NULL OR v_number <> v_running AND NOT EXISTS (SELECT FROM newest) THEN 'no_experiment'
                         WHEN bool_or(cardinality(a.weights) > 1) THEN 'weights_changed'
                         -- Chi-square with two degrees of freedom: p = exp(-x / 2).
                         WHEN sum(a.sessions) > 0 AND exp(-sum((a.sessions - e.mean) ^ 2 / e.mean) / 2) < 0.001 THEN 'unequal'
