@@ -82,15 +82,27 @@ class SecretText:
         return Secret(found)
 
 
+def expand_home(path: str | Path) -> Path:
+    """Replaces a leading ``~`` or ``~name`` by the home directory.
+
+    Raises:
+        ValueError: there is no such home directory.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise ValueError("names a home directory that does not exist") from None
+
+
 class FolderPath:
-    """A path."""
+    """A path, in which ``~`` stands for the home directory."""
 
     description = "path"
 
     def parse(self, given: Any) -> Path:
         if not isinstance(given, str | Path):
             raise ValueError("must be a path")
-        return Path(given)
+        return expand_home(given)
 
 
 class Boolean:

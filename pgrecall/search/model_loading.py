@@ -9,9 +9,11 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from pgrecall.errors import MissingExtra
+from pgrecall.errors import InvalidInput, MissingExtra
+from pgrecall.setting_types import expand_home
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 """A possible name of a model on the Hugging Face hub."""
@@ -21,6 +23,18 @@ def require_package(package: str, extra: str) -> None:
     """Raises MissingExtra unless the package can be imported; it is not imported."""
     if importlib.util.find_spec(package) is None:
         raise MissingExtra(package.replace("_", "-"), extra)
+
+
+def model_folder(given: str | Path) -> Path:
+    """The absolute path of a model's folder, which need not exist.
+
+    Raises:
+        InvalidInput: it begins with a home directory that does not exist.
+    """
+    try:
+        return expand_home(given).resolve()
+    except ValueError as error:
+        raise InvalidInput(f"The folder {str(given)!r} {error}.", hint="Give an absolute path.") from None
 
 
 def without_surrogates(text: str) -> str:

@@ -55,10 +55,11 @@ def test_a_setting_is_read(monkeypatch: pytest.MonkeyPatch, name: str, given: An
         ("http_host", ""),
         ("database_url", 7),
         ("data_dir", 7),
+        ("data_dir", "~nobody-of-this-name/x"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name_alone(name: str, given: Any) -> None:
-    with pytest.raises(InvalidInput, match=rf"PGRECALL_{name.upper()} must [a-z ]+") as refused:
+    with pytest.raises(InvalidInput, match=rf"PGRECALL_{name.upper()} (must|names) [a-z ]+") as refused:
         Settings(**{name: given, "embedder_key": "hidden"})
     told = str(refused.value)
     assert "hidden" not in told

@@ -134,7 +134,7 @@ class CommandGroup(click.Group):
 def is_fresh(settings: Settings) -> bool:
     """Whether the embedded server has no data yet."""
     elsewhere = settings.database_url or settings.cells
-    return not elsewhere and not (settings.data_dir.expanduser() / "postgres").exists()
+    return not elsewhere and not (settings.data_dir / "postgres").exists()
 
 
 def _say_on_terminal(sentence: str) -> None:

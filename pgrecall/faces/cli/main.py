@@ -7,6 +7,7 @@ error.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
@@ -187,6 +188,11 @@ def _errors_reported() -> Iterator[None]:
             with suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise Exit(BROKEN_PIPE) from None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG or error.filename is None:
+            raise
+        problem = f"The name {str(error.filename)[:60]!r}… is too long for a file."
+        raise fail(InvalidInput(problem, hint="Check which argument is a path.")) from None
 
 
 @click.command(

@@ -20,6 +20,7 @@ from typing import Any, Literal, TextIO
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.detect import KnownKind
+from pgrecall.setting_types import expand_home
 
 CapturedEditor = Literal["claude", "codex", "cursor", "gemini", "vscode"]
 
@@ -151,17 +152,25 @@ def import_later(editor: CapturedEditor, event: Mapping[str, Any], command: Sequ
     Raises:
         InvalidInput: the event names no transcript, or there is none.
     """
-    transcript = event.get("transcript_path")
-    if not isinstance(transcript, str) or not Path(transcript).expanduser().is_file():
-        raise InvalidInput(f"The transcript in the event does not exist: {str(transcript)[:200]!r}.")
+    transcript = _transcript(event.get("transcript_path"))
     log.parent.mkdir(parents=True, exist_ok=True)
     source = HOOKS[editor].source
-    options = ("import", "--kind", source, "--source", source, str(Path(transcript).expanduser()))
+    options = ("import", "--kind", source, "--source", source, "--", str(transcript))
     with log.open("wb") as file:
         subprocess.Popen(
             [*command, *options],
             stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=sys.platform != "win32",
         )  # fmt: skip
+
+
+def _transcript(given: Any) -> Path:
+    try:
+        path = expand_home(given) if isinstance(given, str) else None
+        if path is not None and path.is_file():
+            return path
+    except (ValueError, OSError):  # no such home directory; a name that is too long
+        pass
+    raise InvalidInput(f"The transcript in the event does not exist: {str(given)[:200]!r}.")
 
 
 def start_answer(editor: CapturedEditor, memories: Sequence[tuple[str, str]]) -> str:
@@ -171,7 +180,8 @@ def start_answer(editor: CapturedEditor, memories: Sequence[tuple[str, str]]) ->
         memories: title and body of each, highest vitality first.
     """
     lines = [
-        f"- {title}: {_shortened(body)}" if title else f"- {_shortened(body)}" for title, body in memories
+        f"- {_shortened(title)}: {_shortened(body)}" if title else f"- {_shortened(body)}"
+        for title, body in memories
     ]
     text = "\n".join([_HEADING, *lines]) if lines else ""
     if editor == "cursor":
@@ -179,6 +189,6 @@ def start_answer(editor: CapturedEditor, memories: Sequence[tuple[str, str]]) ->
     return json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
 
 
-def _shortened(body: str) -> str:
-    line = " ".join(body.split())
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
     return line if len(line) <= _BODY_CHARACTERS else line[: _BODY_CHARACTERS - 1].rstrip() + "…"

@@ -18,7 +18,7 @@ from pgrecall.search.embed.sentence_transformer import (
     require_sentence_transformers,
 )
 from pgrecall.search.embed.vector_checks import check_vectors
-from pgrecall.search.model_loading import HUB_NAME, without_surrogates
+from pgrecall.search.model_loading import HUB_NAME, model_folder, without_surrogates
 from pgrecall.settings import EmbedderPrecision
 
 # A model reads a few hundred tokens, but some tokenizers read the whole text (1 MB: 1.4 s).
@@ -132,7 +132,7 @@ class LocalEmbedder:
 
 
 def _model_folder(given: str) -> Path:
-    folder = Path(given).expanduser().resolve()
+    folder = model_folder(given)
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise EmbedderError(f"The folder {folder} holds no sentence-transformers model.", hint=MODEL_HINT)
     return folder

@@ -17,6 +17,7 @@ from pgrecall.search.model_loading import (
     HUB_NAME,
     first_line,
     max_positions,
+    model_folder,
     require_package,
     silence_libraries,
     without_surrogates,
@@ -220,7 +221,7 @@ def _has_bfloat16(device: str) -> bool:
 
 
 def _model_folder(given: str) -> Path:
-    folder = Path(given).expanduser().resolve()
+    folder = model_folder(given)
     if not (folder / "config.json").is_file():
         raise RerankerError(f"The folder {folder} holds no cross-encoder.", hint=_HINT)
     return folder

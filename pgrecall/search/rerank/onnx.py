@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import RerankerError
-from pgrecall.search.model_loading import first_line, max_positions, require_package, without_surrogates
+from pgrecall.search.model_loading import (
+    first_line,
+    max_positions,
+    model_folder,
+    require_package,
+    without_surrogates,
+)
 from pgrecall.search.onnx_runtime import open_session
 from pgrecall.search.rerank.batching import MAX_PAIRS, BatchingReranker, BatchingRules, Scorer
 from pgrecall.search.rerank.local import CHARACTERS_PER_TOKEN, MAX_TOKENS, require_tokens
@@ -57,7 +63,7 @@ class OnnxReranker(BatchingReranker):
     ) -> None:
         require_package("onnxruntime", "local")
         require_package("tokenizers", "local")
-        given = Path(folder).expanduser().resolve()
+        given = model_folder(folder)
         self._key = _ModelKey(given, model_file(given), require_tokens(tokens))
         self._rules = BatchingRules(given.name, scale, pairs=pairs, characters=CHARACTERS_PER_TOKEN * tokens)
 

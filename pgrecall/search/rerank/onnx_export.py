@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import InvalidInput, RerankerError
-from pgrecall.search.model_loading import first_line, max_positions, require_package, silence_libraries
+from pgrecall.search.model_loading import (
+    first_line,
+    max_positions,
+    model_folder,
+    require_package,
+    silence_libraries,
+)
 from pgrecall.search.onnx_runtime import load_runtime
 from pgrecall.search.rerank.first_token import (
     LOGIT_TOLERANCE,
@@ -61,7 +67,7 @@ def export_onnx(
     """
     for package in ("torch", "transformers", "onnx", "onnxscript", "onnxruntime"):
         require_package(package, "onnx")
-    source, target = Path(folder).expanduser().resolve(), Path(out).expanduser().resolve()
+    source, target = model_folder(folder), model_folder(out)
     if not (source / "config.json").is_file():
         raise RerankerError(f"The folder {source} holds no cross-encoder.", hint=_HINT)
     _require_free(target)

@@ -130,7 +130,7 @@ def end(given: GlobalOptions, editor: hooks.CapturedEditor) -> None:
     """Import the session that ended, in another process; capture.log in the data directory has its output."""
     with _failing_softly():
         event = hooks.read_event(sys.stdin)
-        log = given.settings().data_dir.expanduser() / _LOG
+        log = given.settings().data_dir / _LOG
         hooks.import_later(editor, event, (_program(), *_options(given, for_hooks=False)), log)
 
 
@@ -184,7 +184,7 @@ def _options(given: GlobalOptions, *, for_hooks: bool, with_url: bool = True) ->
     if given.tenant is not None:
         options += ["--tenant", given.tenant]
     if given.data_dir is not None:
-        options += ["--data-dir", str(given.data_dir.expanduser().resolve())]
+        options += ["--data-dir", str(given.settings().data_dir.resolve())]
     return tuple(options)
 
 

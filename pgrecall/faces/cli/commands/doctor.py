@@ -77,7 +77,7 @@ def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]
         except RecallError as error:
             yield checks.failed("cells", error)
     elif is_fresh(settings):
-        where = settings.data_dir.expanduser()
+        where = settings.data_dir
         absent = f"There is no embedded Postgres in {where}."
         yield checks.Finding("server", "warn", absent, "pgrecall init")
     else:

@@ -1,0 +1,59 @@
+"""What the hooks of an editor make of events, and of memories that they offer."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.editors.capture import import_later, read_event, start_answer
+
+
+@pytest.mark.parametrize(
+    "named",
+    [None, 7, [], "", "no/such", "~nobody-of-this-name/x", "a\x00b", "\ud800", "x" * 5000, "/", "~"],
+)
+def test_an_event_without_a_transcript_starts_nothing(named: Any, tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "capture.log"
+    with pytest.raises(InvalidInput, match="The transcript in the event does not exist: "):
+        import_later("claude", {"transcript_path": named}, ("no-program",), log)
+    assert not log.parent.exists()
+
+
+@pytest.mark.parametrize("name", ["a session.jsonl", "--strict", "-k", "$(touch x)"])
+def test_the_name_of_a_transcript_is_no_option(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("{}")
+    started: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: started.append(command))
+    import_later("claude", {"transcript_path": name}, ("pgrecall",), tmp_path / "log")
+    assert started == [["pgrecall", "import", "--kind", "claude-code", "--source", "claude-code", "--", name]]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "7", "null", "{", '{"a": ' * 100_000, "{}" + " " * 2_000_000 + "x"]
+)
+def test_what_is_no_event_is_refused(text: str) -> None:
+    if text.startswith("{}"):
+        assert read_event(io.StringIO(text)) == {}  # what follows a million characters is not read
+        return
+    with pytest.raises(InvalidInput, match="not an editor event"):
+        read_event(io.StringIO(text))
+
+
+@given(st.lists(st.tuples(st.text(max_size=400), st.text(min_size=1, max_size=800)), max_size=12))
+def test_each_memory_is_offered_on_one_line(memories: list[tuple[str, str]]) -> None:
+    document = json.loads(start_answer("claude", memories))
+    lines = document["hookSpecificOutput"]["additionalContext"].split("\n")
+    assert len(lines) == len(memories) + 1
+    assert all(line.startswith("- ") and len(line) < 700 for line in lines[1:])
+    assert lines[0].startswith("Memories of earlier sessions") or not memories
