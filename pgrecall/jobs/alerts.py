@@ -142,7 +142,7 @@ def _run(command: Sequence[str], content: bytes, timeout: float) -> None:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise AlertError(
-                f"The alert command took longer than {timeout:g} seconds and was ended.",
+                f"The alert command took longer than {timeout:g} s and was ended.",
                 hint="Raise PGRECALL_ALERT_TIMEOUT, or let it leave its work to another program.",
             ) from None
         finally:
@@ -188,6 +188,6 @@ def _post(url: str, content: bytes, timeout: float) -> None:
     # In a thread, because the timeout of a socket begins again with every byte.
     threading.Thread(target=send, daemon=True).start()
     if not answered.wait(timeout):
-        failures.append(f"took longer than {timeout:g} seconds")
+        failures.append(f"took longer than {timeout:g} s")
     if failures:
         raise AlertError(f"The alert URL {failures[0]}.", hint="Check PGRECALL_ALERT_URL.")

@@ -1,7 +1,7 @@
 /**
  * An agent with a memory: tools for the AI SDK.
  *
- * `memoryTools(memory)` gives any model two tools. What the model says it used is recorded, so that it ranks higher
+ * `memoryTools(memory)` gives any model three tools. What the model says it used is recorded, so that it ranks higher
  * in the next search.
  */
 import { tool } from "ai";

@@ -183,7 +183,7 @@ def test_a_slow_url_and_a_slow_command_are_given_up() -> None:
     finally:
         endpoint.stop()
     # A child of the command holds its standard error open, and ends with it.
-    with pytest.raises(AlertError, match=r"^The alert command took longer than 0.5 seconds and was ended"):
+    with pytest.raises(AlertError, match=r"^The alert command took longer than 0.5 s and was ended"):
         hook(["sh", "-c", "sleep 60 & sleep 60"], timeout=0.5).call({})
     assert time.monotonic() - began < 50
 

@@ -164,7 +164,7 @@ def show_runs(console: SafeConsole, runs: Sequence[JobRun]) -> None:
         )
         attempt = f" (attempt {run.attempt})" if run.attempt > 1 else ""
         state = _state(run.state) + styled((attempt, "dim"))
-        result = f"{counts_words(run.done, run.counts)} {run.error or ''}".strip()
+        result = ": ".join(filter(None, (counts_words(run.done, run.counts), run.error)))
         rows.add_row(str(run.id), run.job, run.tenant, state, _moment(run.started_at), took, result)
     console.print(rows)
 
