@@ -79,7 +79,7 @@ class Settings:
     )
     data_dir: Path = _setting(_default_data_dir, FolderPath(), "Folder of the embedded server's data.")
     tenant: str = _setting("default", Text(1, 200, without="\0*"), "Tenant whose memories to use.")
-    pool_size: int = _setting(8, Integer(1, 1000), "Most connections of one client.")
+    pool_size: int = _setting(8, Integer(1, 1000), "Maximum number of connections of one client.")
     connect_timeout: float = _setting(10.0, PositiveNumber(600), "Seconds to wait for a connection.")
     timeout: float | None = _setting(
         None, PositiveNumber(86400), "Seconds one call may take in Postgres; unlimited if unset."
@@ -143,7 +143,7 @@ class Settings:
     reranker_form: RerankerForm = _setting(
         "cohere", Choice(get_args(RerankerForm)), "API of the HTTP reranker."
     )
-    reranker_pairs: int = _setting(50, Integer(1, 1000), "Most candidates to rerank.")
+    reranker_pairs: int = _setting(50, Integer(1, 1000), "Maximum number of candidates to rerank.")
     reranker_tokens: int = _setting(
         512,
         Integer(16, 32768),

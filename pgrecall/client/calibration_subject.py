@@ -75,7 +75,7 @@ def relevance_subject(profile: str, models: Sequence[RelevanceModel], author_wei
     current = models[0]
     if current.form != "logistic":
         raise InvalidInput(
-            f"Profile {profile} is a fixed formula ({current.form})and has no coefficients to fit.",
+            f"Profile {profile} is a fixed formula ({current.form}) and has no coefficients to fit.",
             hint="Calibrate another profile.",
         )
     shipped = next((model for model in models if model.source == "database"), current)

@@ -27,7 +27,7 @@ def read_as(model: type[T], values: Mapping[str, Any]) -> T:
         for field in known:
             if field.name not in values and field.default is MISSING and field.default_factory is MISSING:
                 raise SchemaMismatch(
-                    f"This database does not know {field.name} of {model.__name__}, as earlier versions.",
+                    f"This database returned no {field.name} for {model.__name__}: its schema is older.",
                     hint="Run `pgrecall upgrade` for it.",
                 ) from None
         return model(**{field.name: values[field.name] for field in known if field.name in values})

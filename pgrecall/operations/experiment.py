@@ -61,8 +61,8 @@ def _conclusion(document: Mapping[str, Any], differences: tuple[ExperimentDiffer
             )
         case "no_use":
             return (
-                "Nothing to conclude from: of no session it is known that anything was used. Report what "
-                "is used (`used`, or accesses in the session of the search)."
+                "Nothing to conclude from: no session is known to have used anything. Report what is "
+                "used (`used`, or accesses in the session of the search)."
             )
         case "unequal":
             counts = ", ".join(f"{arm['arm']} {arm['sessions']:,}" for arm in document["arms"])

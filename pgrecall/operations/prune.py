@@ -26,7 +26,7 @@ class PruneRequest:
     Attributes:
         max_count: so many memories at most.
         max_share: this share of the live memories at most, 0 to 1.
-        grace_days: nothing that was stored or used within so many days.
+        grace_days: leave out what was stored or used within this many days.
         layers: only memories of these layers; None means all.
         now: the moment to take for now; None is the database's clock.
     """

@@ -49,7 +49,7 @@ def create(
         DatabaseUnsuitable: the caller may not make roles, or may not act as the owner.
     """
     if may not in get_args(Rights):
-        raise InvalidInput(f"{may!r} is nothing a role may do.", hint="Choose reader, app or worker.")
+        raise InvalidInput(f"There is no right {may!r}.", hint="Choose reader, app or worker.")
     with connect(url, timeout=timeout) as connection, connection.transaction():
         hashed = ""
         if password is not None:

@@ -171,7 +171,7 @@ class Endpoint:
         if status >= 500:
             return _TransientError(
                 f"its server failed ({status}){reason}",
-                hint="Look into the log of that server.",
+                hint="Check the log of that server.",
                 retry_after=retry_after(headers),
             )
         if status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):

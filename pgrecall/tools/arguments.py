@@ -108,7 +108,7 @@ class SearchArguments(Filters):
     k: int = Field(8, ge=1, le=50, description="Maximum number of memories.")
     rerank: bool = Field(False, description="Rerank the best hits with a model: better, but slower.")
     max_chars: int = Field(
-        2000, ge=50, le=100_000, description="Cut bodies after so many characters; `get` returns all."
+        2000, ge=50, le=100_000, description="Cut bodies after this many characters; `get` returns all."
     )
     explain: bool = Field(False, description="Explain each hit's score in a sentence.")
 
@@ -131,7 +131,9 @@ class GetArguments(Arguments):
     """Arguments of ``get``."""
 
     memory: Reference = Field(description="Id or key. Digits are an id; key:42 is the key 42.")
-    max_chars: int = Field(100_000, ge=50, le=1_000_000, description="Cut the body after so many characters.")
+    max_chars: int = Field(
+        100_000, ge=50, le=1_000_000, description="Cut the body after this many characters."
+    )
 
 
 class LinkTo(Arguments):
@@ -228,7 +230,7 @@ class PrunePlanArguments(Arguments):
         None, gt=0, le=1, description="Maximum share of the live memories to archive."
     )
     grace_days: float | None = Field(
-        None, ge=0, le=36_500, description="Keep memories stored or accessed within so many days."
+        None, ge=0, le=36_500, description="Keep memories stored or accessed within this many days."
     )
     layers: Names | None = Field(None, description="Only memories in these layers.")
     show: int = Field(20, ge=0, le=200, description="Maximum number of planned memories to list.")

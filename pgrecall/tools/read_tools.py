@@ -192,7 +192,7 @@ GET = Tool(
     title="Get a memory",
     description=(
         "Get one memory in full, by id or key: its text, when it is valid, what supersedes it, its links. "
-        "Use it for a hit whose body was cut, or to follow a link. Reading counts as no use; `used` does."
+        "Use it for a hit whose body was cut, or to follow a link. Reading is not a use; `used` reports one."
     ),
     arguments=GetArguments,
     result=GetResult,

@@ -22,7 +22,7 @@ class HistoryArguments(Arguments):
     memory: Reference = Field(description="Id or key. Digits are an id; key:42 is the key 42.")
     limit: int = Field(10, ge=1, le=200, description="Maximum number of versions.")
     before: VersionNumber | None = Field(None, description="Only versions with lower numbers.")
-    max_chars: int = Field(500, ge=50, le=100_000, description="Cut bodies after so many characters.")
+    max_chars: int = Field(500, ge=50, le=100_000, description="Cut bodies after this many characters.")
 
 
 class DiffArguments(Arguments):

@@ -2245,7 +2245,7 @@ export interface components {
             readonly max_count?: number | null;
             /** @description This share of the live memories at most, 0 to 1. */
             readonly max_share?: number | null;
-            /** @description Nothing that was stored or used within so many days. */
+            /** @description Leave out what was stored or used within this many days. */
             readonly grace_days?: number | null;
             /** @description Only memories of these layers; None means all. */
             readonly layers?: readonly string[] | null;

@@ -31,7 +31,7 @@ def check_vectors(
 def _unit(vector: Sequence[float], dimensions: int, name: str) -> list[float]:
     if len(vector) != dimensions:
         raise EmbedderError(
-            f"The embedder {name} returned a vector of {len(vector)} dimensions where {dimensions} are due.",
+            f"The embedder {name} returned a vector of {len(vector)} dimensions instead of {dimensions}.",
             hint="Correct PGRECALL_EMBEDDER_DIMENSIONS, or use the model that this database was made for.",
         )
     length = _length(vector)

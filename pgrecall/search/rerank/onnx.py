@@ -149,7 +149,7 @@ def _load(key: _ModelKey) -> _Model:
     features = {item.name: _FEATURES.get(item.name, "") for item in session.get_inputs()}
     if strange := sorted(name for name, feature in features.items() if not feature):
         raise RerankerError(
-            f"The model {key.file} wants {' and '.join(strange)}, as no cross-encoder does.", hint=_HINT
+            f"The model {key.file} needs {' and '.join(strange)}, which no cross-encoder does.", hint=_HINT
         )
 
     def run(query: str, text: str) -> Any:

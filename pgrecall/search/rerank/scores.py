@@ -58,7 +58,7 @@ def as_logits(values: object, count: int, scale: Scale, name: str) -> list[float
     """
     if not isinstance(values, Iterable):
         raise RerankerError(
-            f"The reranker {name} returned {type(values).__name__} where a list of numbers is due.",
+            f"The reranker {name} returned {type(values).__name__} instead of a list of numbers.",
             hint="Return one score for each text, in their order.",
         )
     scores = [_finite(value, name) for value in values]

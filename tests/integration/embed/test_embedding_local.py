@@ -99,7 +99,7 @@ def test_a_folder_gives_its_name_and_its_own_dimensions(tmp_path: Path) -> None:
 
 
 def test_declared_dimensions_must_be_the_models() -> None:
-    with pytest.raises(EmbedderError, match="384 dimensions where 100 are due"):
+    with pytest.raises(EmbedderError, match="384 dimensions instead of 100"):
         LocalEmbedder(dimensions=100).embed(["a"])
 
 

@@ -315,14 +315,14 @@ def test_repeated_indexes_are_reported(endpoint: Endpoint, embedder: HttpEmbedde
 def test_a_wrong_dimension_is_reported(endpoint: Endpoint) -> None:
     with HttpEmbedder(endpoint.url, "m", dimensions=4) as embedder:
         sentence = failure(embedder)
-    assert "3 dimensions where 4 are due" in sentence
+    assert "3 dimensions instead of 4" in sentence
     assert "PGRECALL_EMBEDDER_DIMENSIONS" in sentence
 
 
 def test_dimensions_may_not_change_between_answers(endpoint: Endpoint, embedder: HttpEmbedder) -> None:
     embedder.embed(["a"])
     endpoint.replies = [Reply(body=data([[1.0, 2.0]]))]
-    assert "2 dimensions where 3 are due" in failure(embedder)
+    assert "2 dimensions instead of 3" in failure(embedder)
 
 
 def test_a_first_answer_that_fails_teaches_nothing(endpoint: Endpoint, embedder: HttpEmbedder) -> None:

@@ -180,7 +180,7 @@ def test_scores_must_be_as_many_as_the_texts(count: int) -> None:
 
 @pytest.mark.parametrize("value", [None, 0.7])
 def test_scores_must_be_a_list(value: object) -> None:
-    with pytest.raises(RerankerError, match=f"returned {type(value).__name__} where a list"):
+    with pytest.raises(RerankerError, match=f"returned {type(value).__name__} instead of a list"):
         judge(lambda *_: value).rerank("q", numbers(3), top_n=3)
 
 

@@ -45,7 +45,7 @@ def prune() -> None:
 @click.option(
     "--grace-days",
     type=float,
-    help="Keep memories stored or accessed within so many days; by default prune.grace_days, 30.",
+    help="Keep memories stored or accessed within this many days; by default prune.grace_days, 30.",
 )
 @click.option(
     "--layer", "layers", type=TEXT, multiple=True, help="Only memories of this layer; may be repeated."

@@ -1,6 +1,6 @@
 -- Versions: what a memory said before it was changed.
 
--- current_face: through what the changes of this transaction are made: the setting `recall.face` of a program, else sql.
+-- current_face: the interface that makes the changes of this transaction: the setting `recall.face` of a program, else sql.
 CREATE OR REPLACE FUNCTION recall.current_face() RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -35,7 +35,7 @@ BEGIN
     END IF;
 END $$;
 
--- keep_versions: keeps what these memories, which are locked, say now, as the newest version of each, and deletes the
+-- keep_versions: stores the current content of these locked memories as the newest version of each, and deletes the
 -- oldest beyond the setting versions.per_memory, unless the change is one that an undo takes back wholly. For callers that
 -- are about to change them.
 CREATE OR REPLACE FUNCTION recall.keep_versions(

@@ -107,7 +107,7 @@ BEGIN
             GROUP BY a.memory_id ORDER BY max(a.at) DESC, a.memory_id LIMIT 8) u);
 END $$;
 
--- cue_arm: what comes to mind with these cues: `strength`, 0 to 1, joins each cue's association with a memory and the
+-- cue_arm: the memories associated with these cues: `strength`, 0 to 1, joins each cue's association with a memory and the
 -- share a link lends, as independent chances; `cue` is the one that does most. The strongest first, at most p_limit.
 -- The association is the share of the cue's sessions in which the memory was used too (see associates): how likely it
 -- is to be used next. Beside words (p_beside_words) it is the cosine of their sessions, which leaves out how often the
