@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,3 +108,12 @@ def decode(data: bytes) -> str:
     if "\0" in text:
         raise ValueError(f"line {text.count(chr(10), 0, text.index(chr(0))) + 1} contains a NUL character")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def write_undated(path: Path, data: bytes) -> None:
+    """Writes a file that was sent without the time of its last change, so that no importer takes now for it.
+
+    Otherwise the same note, sent again, would have another date and count as changed.
+    """
+    path.write_bytes(data)
+    os.utime(path, (0, 0))

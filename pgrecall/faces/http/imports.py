@@ -15,6 +15,7 @@ from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.importers.bounds import bounded, require_unpacked
 from pgrecall.importers.detect import BY_SESSION, SourceKind, known_kind, open_source
+from pgrecall.importers.files import write_undated
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
 
@@ -138,7 +139,7 @@ class Imports:
         began: asyncio.Future[None],
     ) -> None:
         try:
-            await asyncio.to_thread(path.write_bytes, data)
+            await asyncio.to_thread(write_undated, path, data)
             await asyncio.to_thread(require_unpacked, path, self._body_bytes)
             if options.kind == "export" or (options.kind == "auto" and is_export(path)):
                 made.kind = "export"

@@ -82,7 +82,8 @@ def _read(path: Path) -> tuple[bytes, datetime | None]:
     if len(data) > LARGEST_BYTES:
         raise ValueError(f"the file is larger than {LARGEST_BYTES // 1_000_000} MB")
     try:
-        return data, datetime.fromtimestamp(changed, UTC)
+        # Zero is the time of a file without one: see write_undated.
+        return data, datetime.fromtimestamp(changed, UTC) if changed else None
     except (ValueError, OverflowError, OSError):
         return data, None
 

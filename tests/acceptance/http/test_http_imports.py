@@ -65,6 +65,15 @@ def only_file(path: Path) -> Path:
     return path if path.is_file() else next(one for one in path.rglob("*") if one.is_file())
 
 
+def test_a_note_twice_and_changed(api: Served) -> None:
+    """The time of sending is not the time of the note."""
+    note = b"# Undated\n\nThe mast is stepped in spring."
+    assert counts(sent(api, "undated.md", note)) == (1, 0, 0)
+    assert counts(sent(api, "undated.md", note)) == (0, 0, 1)
+    assert api.client.get("/v1/memories/undated").json()["occurred_at"] is None
+    assert counts(sent(api, "undated.md", note + b" Or later.")) == (0, 1, 0)
+
+
 def test_each_chat_twice_and_grown(api: Served, tmp_path: Path) -> None:
     for kind in KINDS:
         (tmp_path / kind).mkdir()

@@ -186,6 +186,10 @@ def test_files_are_dropped_and_their_import_is_followed(page: Page, memory: Memo
     page.wait_for_url("**/import/*")
     page.get_by_text("Done.").wait_for()  # the page loads itself again, with its script and without
     assert "dropped.md" in page.locator("main").inner_text()
+    page.goto("/add")
+    page.get_by_label("Notes (.md)").set_input_files(note)
+    page.get_by_role("button", name="Import").click()
+    page.get_by_text("Done. 0 new, 0 updated, 1 unchanged.").wait_for()
     assert memory.get("line/299").body == "Line 299."
 
 

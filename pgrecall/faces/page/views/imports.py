@@ -20,6 +20,7 @@ from pgrecall.faces.page.form_fields import Upload
 from pgrecall.faces.page.request_handling import PageRequest, View, redirect
 from pgrecall.importers.bounds import bounded, require_unpacked
 from pgrecall.importers.detect import BY_SESSION, known_kind, open_source
+from pgrecall.importers.files import write_undated
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
 
@@ -190,7 +191,7 @@ def _relative(text: str, folder: Path) -> str:
 
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir()
-    path.write_bytes(data)
+    write_undated(path, data)
 
 
 def _wants_json(request: PageRequest) -> bool:
