@@ -16,12 +16,13 @@ from pgrecall.encoding import (
     token_texts,
     vector_text,
 )
-from pgrecall.errors import MemoryNotFound
+from pgrecall.errors import InvalidInput, MemoryNotFound
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.memories import (
     Access,
     AccessCounts,
     Draft,
+    DraftLink,
     Link,
     ListedMemory,
     ListOrder,
@@ -229,9 +230,7 @@ def _item(draft: Draft, embedded: Embedded | None) -> dict[str, object]:
         for f in fields(draft)
         if f.name != "links" and (value := getattr(draft, f.name)) != f.default
     }
-    item["links"] = [
-        {"target": entry.target, "relation": entry.relation, "weight": entry.weight} for entry in draft.links
-    ]
+    item["links"] = _links(draft.links)
     if embedded is not None:
         item["embedding"] = vector_text(embedded.vector)
         if embedded.tokens is not None:
@@ -239,6 +238,18 @@ def _item(draft: Draft, embedded: Embedded | None) -> dict[str, object]:
         if embedded.passages is not None:
             item["passages"] = passage_items(embedded.passages)
     return item
+
+
+def _links(given: object) -> list[dict[str, object]]:
+    """The links of a draft as JSON. Raises InvalidInput for anything but DraftLink values, such as keys."""
+    entries = tuple(given) if isinstance(given, Iterable) else (given,)
+    links = [entry for entry in entries if isinstance(entry, DraftLink)]
+    if len(links) < len(entries):
+        raise InvalidInput(
+            f"The links of a memory are DraftLink values, not {given!r:.100}.",
+            hint='Write links=(DraftLink("key of the target"),).',
+        )
+    return [{"target": entry.target, "relation": entry.relation, "weight": entry.weight} for entry in links]
 
 
 def _remembered(
