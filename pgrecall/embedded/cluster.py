@@ -44,7 +44,7 @@ def find_wheel() -> Path:
 
 
 def prepare_cluster(paths: ServerPaths, *, fast: bool) -> Path:
-    """Create what a start needs and is missing; returns the folder of the server's programs."""
+    """Creates what a start needs and is missing; returns the folder of the server's programs."""
     require_reachable(paths)
     programs = _usable_programs(paths)
     _initialise(paths, programs, fast=fast)
@@ -84,7 +84,7 @@ def _usable_programs(paths: ServerPaths) -> Path:
 
 
 def _initialise(paths: ServerPaths, programs: Path, *, fast: bool) -> None:
-    """Create the cluster under another name, then rename it, so that it is never half made."""
+    """Creates the cluster under another name, then renames it, so that it is never half made."""
     version = paths.cluster / "PG_VERSION"
     if version.exists():
         if (found := version.read_text().strip()) != str(MAJOR):

@@ -90,7 +90,7 @@ class ServerPaths:
 
 @contextlib.contextmanager
 def translated_os_errors(data_dir: Path) -> Iterator[None]:
-    """Turn the operating system's errors into errors of pgrecall with a hint."""
+    """Turns the operating system's errors into errors of pgrecall with a hint."""
     try:
         yield
     except (NotADirectoryError, FileExistsError) as error:
@@ -117,7 +117,7 @@ def run_as(
     pass_fds: Sequence[int] = (),
     environment: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program as the account, without the caller's terminal, environment and directory."""
+    """Runs a program as the account, without the caller's terminal, environment and directory."""
     switch = os.geteuid() == 0 and account.uid != 0
     try:
         return subprocess.run(
@@ -194,7 +194,7 @@ def _account_for(data_dir: Path) -> Account:
 
 
 def _new_account() -> Account | None:
-    """Create the account; one process at a time, as two useradd at once give it one id, then another."""
+    """Creates the account; one process at a time, as two useradd at once give it one id, then another."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):  # no /run, as on macOS, which has no useradd either
             lock = os.open(_ACCOUNT_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -234,7 +234,7 @@ def require_reachable(paths: ServerPaths) -> None:
 
 
 def make_data_dir(paths: ServerPaths) -> None:
-    """Create the data directory: private, or passable where root's server runs as another account."""
+    """Creates the data directory: private, or passable where root's server runs as another account."""
     wanted = (paths.data_dir, *paths.data_dir.parents)
     for path in reversed([path for path in wanted if not path.exists()]):
         path.mkdir(exist_ok=True)
@@ -247,7 +247,7 @@ def make_data_dir(paths: ServerPaths) -> None:
 
 
 def open_in_data_dir(paths: ServerPaths, name: str, flags: int = 0) -> int:
-    """Open a private file in the data directory; where root makes it, it goes to the directory's owner."""
+    """Opens a private file in the data directory; where root makes it, it goes to the directory's owner."""
     path = paths.data_dir / name
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o600)
     if os.geteuid() == 0:
@@ -257,7 +257,7 @@ def open_in_data_dir(paths: ServerPaths, name: str, flags: int = 0) -> int:
 
 
 def try_lock(descriptor: int, kind: int) -> bool:
-    """Take a lock unless a conflicting one is held."""
+    """Takes a lock unless a conflicting one is held."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -36,7 +36,7 @@ _NO_SYNC_OPTIONS = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "fu
 
 
 def ensure_running(paths: ServerPaths, *, fast: bool) -> None:
-    """Wait until the server accepts connections; start it where no process of it lives."""
+    """Waits until the server accepts connections; starts it where no process of it lives."""
     deadline = time.monotonic() + START_SECONDS
     launched_at: int | None = None
     while not accepts(paths):
@@ -113,7 +113,7 @@ def _any_process_alive(paths: ServerPaths) -> bool:
 
 
 def _launch(paths: ServerPaths, *, fast: bool) -> int:
-    """Start a postmaster detached from this process; returns the offset in the log where its part begins."""
+    """Starts a postmaster detached from this process; returns the offset in the log where its part begins."""
     programs = cluster.prepare_cluster(paths, fast=fast)
     if paths.log.exists() and paths.log.stat().st_size > _LOG_BYTES:
         paths.log.replace(paths.log.with_name("postgres.log.1"))

@@ -57,7 +57,7 @@ class EmbeddedServer:
 
     @classmethod
     def start(cls, data_dir: Path, *, fast: bool = False) -> EmbeddedServer:
-        """Start the server of this directory, or join it where it runs already.
+        """Starts the server of this directory, or joins it where it runs already.
 
         Args:
             data_dir: created if absent; for root, a default that is closed to the server's account is

@@ -108,7 +108,7 @@ def _adjacency(engine: Engine, ends: Ints, count: int, nodes: int) -> tuple[arra
 
 
 def _scatter(ends: Ints, count: int, starts: Ints, cursor: Ints, loose: Ints) -> None:
-    """Write each node's neighbours into its own part of ``loose``, in the order they come."""
+    """Writes each node's neighbours into its own part of ``loose``, in the order they come."""
     for at in range(0, count, 2):
         if ends[at] != ends[at + 1]:
             starts[ends[at] + 1] += 1

@@ -16,7 +16,7 @@ READ_FAULTS = (OSError, EOFError, zlib.error)
 
 
 def require_folder(path: Path) -> None:
-    """Raise InvalidInput unless ``path`` is a folder."""
+    """Raises InvalidInput unless ``path`` is a folder."""
     if path.is_dir():
         return
     if path.exists():
@@ -29,7 +29,7 @@ def require_folder(path: Path) -> None:
 
 
 def require_file(path: Path) -> None:
-    """Raise InvalidInput unless ``path`` exists and is not a folder."""
+    """Raises InvalidInput unless ``path`` exists and is not a folder."""
     if path.is_dir():
         raise InvalidInput(f"{show(path)} is a folder, not a file.", hint="Pass one file in it.")
     if not path.exists():

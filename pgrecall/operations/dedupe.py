@@ -28,9 +28,9 @@ class DedupeRequest:
 
     Attributes:
         min_similarity: duplicates with at least this similarity of vectors, 0.7 to 1.
-        max_count: merge so many memories at most.
+        max_count: maximum number of memories to merge.
         layers: only memories of these layers; None means all.
-        now: the moment to take for now; None is the database's clock.
+        now: time to use instead of now; None uses the database's clock.
     """
 
     min_similarity: float | None = None
@@ -45,8 +45,8 @@ class MergeRequest:
 
     Attributes:
         keeper: the memory that stays.
-        memories: those that go into it, 1 to 100.
-        now: the moment to take for now; None is the database's clock.
+        memories: memories to merge into it, 1 to 100.
+        now: time to use instead of now; None uses the database's clock.
     """
 
     keeper: int | str

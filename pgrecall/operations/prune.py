@@ -24,11 +24,11 @@ class PruneRequest:
     """Limits of a plan; None is the tenant's setting.
 
     Attributes:
-        max_count: so many memories at most.
-        max_share: this share of the live memories at most, 0 to 1.
+        max_count: maximum number of memories to archive.
+        max_share: maximum share of the live memories to archive, 0 to 1.
         grace_days: leave out what was stored or used within this many days.
         layers: only memories of these layers; None means all.
-        now: the moment to take for now; None is the database's clock.
+        now: time to use instead of now; None uses the database's clock.
     """
 
     max_count: int | None = None

@@ -54,7 +54,7 @@ _late = _LateThreads()
 
 
 def run_within(seconds: float | None, work: Work, name: str) -> bool:
-    """Run ``work`` and return whether it finished within ``seconds``; None: in this thread, no limit.
+    """Runs ``work`` and returns whether it finished within ``seconds``; None: in this thread, no limit.
 
     Late work goes on in its own thread until it checks whether it was cancelled, or for good. The caller must
     therefore copy the results it leaves behind.

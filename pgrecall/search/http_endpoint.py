@@ -85,11 +85,11 @@ class Endpoint:
         return self._clients.get(os.getpid()) or self._clients.setdefault(os.getpid(), self._new_client())
 
     def close(self) -> None:
-        """Close its connections; it cannot be used again."""
+        """Closes its connections; it cannot be used again."""
         self._client.close()
 
     def post(self, body: Mapping[str, Any], until: float | None = None) -> Any:
-        """Send ``body`` and return the parsed answer, None if it is not JSON.
+        """Sends ``body`` and returns the parsed answer, None if it is not JSON.
 
         No attempt starts after ``until`` (on the clock of ``time.monotonic``) or lasts much longer.
 
@@ -241,7 +241,7 @@ def retry_after(headers: httpx.Headers) -> float | None:
 
 
 def parse_address(url: str, prefix: str) -> httpx.URL:
-    """Parse a URL; ``prefix`` is that of its setting.
+    """Parses a URL; ``prefix`` is that of its setting.
 
     Raises:
         InvalidInput: it is not http or https, or names no host.

@@ -58,7 +58,7 @@ def max_positions(config: Mapping[str, Any]) -> int:
 
 @contextmanager
 def silence_libraries() -> Iterator[None]:
-    """Suppress the libraries' progress bars, warnings and log lines; errors are still raised."""
+    """Suppresses the libraries' progress bars, warnings and log lines; errors are still raised."""
     loggers = [
         logging.getLogger(name) for name in ("transformers", "sentence_transformers", "huggingface_hub")
     ]

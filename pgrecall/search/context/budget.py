@@ -39,7 +39,7 @@ class ContextBudget:
         return self._request.budget_tokens - self.tokens
 
     def add_whole(self, hit: Hit) -> int:
-        """Show a memory whole if it fits; returns the tokens it needs."""
+        """Shows a memory whole if it fits; returns the tokens it needs."""
         shown, text, tokens = self._with(hit, None)
         needed = tokens - self.tokens
         if needed <= self.left:
@@ -47,7 +47,7 @@ class ContextBudget:
         return needed
 
     def add_beginning(self, hit: Hit) -> str:
-        """Show as much of a memory as fits, from its passage on; returns the unit it is cut after, empty if
+        """Shows as much of a memory as fits, from its passage on; returns the unit it is cut after, empty if
         nothing fits."""
         body, start = Entry(hit).body, passage_start(hit)
         for unit, found in (("sentence", sentence_ends(body)), ("word", word_ends(body))):

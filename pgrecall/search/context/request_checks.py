@@ -16,7 +16,7 @@ _ORDERS: tuple[Order, ...] = get_args(Order)
 
 
 def require_valid_request(request: ContextRequest, k: int) -> None:
-    """Check a request; ``k`` is the number of memories to choose from.
+    """Checks a request; ``k`` is the number of memories to choose from.
 
     Raises:
         InvalidInput: the budget, a quota, the order, a weight, the counter or k is invalid.
@@ -47,7 +47,7 @@ def require_valid_request(request: ContextRequest, k: int) -> None:
 
 
 def require_layers(request: ContextRequest, known: frozenset[str]) -> None:
-    """Refuse a quota for an unknown layer.
+    """Refuses a quota for an unknown layer.
 
     Raises:
         InvalidInput: naming the first such layer.

@@ -73,7 +73,7 @@ def _superseded(ranked: Sequence[Hit], replaced: Successors) -> dict[int, LeftOu
 
 
 def _add_best(budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest) -> tuple[str, ...]:
-    """Show the best hit, cut if it does not fit whole; returns a note on it."""
+    """Shows the best hit, cut if it does not fit whole; returns a note on it."""
     if not ranked or request.per_layer.get(ranked[0].layer) == 0:
         return ()
     budget.add_whole(ranked[0])
@@ -149,7 +149,7 @@ def _too_large(hit: Hit, budget: ContextBudget) -> LeftOut | None:
 def _truncate_another(
     budget: ContextBudget, ranked: Sequence[Hit], left_out: Mapping[int, LeftOut], limit: int
 ) -> tuple[str, ...]:
-    """Show the beginning of the best hit whose beginning fits, if nothing else does; returns a note on it."""
+    """Shows the beginning of the best hit whose beginning fits, if nothing else does; returns a note."""
     unfit = [hit for hit in ranked if left_out[hit.id].reason == "over_budget"]
     for hit in unfit:
         if unit := budget.add_beginning(hit):

@@ -77,7 +77,7 @@ class HttpEmbedder:
         self.close()
 
     def close(self) -> None:
-        """Close its connections; it cannot be used again."""
+        """Closes its connections; it cannot be used again."""
         self._endpoint.close()
 
     @property

@@ -59,7 +59,7 @@ class PrefixedEmbedder:
         return vectors
 
     def close(self) -> None:
-        """Close the connections of both."""
+        """Closes the connections of both."""
         for embedder in {self._inner, getattr(self.for_queries, "_inner", self._inner)}:
             if hasattr(embedder, "close"):
                 embedder.close()

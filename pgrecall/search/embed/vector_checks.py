@@ -14,7 +14,7 @@ _UNIT = 1e-14
 def check_vectors(
     vectors: Sequence[Sequence[float]], count: int, dimensions: int, name: str
 ) -> list[list[float]]:
-    """Check the vectors of the embedder ``name`` and return them at unit length.
+    """Checks the vectors of the embedder ``name`` and returns them at unit length.
 
     Raises:
         EmbedderError: the count or a length differs, a value is not a finite number, or a vector

@@ -133,7 +133,7 @@ def batches(lengths: Sequence[int], group: int, batch: int) -> Iterator[list[int
 
 
 def require_rerankable(candidates: Sequence[RerankCandidate], top_n: int, deadline: float | None) -> None:
-    """Raise InvalidInput for a ``top_n``, a deadline or ids that no reranker can use."""
+    """Raises InvalidInput for a ``top_n``, a deadline or ids that no reranker can use."""
     require_positive("top_n", top_n)
     if deadline is not None and math.isnan(deadline):
         raise InvalidInput("The deadline is not a number.", hint="Give seconds, or None for no limit.")
@@ -142,7 +142,7 @@ def require_rerankable(candidates: Sequence[RerankCandidate], top_n: int, deadli
 
 
 def require_positive(name: str, value: int) -> int:
-    """Return ``value``; raise InvalidInput if it is less than 1."""
+    """Returns ``value``; raises InvalidInput if it is less than 1."""
     if value < 1:
         raise InvalidInput(f"A reranker cannot work with {name} {value}.", hint="Give at least 1.")
     return value

@@ -29,7 +29,7 @@ def encoded_samples(model: Any, tokenizer: Any) -> dict[str, Any]:
 
 
 def read_first_token_only(model: Any, tokenizer: Any) -> bool:
-    """Narrow the last layer to the first token; returns False and leaves ``model`` unchanged if that fails.
+    """Narrows the last layer to the first token; returns False and leaves ``model`` unchanged if that fails.
 
     A BERT's head reads only the first token, so the last layer's output for the others is discarded: a
     seventh of all multiplications of six layers. The logits of the samples must stay the same.

@@ -86,7 +86,7 @@ class HttpReranker:
         self.close()
 
     def close(self) -> None:
-        """Close its connections; it cannot be used again."""
+        """Closes its connections; it cannot be used again."""
         self._endpoint.close()
 
     @property

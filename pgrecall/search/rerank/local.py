@@ -82,7 +82,7 @@ class LocalReranker(BatchingReranker):
         return f"LocalReranker({self.name!r})"
 
     def warm_up(self) -> None:
-        """Load the model and read one pair, so that the first search does neither."""
+        """Loads the model and reads one pair, so that the first search does neither."""
         self._scorer().score("query", ["answer"])
 
     def _scorer(self) -> Scorer:
@@ -199,7 +199,7 @@ def _download(source: str) -> str:
 
 
 def _require_single_score(model: Any, source: str) -> None:
-    """Refuse other models: the libraries would give them a head of random numbers."""
+    """Refuses other models: the libraries would give them a head of random numbers."""
     names = getattr(model.config, "architectures", None) or [""]
     if not names[0].endswith(("ForSequenceClassification", "ForCausalLM")):
         raise RerankerError(f"The model {source} is not a cross-encoder but a {names[0]}.", hint=_HINT)

@@ -71,7 +71,7 @@ class OnnxReranker(BatchingReranker):
         return f"OnnxReranker({self.name!r})"
 
     def warm_up(self) -> None:
-        """Load the model and read one pair, so that the first search does neither."""
+        """Loads the model and reads one pair, so that the first search does neither."""
         self._scorer().score("query", ["answer"])
 
     def _scorer(self) -> Scorer:

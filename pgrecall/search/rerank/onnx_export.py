@@ -51,7 +51,7 @@ def export_onnx(
     exact: bool = False,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> OnnxExport:
-    """Write the cross-encoder in ``folder`` to ``out`` for an OnnxReranker: model.onnx, tokenizer.json
+    """Writes the cross-encoder in ``folder`` to ``out`` for an OnnxReranker: model.onnx, tokenizer.json
     and its configuration. ``out`` appears whole or not at all.
 
     The graph in full precision must answer as the model does, before its weights are rounded to 8-bit
@@ -139,7 +139,7 @@ def _export(
 
 
 def _require_single_score(model: Any, source: Path) -> None:
-    """Refuse other models: the libraries would give them a head of random numbers."""
+    """Refuses other models: the libraries would give them a head of random numbers."""
     names = model.config.architectures or [""]
     if not names[0].endswith("ForSequenceClassification") or model.config.num_labels != 1:
         raise RerankerError(
@@ -181,7 +181,7 @@ def _largest_difference(file: Path, samples: Sequence[Mapping[str, Any]], expect
 
 @contextmanager
 def _without_export_logs() -> Iterator[None]:
-    """Suppress the exporters' notes on operators that no cross-encoder has."""
+    """Suppresses the exporters' notes on operators that no cross-encoder has."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -27,7 +27,7 @@ Inputs = Mapping[str, Any]
 
 
 def quantize_weights(file: Path, out: Path, samples: Iterable[Inputs]) -> None:
-    """Write the graph in ``file`` to ``out`` with its matrices in 8 bits, one scale for each output channel;
+    """Writes the graph in ``file`` to ``out`` with its matrices in 8 bits, one scale for each output channel;
     ``samples`` show which input channels are outliers."""
     import onnx
 
@@ -96,7 +96,7 @@ def _outlier_channels(peaks: np.ndarray) -> np.ndarray | None:
 
 
 def _split_outliers(graph: Any, name: str, results: Sequence[str], outliers: np.ndarray) -> list[str]:
-    """Turn each product x W into (x, 0 at the outliers) W + x[outliers] W[outliers]; returns the names
+    """Turns each product x W into (x, 0 at the outliers) W + x[outliers] W[outliers]; returns the names
     of the latter."""
     import numpy as np
     from onnx import helper, numpy_helper

@@ -113,7 +113,7 @@ def _required(value: str | None, kind: str, setting: str) -> str:
 
 
 def warm_up(reranker: Reranker) -> None:
-    """Load what the reranker needs, so that no search waits for it.
+    """Loads what the reranker needs, so that no search waits for it.
 
     Raises:
         RerankerError: it cannot be loaded.
@@ -130,7 +130,7 @@ def try_rerank(
     top_n: int,
     deadline: float | None,
 ) -> RerankOutcome:
-    """Rerank, and turn any failure into an outcome without scores that gives the reason: an error, a missed
+    """Reranks, and turns any failure into an outcome without scores that gives the reason: an error, a missed
     deadline, or a result that does not fit the candidates.
 
     Raises:
