@@ -9,16 +9,36 @@ import asyncio
 import os
 import signal
 import uuid
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
 
 import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp.types import INVALID_REQUEST, ErrorData, JSONRPCError
 
 from pgrecall import AsyncMemory
 from pgrecall.errors import RecallError
 from pgrecall.faces.mcp.server import Request, build_server
 from pgrecall.faces.telemetry.telemetry import Telemetry
+
+_Streams: TypeAlias = tuple[
+    MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
+]
+
+_NOT_UNDERSTOOD = SessionMessage(
+    JSONRPCError(
+        jsonrpc="2.0",
+        id=None,  # as JSON-RPC wants it for a request whose id cannot be read
+        error=ErrorData(
+            code=INVALID_REQUEST,
+            message="This line is no message of JSON-RPC 2.0. Send one JSON object in each line, with an id "
+            "that is a number or a text, and with numbers and nesting that can be read.",
+        ),
+    )
+)
 
 
 class LazyClient:
@@ -83,11 +103,34 @@ async def serve_stdio(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_exit_on_signal, calls, client, observing)
         try:
-            async with stdio_server() as (read, write):
+            async with _answering_all() as (read, write):
                 await server.run(read, write, server.create_initialization_options())
+        except* BrokenPipeError:  # the client reads no more answers, so it has ended
+            await _exit(0, client, observing)
         finally:
             tasks.cancel_scope.cancel()
     await client.close()
+
+
+@asynccontextmanager
+async def _answering_all() -> AsyncIterator[_Streams]:
+    """Standard input and output, where a line that is no message is answered too.
+
+    The SDK drops such a line. If it was meant as a request, its client would wait forever.
+    """
+    async with stdio_server() as (lines, write), anyio.create_task_group() as tasks:
+        passed_on, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
+
+        async def pass_on() -> None:
+            async with passed_on:
+                async for line in lines:
+                    if isinstance(line, Exception):
+                        await write.send(_NOT_UNDERSTOOD)
+                    else:
+                        await passed_on.send(line)
+
+        tasks.start_soon(pass_on)
+        yield read, write
 
 
 async def _exit_on_signal(calls: set[asyncio.Task[Any]], client: LazyClient, telemetry: Telemetry) -> None:
@@ -99,7 +142,11 @@ async def _exit_on_signal(calls: set[asyncio.Task[Any]], client: LazyClient, tel
                 call.cancel()
             if running:
                 await asyncio.wait(running)
-            await client.close()
-            telemetry.tracing.flush()
-            # A thread blocks on standard input, and only the end of that input would end the thread.
-            os._exit(128 + number)
+            await _exit(128 + number, client, telemetry)
+
+
+async def _exit(code: int, client: LazyClient, telemetry: Telemetry) -> None:
+    """Ends the process at once: a thread blocks on standard input, and only its end would end the thread."""
+    await client.close()
+    telemetry.tracing.flush()
+    os._exit(code)

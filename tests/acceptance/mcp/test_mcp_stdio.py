@@ -149,6 +149,46 @@ def test_lines_that_are_no_messages_do_no_harm(database_url: str) -> None:
         assert "Traceback" not in err
 
 
+NUMBER = b"9" * 5000
+"""More digits than Python reads."""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"hello",
+        b'{"jsonrpc": "1.0", "id": 7, "method": "tools/list"}',
+        b'[{"jsonrpc": "2.0", "id": 7, "method": "tools/list"}]',
+        b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "get", "arguments": '
+        b'{"memory": ' + NUMBER + b"}}}",
+    ],
+    ids=["no JSON", "an older version", "a batch", "a long number"],
+)
+def test_a_line_that_is_no_message_is_answered(line: bytes, database_url: str) -> None:
+    """Whoever sent it as a request would wait forever otherwise."""
+    with child(database_url=database_url) as server:
+        server.greet()
+        server.said.clear()
+        server.write(line)
+        server.ask("ping")
+        assert server.process.stdout is not None
+        refused = json.loads(server.said[0])
+        assert refused["id"] is None
+        assert "no message of JSON-RPC 2.0" in refused["error"]["message"]
+
+
+def test_a_client_that_reads_no_more_ends_it_quietly(database_url: str) -> None:
+    with child(database_url=database_url) as server:
+        server.greet()
+        assert server.process.stdout is not None
+        server.process.stdout.close()
+        server.send("tools/call", name="search", arguments={"query": "gate"})
+        assert server.process.stderr is not None
+        said = server.process.stderr.read()
+        server.stdin.close()
+        assert (server.process.wait(timeout=PATIENCE), said) == (0, b"")
+
+
 def test_a_call_that_is_cancelled_is_cancelled_in_postgres(database_url: str) -> None:
     with child(database_url=database_url) as server:
         server.greet()
