@@ -13,6 +13,7 @@ from psycopg.rows import dict_row
 
 from pgrecall import InvalidInput
 from pgrecall.database.pool import Database
+from pgrecall.jobs.catalogue import JOBS
 from pgrecall.operations.operation import Operation
 from tests.conftest import Query
 from tests.waiting import until
@@ -170,6 +171,14 @@ def test_a_run_keeps_ten_thousand_characters_of_its_error(query: Query) -> None:
 def test_a_job_has_a_name(query: Query, job: str | None) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="The name of a job has 1 to 100"):
         query("SELECT recall.begin_job(%s)", (job,))
+
+
+def test_figures_for_everybody_name_known_jobs_alone(query: Query) -> None:
+    known = sorted(job.name for job in JOBS)
+    for job in (*known, "the merger with globex", "fold\n", "a\"b"):
+        end(query, begin(query, job, whole=job == "partitions"))
+    [row] = query("SELECT recall.census() -> 'jobs' AS jobs")
+    assert [job["job"] for job in row["jobs"]] == known
 
 
 def test_tenants_are_those_with_memories_searches_or_waiting_accesses(query: Query) -> None:

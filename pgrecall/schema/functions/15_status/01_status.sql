@@ -46,7 +46,8 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- job_census: for each job, by name: the number of tenants it last ran for, how many of these runs are running and
--- how many failed, and when the newest successful one ended.
+-- how many failed, and when the newest successful one ended. Runs under names that pgrecall does not know are left out:
+-- a tenant can choose such a name, and everybody can read these figures.
 CREATE OR REPLACE FUNCTION recall.job_census() RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -62,6 +63,8 @@ SET search_path FROM CURRENT AS $$
             SELECT o.tenant, o.job FROM recall.job_run o WHERE b.tenant = '*'
             UNION SELECT o.tenant, o.job FROM recall.job_run o WHERE o.tenant IN (b.tenant, '*')) j
         CROSS JOIN LATERAL recall.last_run(j.tenant, j.job) r
+        WHERE j.job = 'reembed'  -- the only job without an interval
+           OR 'job.' || j.job || '.minutes' IN (SELECT k.name FROM recall.known_settings() k)
         GROUP BY r.job) c
 $$;
 
