@@ -117,7 +117,11 @@ class DedupeReport:
 
 @dataclass(frozen=True, slots=True)
 class DedupePlan:
-    """A stored plan. ``clusters`` may be one page of all ``report.clusters``, in their order."""
+    """A stored plan. ``clusters`` may be one page of all ``report.clusters``, in their order.
+
+    Differences compare the first ``compared_characters`` of each text: 20,000, and fewer if a page merges
+    more than 50 memories.
+    """
 
     id: int
     state: PlanState
@@ -127,6 +131,7 @@ class DedupePlan:
     options: DedupeOptions
     report: DedupeReport
     clusters: tuple[DedupeCluster, ...]
+    compared_characters: int = 20_000
 
     @classmethod
     def from_document(cls, document: Document) -> DedupePlan:

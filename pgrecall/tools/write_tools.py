@@ -77,6 +77,7 @@ def _plan(memory: Client, arguments: PrunePlanArguments, _now: datetime) -> Mayb
         max_share=arguments.max_share,
         grace_days=arguments.grace_days,
         layers=arguments.layers,
+        limit=arguments.show,
     )
 
 
@@ -96,7 +97,10 @@ def _plan_result(arguments: PrunePlanArguments, plan: PrunePlan) -> PrunePlanRes
 
 def _dedupe(memory: Client, arguments: DedupePlanArguments, _now: datetime) -> MaybeAwaitable[DedupePlan]:
     return memory.dedupe.plan(
-        min_similarity=arguments.min_similarity, max_count=arguments.max_count, layers=arguments.layers
+        min_similarity=arguments.min_similarity,
+        max_count=arguments.max_count,
+        layers=arguments.layers,
+        limit=arguments.show,
     )
 
 

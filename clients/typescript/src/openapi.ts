@@ -643,6 +643,8 @@ export interface paths {
         /**
          * Plan Prune
          * @description Plan what to archive, with the reasons and the effect on links. Nothing is archived yet.
+         *
+         *     The response has the first 1,000 items.
          */
         readonly post: operations["plan_prune"];
         readonly delete?: never;
@@ -660,7 +662,7 @@ export interface paths {
         };
         /**
          * Prune Plan
-         * @description Return a plan with all its items.
+         * @description Return a plan with a page of its items; `report.planned` counts all of them.
          */
         readonly get: operations["prune_plan"];
         readonly put?: never;
@@ -727,6 +729,8 @@ export interface paths {
         /**
          * Plan Dedupe
          * @description Compare what was not compared yet, and plan which duplicates to merge. Nothing is merged yet.
+         *
+         *     The response has the first 100 clusters.
          */
         readonly post: operations["plan_dedupe"];
         readonly delete?: never;
@@ -764,7 +768,10 @@ export interface paths {
         };
         /**
          * Dedupe Plan
-         * @description Return a plan with all its clusters, and how the texts of each differ.
+         * @description Return a plan with a page of its clusters, and how the texts of each differ.
+         *
+         *     `report.clusters` counts all of them. The differences compare the first `compared_characters` of each
+         *     text: 20,000, and fewer if a page merges more than 50 memories.
          */
         readonly get: operations["dedupe_plan"];
         readonly put?: never;
@@ -1380,7 +1387,12 @@ export interface components {
             readonly merged: readonly number[];
             readonly skipped: readonly components["schemas"]["DedupeResult"][];
         };
-        /** @description A stored plan. `clusters` may be one page of all `report.clusters`, in their order. */
+        /**
+         * @description A stored plan. `clusters` may be one page of all `report.clusters`, in their order.
+         *
+         *     Differences compare the first `compared_characters` of each text: 20,000, and fewer if a page merges
+         *     more than 50 memories.
+         */
         readonly DedupePlan: {
             readonly id: number;
             /** @enum {string} */
@@ -1392,6 +1404,7 @@ export interface components {
             readonly options: components["schemas"]["DedupeOptions"];
             readonly report: components["schemas"]["DedupeReport"];
             readonly clusters: readonly components["schemas"]["DedupeCluster"][];
+            readonly compared_characters: number;
         };
         /**
          * @description What was found: of `live` memories, `uncompared` still wait to be compared. Of the `found`
@@ -1410,11 +1423,11 @@ export interface components {
         readonly DedupeRequest: {
             /** @description Duplicates with at least this similarity of vectors, 0.7 to 1. */
             readonly min_similarity?: number | null;
-            /** @description Merge so many memories at most. */
+            /** @description Maximum number of memories to merge. */
             readonly max_count?: number | null;
             /** @description Only memories of these layers; None means all. */
             readonly layers?: readonly string[] | null;
-            /** @description The moment to take for now; None is the database's clock. */
+            /** @description Time to use instead of now; None uses the database's clock. */
             readonly now?: string | null;
         };
         /** @description The outcome of a memory of a plan; `note` is the reason why it was skipped. */
@@ -1934,9 +1947,9 @@ export interface components {
         readonly MergeRequest: {
             /** @description The memory that stays. */
             readonly keeper: number | string;
-            /** @description Those that go into it, 1 to 100. */
+            /** @description Memories to merge into it, 1 to 100. */
             readonly memories: readonly (number | string)[];
-            /** @description The moment to take for now; None is the database's clock. */
+            /** @description Time to use instead of now; None uses the database's clock. */
             readonly now?: string | null;
         };
         /** @description Why a search does not show a memory, or where it shows it. */
@@ -2241,15 +2254,15 @@ export interface components {
         };
         /** @description Limits of a plan; None is the tenant's setting. */
         readonly PruneRequest: {
-            /** @description So many memories at most. */
+            /** @description Maximum number of memories to archive. */
             readonly max_count?: number | null;
-            /** @description This share of the live memories at most, 0 to 1. */
+            /** @description Maximum share of the live memories to archive, 0 to 1. */
             readonly max_share?: number | null;
             /** @description Leave out what was stored or used within this many days. */
             readonly grace_days?: number | null;
             /** @description Only memories of these layers; None means all. */
             readonly layers?: readonly string[] | null;
-            /** @description The moment to take for now; None is the database's clock. */
+            /** @description Time to use instead of now; None uses the database's clock. */
             readonly now?: string | null;
         };
         /** @description The outcome of an item; `note` is the reason why it was skipped. */
@@ -4196,7 +4209,11 @@ export interface operations {
     };
     readonly prune_plan: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                readonly limit?: number;
+                /** @description Items to leave out before them. */
+                readonly offset?: number;
+            };
             readonly header?: never;
             readonly path: {
                 /** @description The id of the plan. */
@@ -4395,7 +4412,11 @@ export interface operations {
     };
     readonly dedupe_plan: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                readonly limit?: number;
+                /** @description Clusters to leave out before them. */
+                readonly offset?: number;
+            };
             readonly header?: never;
             readonly path: {
                 /** @description The id of the plan. */

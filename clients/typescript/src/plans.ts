@@ -24,6 +24,10 @@ interface Limit {
   readonly limit?: number;
 }
 
+interface Page extends Limit {
+  readonly offset?: number;
+}
+
 /** `memory.prune`: plans of what to archive. */
 export class PruneGroup {
   readonly #transport: Transport;
@@ -38,9 +42,10 @@ export class PruneGroup {
     return this.#transport.send("post", "/v1/prune/plans", { body: rest, call });
   }
 
-  /** Reads a plan with all its items. */
-  async get(plan: number, call: CallOptions = {}): Promise<PrunePlan> {
-    return this.#transport.send("get", "/v1/prune/plans/{plan}", { path: { plan }, call });
+  /** Reads a plan with a page of its items; `report.planned` counts all of them. */
+  async get(plan: number, options: Page & CallOptions = {}): Promise<PrunePlan> {
+    const { call, rest } = split(options);
+    return this.#transport.send("get", "/v1/prune/plans/{plan}", { path: { plan }, query: rest, call });
   }
 
   /** Lists plans, newest first. */
@@ -90,9 +95,10 @@ export class DedupeGroup {
     return this.#transport.send("post", "/v1/dedupe/merges", { body, call });
   }
 
-  /** Reads a plan with all its clusters, and how the texts of each differ. */
-  async get(dedupe: number, call: CallOptions = {}): Promise<DedupePlan> {
-    return this.#transport.send("get", "/v1/dedupe/plans/{dedupe}", { path: { dedupe }, call });
+  /** Reads a plan with a page of its clusters, and how the texts of each differ; `report.clusters` counts all. */
+  async get(dedupe: number, options: Page & CallOptions = {}): Promise<DedupePlan> {
+    const { call, rest } = split(options);
+    return this.#transport.send("get", "/v1/dedupe/plans/{dedupe}", { path: { dedupe }, query: rest, call });
   }
 
   /** Lists plans, newest first. */

@@ -158,6 +158,7 @@ test("prune plans", async () => {
   const plan = await memory.prune.plan({ grace_days: 1, max_share: 1 });
   assert.equal(plan.state, "planned");
   assert.equal((await memory.prune.get(plan.id)).id, plan.id);
+  assert.equal((await memory.prune.get(plan.id, { limit: 1, offset: 1000 })).items.length, 0);
   assert.equal((await memory.prune.list({ limit: 1 }))[0]?.id, plan.id);
   const items = plan.items.map((item) => item.id);
   assert.ok(items.includes(id));
@@ -176,6 +177,7 @@ test("dedupe plans", async () => {
   const [cluster] = plan.clusters.filter((one) => one.members.some((member) => pair.includes(member.id)));
   assert.ok(cluster, "the two are a cluster");
   assert.equal((await memory.dedupe.get(plan.id)).id, plan.id);
+  assert.equal((await memory.dedupe.get(plan.id, { limit: 1, offset: 1000 })).clusters.length, 0);
   assert.equal((await memory.dedupe.list({ limit: 1 }))[0]?.id, plan.id);
   assert.equal((await memory.dedupe.apply(plan.id, { clusters: [cluster.cluster] })).merged.length, 1);
   assert.equal((await memory.dedupe.undo(plan.id)).restored, 1);

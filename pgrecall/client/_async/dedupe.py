@@ -45,6 +45,7 @@ class AsyncDedupeGroup(AsyncGroup):
         max_count: int | None = None,
         layers: Sequence[str] | None = None,
         now: datetime | None = None,
+        limit: int | None = None,
     ) -> DedupePlan:
         """Compares what was not compared yet, and plans which duplicates to merge into which. Merges nothing.
 
@@ -57,9 +58,10 @@ class AsyncDedupeGroup(AsyncGroup):
             max_count: merge this many memories at most; None: setting ``dedupe.max_count`` (1,000).
             layers: plan only memories of these layers.
             now: time to use instead of the database's clock.
+            limit: return this many clusters of the plan at most; None for all.
 
         Returns:
-            The plan with all its clusters.
+            The plan with its clusters.
 
         Raises:
             InvalidInput: a number is out of its bounds, or a layer is unknown.
@@ -67,7 +69,7 @@ class AsyncDedupeGroup(AsyncGroup):
         request = dedupe.DedupeRequest(min_similarity, max_count, layers, now)
         while await self.find():
             pass
-        return await self.get(await self._connection.execute(dedupe.plan_dedupe(request)))
+        return await self.get(await self._connection.execute(dedupe.plan_dedupe(request)), limit=limit)
 
     async def plan_merge(
         self, keeper: int | str, memories: Sequence[int | str], *, now: datetime | None = None
@@ -97,7 +99,7 @@ class AsyncDedupeGroup(AsyncGroup):
         Args:
             plan: the id of the plan.
             limit: read this many clusters at most, the nearest first; None for all.
-            offset: leave out so many clusters before them.
+            offset: leave out this many clusters before them.
 
         Returns:
             The plan, with the requested clusters.

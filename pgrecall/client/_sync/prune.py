@@ -33,6 +33,7 @@ class PruneGroup(Group):
         grace_days: float | None = None,
         layers: Sequence[str] | None = None,
         now: datetime | None = None,
+        limit: int | None = None,
     ) -> PrunePlan:
         """Plans which memories to archive, with reasons and the effect on the link graph. Archives nothing.
 
@@ -46,35 +47,38 @@ class PruneGroup(Group):
                 ``prune.grace_days`` (30).
             layers: plan only memories of these layers.
             now: time to use instead of the database's clock.
+            limit: return this many items of the plan at most; None for all.
 
         Returns:
-            The plan with all its items.
+            The plan with its items.
 
         Raises:
             InvalidInput: a number is out of its bounds, or a layer is unknown.
         """
         request = prune.PruneRequest(max_count, max_share, grace_days, layers, now)
-        return self.get(self._connection.execute(prune.plan_prune(request)))
+        return self.get(self._connection.execute(prune.plan_prune(request)), limit=limit)
 
-    def get(self, plan: int, *, limit: int | None = None) -> PrunePlan:
+    def get(self, plan: int, *, limit: int | None = None, offset: int = 0) -> PrunePlan:
         """Reads a stored plan.
 
         Args:
             plan: the id of the plan.
             limit: read this many items at most, the least lively first; None for all.
+            offset: leave out this many items before them.
 
         Returns:
             The plan, with the requested items.
 
         Raises:
-            InvalidInput: this tenant has no such plan, or the limit is negative.
+            InvalidInput: this tenant has no such plan, or the limit or the offset is negative.
         """
-        read = self._connection.execute(prune.prune_plan(plan, 0, _page(limit, 0)))
-        offset = prune.PAGE
-        while offset < (read.report.planned if limit is None else min(read.report.planned, limit)):
-            page = self._connection.execute(prune.prune_plan(plan, offset, _page(limit, offset)))
+        read = self._connection.execute(prune.prune_plan(plan, offset, _page(limit, 0)))
+        done = prune.PAGE
+        left = read.report.planned - offset
+        while done < (left if limit is None else min(left, limit)):
+            page = self._connection.execute(prune.prune_plan(plan, offset + done, _page(limit, done)))
             read = replace(read, items=read.items + page.items)
-            offset += prune.PAGE
+            done += prune.PAGE
         return read
 
     def list(self, *, limit: int = 20) -> tuple[PlanSummary, ...]:

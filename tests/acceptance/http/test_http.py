@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from pgrecall import Draft
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.cli.command_tools import whole_command_line
-from tests.acceptance.http.http_tools import Served, is_problem, serving
+from tests.acceptance.http.http_tools import Served, is_problem, member, serving
 from tests.conftest import _database
 from tests.waiting import until
 
@@ -215,6 +217,32 @@ def test_a_prune_plan_is_made_reviewed_applied_and_undone(api: Served) -> None:
     assert undone["restored"] == 0
     listed = api.client.get("/v1/prune/plans", params={"limit": 1}).json()
     assert (listed[0]["id"], listed[0]["state"]) == (plan["id"], "undone")
+
+
+def test_plans_come_page_by_page(database_url: str) -> None:
+    with member(database_url) as memory:
+        long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+        memory.remember_many(
+            [Draft(f"harbour {name}{mark}", key=f"{name}{mark}", layer="activity")
+             for name in ("alpha pier", "bravo crane", "charlie quay") for mark in ("", "!")],
+            now=long_ago,
+        )  # fmt: skip
+    with serving(database_url) as served:
+        for kind, asked, count, items, name in (
+            ("dedupe", {}, "clusters", "clusters", "cluster"),
+            ("prune", {"max_share": 1}, "planned", "items", "id"),
+        ):
+            made = served.client.post(f"/v1/{kind}/plans", json=asked).json()
+            path, most = f"/v1/{kind}/plans/{made['id']}", made["report"][count]
+            assert most >= 2
+            pages = [
+                served.client.get(path, params={"limit": 1, "offset": offset}).json()[items]
+                for offset in range(most + 1)
+            ]
+            assert [len(page) for page in pages] == [1] * most + [0]
+            assert [page[0][name] for page in pages[:-1]] == [item[name] for item in made[items]]
+            assert is_problem(served.client.get(path, params={"limit": 10_001}), 422, "invalid-request")
+            assert is_problem(served.client.get(path, params={"offset": -1}), 422, "invalid-request")
 
 
 def test_a_subject_is_erased_in_steps(api: Served) -> None:

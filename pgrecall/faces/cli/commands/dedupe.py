@@ -19,7 +19,13 @@ from pgrecall.faces.cli.invocation import (
 )
 from pgrecall.faces.cli.options import REFERENCE, TEXT, json_option, limit_option, now_option
 from pgrecall.faces.cli.rendering.console import output, plain, print_json
-from pgrecall.faces.cli.rendering.dedupe import show_outcome, show_plan, show_plans, show_undone
+from pgrecall.faces.cli.rendering.dedupe import (
+    SHOWN_CLUSTERS,
+    show_outcome,
+    show_plan,
+    show_plans,
+    show_undone,
+)
 from pgrecall.models.dedupe import DedupePlan
 
 plan_argument = click.argument(
@@ -57,7 +63,11 @@ def plan(
     """Plan which duplicates to merge; nothing is merged yet. Exit code 1 when there are none."""
     with given.opened() as memory:
         made = memory.dedupe.plan(
-            min_similarity=min_similarity, max_count=max_count, layers=layers or None, now=now
+            min_similarity=min_similarity,
+            max_count=max_count,
+            layers=layers or None,
+            now=now,
+            limit=None if as_json else SHOWN_CLUSTERS,
         )
     _report(made, as_json)
     raise Exit(DONE if made.clusters else NOTHING_FOUND)
@@ -96,7 +106,7 @@ def plan_merge(
 def show(given: GlobalOptions, number: int, as_json: bool) -> None:
     """Show a plan: which memory stays and why, what merging moves, and how the texts differ."""
     with given.opened() as memory:
-        found = memory.dedupe.get(number)
+        found = memory.dedupe.get(number, limit=None if as_json else SHOWN_CLUSTERS)
     _report(found, as_json)
 
 
@@ -117,7 +127,7 @@ def apply(
     """
     with given.opened() as memory:
         outcome = memory.dedupe.apply(number, clusters=clusters or None, now=now)
-        applied = memory.dedupe.get(number)
+        applied = memory.dedupe.get(number, limit=SHOWN_CLUSTERS)
     finish(outcome, as_json, partial(show_outcome, plan=applied), found=outcome.merged)
 
 

@@ -35,7 +35,7 @@ def show_plan(console: SafeConsole, plan: DedupePlan) -> None:
     for cluster in plan.clusters[:SHOWN_CLUSTERS]:
         console.print()
         _show_cluster(console, cluster)
-    say_more(console, len(plan.clusters) - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
+    say_more(console, plan.report.clusters - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
     _show_contradictions(console, plan)
     console.print()
     say(console, _next_step(plan))
@@ -51,7 +51,7 @@ def show_outcome(console: SafeConsole, outcome: DedupeOutcome, plan: DedupePlan)
             note = f": {member.note}" if member.note else ""
             style = _OUTCOME_STYLES[member.outcome or "skipped"]
             say(console, f"  {member.outcome} {_name(member)}{note}", style=style)
-    say_more(console, len(plan.clusters) - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
+    say_more(console, plan.report.clusters - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
     if outcome.merged:
         say(console, f"Search finds them with --include-archived. To undo: pgrecall dedupe undo {plan.id}")
 

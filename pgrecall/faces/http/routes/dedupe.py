@@ -16,13 +16,19 @@ router = APIRouter(prefix="/v1/dedupe", route_class=ApiRoute, tags=["dedupe"])
 
 DedupePlanId = Annotated[int, Path(description="The id of the plan.", ge=1, lt=2**63)]
 
+PAGE = 100
+"""Clusters of a plan in a response."""
+
 
 @router.post("/plans", response_model=response_model(DedupePlan))
 async def plan_dedupe(
     memory: TenantMemory, bounds: Annotated[dict[str, Any], Body(DedupeRequest)]
 ) -> DedupePlan:
-    """Compare what was not compared yet, and plan which duplicates to merge. Nothing is merged yet."""
-    return await memory.dedupe.plan(**bounds)
+    """Compare what was not compared yet, and plan which duplicates to merge. Nothing is merged yet.
+
+    The response has the first 100 clusters.
+    """
+    return await memory.dedupe.plan(**bounds, limit=PAGE)
 
 
 @router.post("/merges", response_model=response_model(DedupePlan))
@@ -42,9 +48,18 @@ async def dedupe_plans(
 
 
 @router.get("/plans/{dedupe}", response_model=response_model(DedupePlan))
-async def dedupe_plan(memory: TenantMemory, dedupe: DedupePlanId) -> DedupePlan:
-    """Return a plan with all its clusters, and how the texts of each differ."""
-    return await memory.dedupe.get(dedupe)
+async def dedupe_plan(
+    memory: TenantMemory,
+    dedupe: DedupePlanId,
+    limit: Annotated[int, Query(ge=0, le=500)] = PAGE,
+    offset: Annotated[int, Query(ge=0, le=2**31 - 1, description="Clusters to leave out before them.")] = 0,
+) -> DedupePlan:
+    """Return a plan with a page of its clusters, and how the texts of each differ.
+
+    `report.clusters` counts all of them. The differences compare the first `compared_characters` of each
+    text: 20,000, and fewer if a page merges more than 50 memories.
+    """
+    return await memory.dedupe.get(dedupe, limit=limit, offset=offset)
 
 
 @router.post("/plans/{dedupe}/apply", response_model=response_model(DedupeOutcome))

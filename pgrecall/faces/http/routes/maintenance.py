@@ -44,6 +44,9 @@ class Readiness:
 
 PlanId = Annotated[int, Path(description="The id of the plan.", ge=1, lt=2**63)]
 
+ITEMS = 1000
+"""Items of a prune plan in a response."""
+
 
 @router.get("/status", response_model=response_model(Status), tags=["status"])
 async def status(memory: TenantMemory, now: OptionalTimestamp = None) -> Status:
@@ -77,8 +80,11 @@ async def job_runs(
 async def plan_prune(
     memory: TenantMemory, bounds: Annotated[dict[str, Any], Body(PruneRequest)]
 ) -> PrunePlan:
-    """Plan what to archive, with the reasons and the effect on links. Nothing is archived yet."""
-    return await memory.prune.plan(**bounds)
+    """Plan what to archive, with the reasons and the effect on links. Nothing is archived yet.
+
+    The response has the first 1,000 items.
+    """
+    return await memory.prune.plan(**bounds, limit=ITEMS)
 
 
 @router.get("/prune/plans", response_model=response_list(PlanSummary), tags=["prune"])
@@ -90,9 +96,14 @@ async def prune_plans(
 
 
 @router.get("/prune/plans/{plan}", response_model=response_model(PrunePlan), tags=["prune"])
-async def prune_plan(memory: TenantMemory, plan: PlanId) -> PrunePlan:
-    """Return a plan with all its items."""
-    return await memory.prune.get(plan)
+async def prune_plan(
+    memory: TenantMemory,
+    plan: PlanId,
+    limit: Annotated[int, Query(ge=0, le=10_000)] = ITEMS,
+    offset: Annotated[int, Query(ge=0, le=2**31 - 1, description="Items to leave out before them.")] = 0,
+) -> PrunePlan:
+    """Return a plan with a page of its items; `report.planned` counts all of them."""
+    return await memory.prune.get(plan, limit=limit, offset=offset)
 
 
 @router.post("/prune/plans/{plan}/apply", response_model=response_model(PruneOutcome), tags=["prune"])

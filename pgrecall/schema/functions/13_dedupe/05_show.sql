@@ -84,8 +84,8 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- dedupe_cluster: a cluster of a plan as JSON: its keeper, what merging copies, and the memories to merge, each with its
--- difference from the keeper word by word. NULL if the keeper was deleted.
-CREATE OR REPLACE FUNCTION recall.dedupe_cluster(p_plan recall.dedupe_plan, p_cluster int) RETURNS jsonb
+-- difference from the keeper word by word, in the first p_characters of both texts. NULL if the keeper was deleted.
+CREATE OR REPLACE FUNCTION recall.dedupe_cluster(p_plan recall.dedupe_plan, p_cluster int, p_characters int) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT jsonb_build_object(
@@ -97,7 +97,8 @@ SET search_path FROM CURRENT AS $$
         'members', coalesce((
             SELECT jsonb_agg(recall.dedupe_member(o, m) || jsonb_build_object(
                 'similarity', o.similarity, 'difference', recall.text_difference(
-                    left(recall.whole_text(m.title, m.body), 20000), left(recall.whole_text(k.title, k.body), 20000)))
+                    left(recall.whole_text(m.title, m.body), p_characters),
+                    left(recall.whole_text(k.title, k.body), p_characters)))
                 ORDER BY o.similarity DESC NULLS LAST, m.id)
             FROM recall.dedupe_item o JOIN recall.memory m ON m.tenant = o.tenant AND m.id = o.memory_id
             WHERE o.tenant = p_plan.tenant AND o.plan_id = p_plan.id AND o.cluster = p_cluster AND NOT o.keeper), '[]'))
@@ -106,7 +107,9 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- get_dedupe_plan: a plan as one JSON document, with up to p_limit (at most 1,000) of its clusters, in their order, after
--- the first p_offset. The links and tags that merging would move, and the differences of texts, are computed now.
+-- the first p_offset. The links and tags that merging would move, and the differences of texts, are computed now. The
+-- differences compare the first `compared_characters` of each text: 20,000, and fewer if more than 50 memories are merged,
+-- because they are what a page costs.
 CREATE OR REPLACE FUNCTION recall.get_dedupe_plan(p_plan_id bigint, p_limit int DEFAULT 1000, p_offset int DEFAULT 0)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE
@@ -114,6 +117,8 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_plan recall.dedupe_plan := recall.require_dedupe_plan(p_plan_id);
     v_captions jsonb;
+    v_clusters int[];
+    v_characters int;
 BEGIN
     IF NOT coalesce(p_limit BETWEEN 0 AND 1000 AND p_offset >= 0, false) THEN
         PERFORM recall.raise_invalid(format(
@@ -124,7 +129,15 @@ BEGIN
         SELECT DISTINCT CASE WHEN pg_input_is_valid(r.id #>> '{}', 'bigint') THEN (r.id #>> '{}')::bigint END
         FROM jsonb_path_query(
             v_plan.report, '$.contradictions[*].keyvalue() ? (@.key == "src" || @.key == "dst").value') r(id)));
+    v_clusters := ARRAY(
+        SELECT i.cluster FROM recall.dedupe_item i
+        WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.keeper
+        ORDER BY i.cluster LIMIT p_limit OFFSET p_offset);
+    v_characters := (
+        SELECT greatest(200, least(20000, 1000000 / greatest(1, count(*)))) FROM recall.dedupe_item i
+        WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND NOT i.keeper AND i.cluster = ANY (v_clusters));
     RETURN to_jsonb(v_plan) - 'tenant' || jsonb_build_object(
+        'compared_characters', v_characters,
         'report', v_plan.report || jsonb_build_object('contradictions', (
             SELECT coalesce(jsonb_agg(e.value || jsonb_build_object(
                 'src_title', v_captions -> (e.value ->> 'src') -> 'title', 'src_key', v_captions -> (e.value ->> 'src') -> 'key',
@@ -133,11 +146,8 @@ BEGIN
             FROM jsonb_array_elements(v_plan.report -> 'contradictions') WITH ORDINALITY e(value, place)
             WHERE v_captions ? (e.value ->> 'src') AND v_captions ? (e.value ->> 'dst'))),
         'clusters', (
-            SELECT coalesce(jsonb_agg(d.document ORDER BY p.cluster), '[]')
-            FROM (SELECT i.cluster FROM recall.dedupe_item i
-                  WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.keeper
-                  ORDER BY i.cluster LIMIT p_limit OFFSET p_offset) p
-            CROSS JOIN LATERAL (SELECT recall.dedupe_cluster(v_plan, p.cluster) AS document) d));
+            SELECT coalesce(jsonb_agg(recall.dedupe_cluster(v_plan, u.cluster, v_characters) ORDER BY u.cluster), '[]')
+            FROM unnest(v_clusters) u(cluster)));
 END $$;
 
 -- dedupe_plans: the newest plans, newest first, or the one with this id: how many clusters and memories to merge each
