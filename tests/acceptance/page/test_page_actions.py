@@ -161,6 +161,15 @@ def test_two_memories_are_merged_by_a_plan_and_come_apart_again(
     assert (itself.status_code, "cannot be merged into itself" in itself.text) == (422, True)
 
 
+def test_a_merge_of_long_texts_says_how_much_of_them_is_compared(served: Served, memory: Memory) -> None:
+    sentence = "Of long texts, the first 20,000 characters are compared here."
+    short = memory.dedupe.plan_merge(note(memory, "dune", "A dune."), [note(memory, "hill", "A hill.")]).id
+    assert sentence not in shown(served, f"/dedupe/{short}").said
+    long = note(memory, "tide", "A tide of " + "sand " * 4000)
+    plan = memory.dedupe.plan_merge(long, [note(memory, "flood", "A flood.")]).id
+    assert shown(served, f"/dedupe/{plan}").said.count(sentence) == 1
+
+
 def test_something_is_added_and_what_it_repeats_is_named(served: Served, memory: Memory) -> None:
     form = shown(served, "/add").form("/add")
     typed = {"body": "# Crane\n\nThe crane **lifts** 40 t.", "tags": "crane, heavy", "metadata": '{"p": 1}'}

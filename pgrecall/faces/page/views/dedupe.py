@@ -74,6 +74,7 @@ async def show_plan(request: PageRequest) -> Response:
         shown=len(clusters),
         before=max(first - PAGE_SIZE, 0) if first else None,
         after=first + PAGE_SIZE if first + PAGE_SIZE < plan.report.clusters else None,
+        cut=any(item.length > plan.compared_characters for item in items),
         skipped=[item for item in items if item.outcome == "skipped"][:_MAX_SHOWN],
         contradictions=plan.report.contradictions[:_MAX_SHOWN],
     )
