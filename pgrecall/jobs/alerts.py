@@ -13,8 +13,10 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from pgrecall.errors import AlertError, InvalidInput
@@ -103,12 +105,23 @@ def make_alert_hook(settings: Settings) -> AlertHook | None:
     command, url = settings.alert_command, settings.alert_url
     if command is None and url is None:
         return None
-    address = None if url is None else url.get_secret_value()
-    if address is not None and not address.lower().startswith(("http://", "https://")):
+    address = None if url is None else url.get_secret_value().strip()  # files of secrets end with a newline
+    if address is not None and not _is_usable(address):
         raise InvalidInput(
             "PGRECALL_ALERT_URL is not an http:// or https:// URL.", hint="Give the whole URL of the webhook."
         )
     return AlertHook(None if command is None else _words(command), address, settings.alert_timeout)
+
+
+def _is_usable(address: str) -> bool:
+    """Whether an address is one that a request can be sent to; it may be that nobody answers there."""
+    try:
+        parts = urlsplit(address)
+        numbered = parts.port is None or parts.port > 0
+    except ValueError:  # brackets that do not close, a port that is no number
+        return False
+    written = address.isascii() and address.isprintable() and " " not in address
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and numbered and written
 
 
 def _words(command: str) -> Sequence[str]:
@@ -177,6 +190,8 @@ def _post(url: str, content: bytes, timeout: float) -> None:
         except HTTPError as error:
             failures.append(f"answered with status {error.code}")
             error.close()
+        except HTTPException:
+            failures.append("did not answer in HTTP")
         except (OSError, URLError, ValueError) as error:
             reason = getattr(error, "reason", error)
             slow = isinstance(reason, TimeoutError)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
+import socket
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -174,6 +176,25 @@ def test_a_url_that_nobody_listens_at() -> None:
         hook(url="http://127.0.0.1:9/secret").call({})
 
 
+@pytest.mark.parametrize(
+    "answer", [b"HELLO\r\n\r\n", b"HTTP/9 x\r\n\r\n", b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 200]
+)
+def test_a_url_at_which_something_else_answers(answer: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor() as threads:
+
+        def greet() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+        threads.submit(greet)
+        port = listening.getsockname()[1]
+        with pytest.raises(AlertError, match=r"^The alert URL did not answer in HTTP\."):
+            hook(url=f"http://127.0.0.1:{port}/secret").call({})
+    assert capfd.readouterr().err == ""
+
+
 def test_a_slow_url_and_a_slow_command_are_given_up() -> None:
     endpoint = Endpoint(lambda _: Reply(before=60))
     began = time.monotonic()
@@ -206,6 +227,17 @@ def test_a_command_that_does_not_read_and_one_that_is_not_there() -> None:
     ("given", "sentence"),
     [
         ({"alert_url": Secret("ftp://x/secret")}, "PGRECALL_ALERT_URL is not an http:// or https:// URL."),
+        *(
+            ({"alert_url": Secret(url)}, "PGRECALL_ALERT_URL is not an http:// or https:// URL.")
+            for url in (
+                "http://[::1/secret",
+                "http://127.0.0.1:x/secret",
+                "http:///secret",
+                "https://127.0.0.1/secret\nand more",
+                "https://127.0.0.1/secret and more",
+                "https://127.0.0.1/sécret",
+            )
+        ),
         ({"alert_url": Secret("")}, "PGRECALL_ALERT_URL is not an http:// or https:// URL."),
         ({"alert_command": "tell 'me"}, "PGRECALL_ALERT_COMMAND cannot be read: No closing quotation."),
         ({"alert_command": " "}, "PGRECALL_ALERT_COMMAND is empty."),
@@ -217,3 +249,9 @@ def test_a_hook_that_cannot_be_used(given: dict[str, Any], sentence: str) -> Non
     assert refused.value.message == sentence
     assert "secret" not in str(refused.value)
     assert make_alert_hook(Settings()) is None
+
+
+def test_a_url_from_a_file_of_secrets_ends_with_a_newline() -> None:
+    made = make_alert_hook(Settings(alert_url=Secret("https://127.0.0.1/secret\n")))
+    assert made is not None
+    assert made.url == "https://127.0.0.1/secret"
