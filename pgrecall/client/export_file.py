@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from secrets import token_hex
 from threading import Event
 from typing import BinaryIO, cast
 
@@ -148,22 +150,39 @@ def _written(target: Path | BinaryIO) -> Iterator[BinaryIO]:
     if not isinstance(target, Path):
         yield target
         return
-    part = target.with_name(f"{target.name}.part")
     try:
-        with _created(part, packed=target.suffix == ".gz") as file:
+        if target.exists() and not target.is_file():
+            # A device or a pipe is written into. A file in its place would be the end of /dev/null.
+            with target.open("wb") as stream:
+                yield stream
+            return
+        # What a link points to is replaced, not the link.
+        with _replacing(Path(os.path.realpath(target)), packed=target.suffix == ".gz") as file:
             yield file
-        part.replace(target)
     except OSError as error:
         raise InvalidInput(
             f"{show(target)} cannot be written: {reason(error)}.",
             hint="Name a file in a folder that you can write to.",
         ) from error
+
+
+@contextmanager
+def _replacing(target: Path, *, packed: bool) -> Iterator[BinaryIO]:
+    """A new file beside the target, which takes its place at the end, or is removed if the export fails.
+
+    Its name is random, so that two exports to one file do not mix.
+    """
+    part = target.with_name(f"{target.name}.{token_hex(4)}.part")
+    try:
+        with part.open("xb") as plain, _packing(plain) if packed else nullcontext(plain) as file:
+            yield file
+        part.replace(target)
     finally:
         part.unlink(missing_ok=True)
 
 
-def _created(path: Path, *, packed: bool) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "wb", compresslevel=6)) if packed else path.open("wb")
+def _packing(file: BinaryIO) -> BinaryIO:
+    return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file))
 
 
 @contextmanager

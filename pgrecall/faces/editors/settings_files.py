@@ -50,7 +50,12 @@ class SettingsFile:
         """
         try:
             real = path.resolve()
-            if real.is_file() and real.stat().st_size > _MAX_BYTES:
+            if real.exists() and not (real.is_file() or real.is_dir()):
+                # A pipe would never end, and a device would be replaced by a file.
+                raise InvalidInput(
+                    f"{path} is not a file.", hint="Change it by hand; --print shows the entry."
+                )
+            if real.exists() and real.stat().st_size > _MAX_BYTES:
                 raise InvalidInput(f"{path} has more than {_MAX_BYTES:,} bytes.", hint="Change it by hand.")
             read = real.read_bytes().decode() if real.exists() else None
             before = read.removeprefix(_MARK) if read is not None else None

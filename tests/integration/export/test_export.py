@@ -6,6 +6,9 @@ import asyncio
 import gzip
 import io
 import json
+import os
+import queue
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +23,7 @@ from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW, Query, _database
 from tests.tenant_world import all_answers, fill_tenant
+from tests.waiting import PATIENCE
 
 
 def client(url: str, tenant: str) -> Memory:
@@ -241,6 +245,40 @@ def test_an_export_is_of_one_instant(world: Memory, shared_url: str) -> None:
         world.export.write(file, now=NOW, progress=store)
         other.forget(stored[0], hard=True)
     assert file.getvalue().decode().split("\n")[1:-1] == before[1:]
+
+
+def test_a_pipe_is_written_into_and_not_replaced(world: Memory, tmp_path: Path) -> None:
+    """As a device is: an export to /dev/null must not make a file of it."""
+    path, read = tmp_path / "pipe", queue.SimpleQueue[bytes]()
+    os.mkfifo(path)
+    threading.Thread(target=lambda: read.put(path.read_bytes()), daemon=True).start()
+    made = world.export.write(path, now=NOW)
+    assert path.is_fifo()
+    assert read.get(timeout=PATIENCE).count(b"\n") == made.lines
+
+
+def test_a_link_stays_and_its_file_is_replaced(world: Memory, tmp_path: Path) -> None:
+    (tmp_path / "newest").symlink_to("monday.jsonl")
+    for _ in range(2):  # the file is made, then replaced
+        made = world.export.write(tmp_path / "newest", now=NOW)
+        assert (tmp_path / "newest").is_symlink()
+        assert (tmp_path / "monday.jsonl").read_bytes().count(b"\n") == made.lines
+
+
+def test_two_exports_to_one_file_do_not_mix(world: Memory, shared_url: str, tmp_path: Path) -> None:
+    path = tmp_path / "acme.jsonl"
+    begun: list[int] = []
+
+    def start_another(line: int, of: int) -> None:
+        if not begun:
+            begun.append(line)
+            with client(shared_url, "acme") as other:
+                other.export.write(path, now=NOW)
+
+    made = world.export.write(path, now=NOW, progress=start_another)
+    assert path.read_text().split("\n")[:-1] == lines_of(world)
+    assert made.lines == len(lines_of(world))
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
 def test_files_are_packed_by_their_name_and_there_when_whole(

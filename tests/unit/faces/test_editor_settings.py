@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -267,3 +269,15 @@ def test_every_editor_has_a_file_and_an_entry(name: Any) -> None:
 def test_claude_desktop_has_no_project_settings() -> None:
     with pytest.raises(InvalidInput, match="no settings for a project"):
         EDITORS["claude-desktop"].file(Path("/home/me"), Path("/project"))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_pipe_and_a_device_are_not_read_and_not_replaced(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    make: dict[str, Callable[[], None]] = {
+        "pipe": lambda: os.mkfifo(path),
+        "device": lambda: path.symlink_to(os.devnull),
+    }
+    make[kind]()
+    with pytest.raises(InvalidInput, match=r"settings\.json is not a file\."):
+        SettingsFile.read(path)
