@@ -6,8 +6,8 @@ Supported: put, get, search, delete, namespaces, filters, TTL. Differences from 
 - The memory's own embedder and full-text search index the items; a store's ``index`` config is not used.
   With ``index=False``, searches with a query leave an item out.
 - A TTL counts from the last put: reading an item does not extend it.
-- A search with a query takes the best 1,000 memories of its namespace, then applies the filter. Its score is
-  pgrecall's, relevance combined with vitality.
+- A search with a query filters the best 1,000 memories of its namespace. Its score is that of pgrecall,
+  relevance combined with vitality.
 - ``delete`` deletes for good, as in LangGraph; other memories are archived instead.
 - Putting an item again with the same value keeps its ``updated_at``.
 """
@@ -45,7 +45,7 @@ except ImportError as error:
 Namespace = tuple[str, ...]
 
 MAX_HITS = 1000
-"""Memories that a search with a query takes before its filter."""
+"""Maximum number of memories that a search with a query filters."""
 
 
 class PgrecallStore(BaseStore):
@@ -55,8 +55,8 @@ class PgrecallStore(BaseStore):
         memory: the open client; its owner closes it. Asynchronous methods use it in a thread.
         root: prefix of the memories' keys and tags, and their source; stores with different roots do not see
             each other's items.
-        layer: layer of the memories, which sets how fast unused items fade.
-        fields: paths of the parts of a value that are searched; ``$`` is all of it.
+        layer: layer of the memories, which determines how fast unused items fade.
+        fields: paths of the parts of a value to index; ``$`` is the whole value.
     """
 
     supports_ttl = True
@@ -76,7 +76,7 @@ class PgrecallStore(BaseStore):
         self._fields = fields
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Performs operations in order, each in its own transaction."""
+        """Executes operations in order, each in its own transaction."""
         return [self._perform(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -136,7 +136,7 @@ class PgrecallStore(BaseStore):
         )
 
     def _get_stored(self, reference: int | str) -> StoredMemory | None:
-        """The memory of an item; None when it is missing, expired or archived."""
+        """Reads the memory of an item; returns None if it is missing, expired or archived."""
         try:
             stored = self._memory.get(reference)
         except MemoryNotFound:
@@ -145,13 +145,13 @@ class PgrecallStore(BaseStore):
         return None if expired or stored.archived_at is not None else stored
 
     def _list_items(self, op: SearchOp) -> Iterator[SearchItem]:
-        """The items of a namespace and of those below it, by key."""
+        """Yields the items of a namespace and of those below it, by key."""
         for key, namespace in item_keys(self._root, self._memory.keys_of(self._root)):
             if namespace[: len(op.namespace_prefix)] == tuple(op.namespace_prefix):
                 yield from self._search_items(op, key, None)
 
     def _search(self, op: SearchOp) -> Iterator[SearchItem]:
-        """The items that answer the query, best first."""
+        """Yields the items that answer the query, best first."""
         assert op.query is not None
         tag = namespace_tag(self._root, op.namespace_prefix)
         k = MAX_HITS if op.filter else min(op.offset + op.limit, MAX_HITS)
@@ -186,17 +186,17 @@ class PgrecallStore(BaseStore):
 
 
 def memory_key(root: str, namespace: Namespace, key: str) -> str:
-    """The key of an item's memory, unique whatever characters the labels have."""
+    """Returns the key of an item's memory, with the labels escaped so that it is unique."""
     return f"{namespace_tag(root, namespace)}/{_escape(key)}"
 
 
 def namespace_tag(root: str, namespace: Namespace) -> str:
-    """The tag of all items in a namespace and below it."""
+    """Returns the tag of all items in a namespace and below it."""
     return "/".join([root, *map(_escape, namespace)])
 
 
 def item_keys(root: str, keys: Iterable[str]) -> Iterator[tuple[str, Namespace]]:
-    """Those keys that belong to items, each with the item's namespace."""
+    """Yields the keys that belong to items, each with the item's namespace."""
     depth = root.count("/") + 1
     for key in keys:
         if key.startswith(f"{root}/"):
@@ -204,7 +204,8 @@ def item_keys(root: str, keys: Iterable[str]) -> Iterator[tuple[str, Namespace]]
 
 
 def item_text(value: Mapping[str, Any], fields: Sequence[str]) -> str:
-    """The searched text of a value, a line for each leaf; with ``$`` each line begins with its path."""
+    """Returns the text to index for a value, a line for each leaf; with ``$``, each line begins with its
+    path."""
     lines: list[str] = []
     for field in fields:
         lines += _lines("", value) if field == "$" else get_text_at_path(dict(value), field)
@@ -212,7 +213,7 @@ def item_text(value: Mapping[str, Any], fields: Sequence[str]) -> str:
 
 
 def matches_filter(value: Mapping[str, Any], conditions: Mapping[str, Any]) -> bool:
-    """Whether a value fulfils a filter.
+    """Returns whether a value matches a filter.
 
     Raises:
         InvalidInput: the filter has an unknown operator.
@@ -221,7 +222,8 @@ def matches_filter(value: Mapping[str, Any], conditions: Mapping[str, Any]) -> b
 
 
 def matches_path(namespace: Namespace, kind: str, path: Sequence[str]) -> bool:
-    """Whether a namespace begins (``prefix``) or ends (``suffix``) with a path; ``*`` matches any label."""
+    """Returns whether a namespace begins (``prefix``) or ends (``suffix``) with a path; ``*`` matches any
+    label."""
     if len(path) > len(namespace):
         return False
     part = namespace[: len(path)] if kind == "prefix" else namespace[len(namespace) - len(path) :]

@@ -1,4 +1,4 @@
-"""What the retrievers share: search from sync and async code, and the metadata of a hit."""
+"""Functions shared by the retrievers: search from sync and async code, and the metadata of a hit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def search_async(memory: Memory | AsyncMemory, query: str, options: Search
 
 
 def hit_metadata(hit: Hit, result: SearchResult) -> dict[str, Any]:
-    """The fields of a hit except its body, as JSON values, and the search's id."""
+    """Returns the fields of a hit except its body, as JSON values, and the id of the search."""
     return {name: getattr(hit, name) for name in _SHARED} | {
         "tags": list(hit.tags),
         "happened_at": hit.happened_at.isoformat(),

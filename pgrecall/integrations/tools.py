@@ -1,4 +1,4 @@
-"""Function calling without MCP: the tools' schemas, and the dispatch of the calls that a model makes.
+"""Function calling without MCP: the schemas of the tools, and the dispatch of a model's calls.
 
 >>> reply = client.chat.completions.create(messages=messages, tools=openai_tools())    # doctest: +SKIP
 >>> for call in reply.choices[0].message.tool_calls:                                   # doctest: +SKIP

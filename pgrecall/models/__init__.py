@@ -1,4 +1,4 @@
-"""Values that the API takes and returns: frozen dataclasses without behaviour.
+"""Values that the client takes and returns, as frozen dataclasses.
 
 All times are timezone-aware datetimes; all shares, probabilities and vitalities lie in [0, 1].
 

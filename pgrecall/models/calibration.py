@@ -15,7 +15,7 @@ FEATURES = (
 """The features of relevance, as in explanations; each has a coefficient of its name."""
 
 CONSTANTS = {"similarity": "no_similarity", "token_similarity": "no_token_similarity"}
-"""Coefficients of the features that a candidate can lack: what stands in for them."""
+"""Coefficients that replace a feature that a candidate lacks, by feature."""
 
 Fitted = Literal["relevance", "rerank"]
 """What is fitted: the relevance of a profile, or the conversion of a reranker's score."""
@@ -25,8 +25,8 @@ Fitted = Literal["relevance", "rerank"]
 class Judgement:
     """Whether a memory, by id or key, answers a query; the key of a note also stands for its sections.
 
-    ``propensity`` is the probability that the memory was shown and judged, above 0 and at most 1. A judgement
-    counts with the inverse of it.
+    ``propensity`` is the probability that the memory was shown and judged, above 0 and at most 1. The weight
+    of a judgement is its inverse.
     """
 
     memory: int | str
@@ -49,7 +49,7 @@ class JudgedQuery:
 
 @dataclass(frozen=True, slots=True)
 class RelevanceModel:
-    """Coefficients of a profile: log-odds a unit of each feature, ``intercept`` and the constants.
+    """Coefficients of a profile: log-odds per unit of each feature, ``intercept`` and the constants.
 
     ``embedder`` is ``*`` if they apply to any; ``source`` says who set them; one model of a profile is
     ``in_force``. If ``vitality_weight`` and ``vitality_mode`` are None, the settings apply.
@@ -85,7 +85,7 @@ class RerankModel:
 class Agreement:
     """How well probabilities agree with judgements.
 
-    ``log_loss`` is in nats a candidate, ``brier`` the mean square error, ``ece`` the mean distance between
+    ``log_loss`` is in nats per candidate, ``brier`` the mean squared error, ``ece`` the mean distance between
     predicted and observed in ten bins, ``mrr`` the mean reciprocal rank of the first relevant candidate.
     Lower is better, except for ``mrr``.
     """
@@ -116,7 +116,7 @@ class Calibration:
     """The result of a fit to judged queries.
 
     ``name`` is that of the profile or the reranker. ``relevant`` counts the relevant ``candidates``,
-    ``missed`` the relevant memories that were no candidates, ``left_out`` the queries without words, which
+    ``missed`` the relevant memories that were not candidates, ``left_out`` the queries without words, which
     have no relevance. ``before`` is with the coefficients in force, ``after`` is cross-validated: each query
     is predicted by coefficients fitted without it. ``gain`` is the decrease of the log loss, ``gain_low`` to
     ``gain_high`` its 95 % interval over queries. ``better`` says whether it decreases, ``stored`` whether the

@@ -11,7 +11,8 @@ from pgrecall.models.memories import AccessKind
 from pgrecall.models.reading import read_document
 
 OverviewList = Literal["alive", "leaving", "unused"]
-"""Highest vitality first; nearest to the lower bound of their zone; never accessed, oldest first."""
+"""``alive``: highest vitality first; ``leaving``: nearest to the lower bound of their zone first; ``unused``:
+never accessed, oldest first."""
 Document = Mapping[str, Any]
 
 
@@ -28,7 +29,7 @@ class AccessRecord:
 
 @dataclass(frozen=True, slots=True)
 class VitalityCounts:
-    """A histogram of the vitality of a layer's live memories: ``counts`` in equal bins from 0 to 1."""
+    """A histogram of the vitality of a layer's live memories, with ``counts`` in equal bins from 0 to 1."""
 
     layer: str
     memories: int
@@ -37,7 +38,7 @@ class VitalityCounts:
 
 @dataclass(frozen=True, slots=True)
 class VitalityPoint:
-    """The vitality of a memory at a moment. ``retention`` includes the floor and decides the zone."""
+    """The vitality of a memory at a time. ``retention`` includes the floor and decides the zone."""
 
     at: datetime
     vitality: float
@@ -78,7 +79,8 @@ class GraphLink:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The memories near one, itself first, then the nearest. ``left_out`` counts those beyond the limit."""
+    """The memories near a memory, itself first, then the nearest. ``left_out`` counts those beyond the
+    limit."""
 
     nodes: tuple[GraphNode, ...]
     links: tuple[GraphLink, ...]
@@ -131,7 +133,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class ZoneShare:
-    """The number of live memories of a layer in a zone at a moment, estimated for large tenants."""
+    """The number of live memories of a layer in a zone at a time, estimated for large tenants."""
 
     at: datetime
     layer: str

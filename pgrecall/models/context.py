@@ -12,7 +12,7 @@ Order = Literal["score", "time"]
 Reason = Literal["superseded", "near_duplicate", "irrelevant", "quota", "over_budget"]
 
 MIN_RELEVANCE = 0.05
-"""Below it a memory is filler. Measured on the judged queries of examples/."""
+"""Less relevant memories are filler. Measured on the judged queries of examples/."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class ContextRequest:
         budget_tokens: maximum number of tokens, markers and sources included; 1 to 10,000,000.
         per_layer: maximum number of memories by layer; other layers have no limit.
         order: ``score`` shows the best first, ``time`` the oldest.
-        mmr_lambda: weight of the score against difference from memories already chosen; 1: only the score.
-            Measured on chats: 0.6 to 0.9 makes little difference; 0.5 and less loses answers.
+        mmr_lambda: weight of the score against difference from memories already chosen; 1 uses only the
+            score. Measured on chats: 0.6 to 0.9 makes little difference; 0.5 and less loses answers.
         duplicate_at: cosine, above 0 and at most 1, from which a memory is left out as a near-duplicate of a
             chosen one, unless it adds a number or a name. Measured with MiniLM: paraphrases lie above
             0.93, different statements below 0.88.

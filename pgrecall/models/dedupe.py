@@ -17,8 +17,8 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DedupeOptions:
-    """The options of a plan. ``min_similarity`` is 0 to 1; ``layers`` None means all. What is ``chosen`` was
-    named by a person, not found."""
+    """The options of a plan. ``min_similarity`` is 0 to 1; ``layers`` None means all. ``chosen``: a person
+    named the memories; no search for duplicates found them."""
 
     min_similarity: float
     max_count: int
@@ -46,8 +46,8 @@ class DedupeKeeper:
 class DedupeMember:
     """A memory that is merged into the keeper of its cluster.
 
-    ``similarity`` is that of the vectors, None without; ``difference`` is the word by word difference from
-    its text to that of the keeper. ``note`` is the reason why it was skipped.
+    ``similarity`` is the cosine of the vectors, None without vectors; ``difference`` is the word-by-word
+    difference from its text to that of the keeper. ``note`` is the reason why it was skipped.
     """
 
     id: int
@@ -76,7 +76,7 @@ class DedupeMoves:
 
 @dataclass(frozen=True, slots=True)
 class DedupeCluster:
-    """Memories that say the same: the keeper, and those that are merged into it."""
+    """Memories with the same content: the keeper, and those that are merged into it."""
 
     cluster: int
     keeper: DedupeKeeper
@@ -103,8 +103,8 @@ class ProposedContradiction:
 
 @dataclass(frozen=True, slots=True)
 class DedupeReport:
-    """What was found: of ``live`` memories, ``uncompared`` still wait to be compared. Of the ``found``
-    duplicates, ``capped`` exceed the limit, and ``planned`` are merged into the keepers of ``clusters``."""
+    """The findings: of ``live`` memories, ``uncompared`` are not compared yet. Of the ``found`` duplicates,
+    ``capped`` exceed the limit, and ``planned`` are merged into the keepers of ``clusters``."""
 
     live: int
     uncompared: int
@@ -186,7 +186,7 @@ class DedupeOutcome:
 
 @dataclass(frozen=True, slots=True)
 class DedupeUndone:
-    """The outcome of undoing a plan: ``restored`` memories, and ``back_before`` that had come back."""
+    """The outcome of undoing a plan: ``restored`` memories, and ``back_before`` that were already back."""
 
     plan: int
     restored: int

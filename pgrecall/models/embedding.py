@@ -1,15 +1,16 @@
-"""What an embedder makes of a text."""
+"""The results of embedding a text."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 TokenSigns = tuple[bytes, ...]
-"""For each token kept, the signs of its state: a bit for each number; all of one length."""
+"""For each token kept, the signs of its vector, a bit for each dimension; all of one length."""
 
 
 class EmbeddedPassage(NamedTuple):
-    """The unit vector of a passage, which is these characters of a body, from 0; ``end`` excluded."""
+    """The unit vector of a passage: the characters from ``start`` (from 0) to ``end`` (excluded) of a
+    body."""
 
     start: int
     end: int
@@ -17,9 +18,9 @@ class EmbeddedPassage(NamedTuple):
 
 
 class Embedded(NamedTuple):
-    """The unit vector of a text, and the signs of its tokens; None from an embedder that gives none.
+    """The unit vector of a text, and the signs of its tokens; None if the embedder returns none.
 
-    ``passages`` are those of a memory, none if the embedder reads it whole; None for a query.
+    ``passages`` are those of a memory, empty if the embedder reads it whole; None for a query.
     """
 
     vector: list[float]
@@ -27,5 +28,5 @@ class Embedded(NamedTuple):
     passages: tuple[EmbeddedPassage, ...] | None = None
 
     def unread(self, body: str) -> int:
-        """Characters at the end of the body of this memory that no vector covers."""
+        """Returns the number of characters at the end of the body of this memory that no vector covers."""
         return max(len(body.rstrip()) - self.passages[-1].end, 0) if self.passages else 0

@@ -1,4 +1,4 @@
-"""Erasures: what is deleted for good of a subject, converted from the document of ``recall.get_erasure``."""
+"""Erasures of a subject's memories, converted from the document that ``recall.get_erasure`` returns."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whose memories are deleted: those to which all given fields apply.
+    """The memories to delete: those that match every given field.
 
     Attributes:
-        author: the author, without regard to case.
+        author: the author, ignoring case.
         session: the session id.
-        tag: a tag, without regard to case.
+        tag: a tag, ignoring case.
         source: the source.
         key: the key; ``*`` stands for any characters.
     """
@@ -45,7 +45,7 @@ class ErasureSample:
 
 @dataclass(frozen=True, slots=True)
 class VisitedTable:
-    """A table or partition in which rows were looked for: how many were deleted and left, and its indexes."""
+    """A table or partition that was searched: the numbers of rows deleted and left, and its indexes."""
 
     table: str
     rows: int
@@ -55,7 +55,7 @@ class VisitedTable:
 
 @dataclass(frozen=True, slots=True)
 class RemainingCopy:
-    """A place outside of the tables where texts may still be, and until when."""
+    """A place outside the tables that may still contain texts, and until when."""
 
     place: str
     what: str
@@ -64,7 +64,7 @@ class RemainingCopy:
 
 @dataclass(frozen=True, slots=True)
 class ErasureReport:
-    """The report of an erasure that is done.
+    """The report of a completed erasure.
 
     ``subject`` has the digest of each text. ``arrived_since`` counts memories of the subject that were stored
     after the plan; another erasure deletes them. ``role`` is the login role that finished it.
@@ -90,7 +90,7 @@ class Erasure:
     """An erasure: planned, begun (some memories are deleted), or done.
 
     ``planned`` memories belonged to the subject when it was planned, ``remaining`` of them are still there.
-    ``counts`` has the rows about them by table: of a plan those found, else those deleted. ``digest`` is the
+    ``counts`` has the rows about them by table: found for a plan, deleted otherwise. ``digest`` is the
     SHA-256 digest of the stored report, and ``intact`` says whether the report still has it.
     """
 

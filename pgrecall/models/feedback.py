@@ -28,9 +28,9 @@ class RankFeedback:
     """How often hits at a rank (1 is the best) were shown, used and rejected.
 
     ``judged`` counts what was shown by searches with any verdict; ``use_rate`` is used / judged, None where
-    that is 0. ``propensity``, in [0.1, 1], is the probability that the rank is looked at, relative to the
-    first: the use rates of the ranks, drawn towards ``1 / rank ** bias`` as if 50 more had been shown at each
-    (the position-based model with the prior of Joachims, Swaminathan and Schnabel, 2017).
+    that is 0. ``propensity``, in [0.1, 1], is the probability that a reader looks at the rank, relative to
+    the first: the use rates of the ranks, shrunk towards ``1 / rank ** bias`` as if 50 more had been shown at
+    each (the position-based model with the prior of Joachims, Swaminathan and Schnabel, 2017).
     """
 
     rank: int

@@ -1,4 +1,4 @@
-"""What an import did, and what an export contains."""
+"""The result of an import, and the header of an export."""
 
 from __future__ import annotations
 

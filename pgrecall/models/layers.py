@@ -17,7 +17,7 @@ class Layer:
             ``pgrecall.vitality.score.days_in_zones`` converts them to days.
         profile: profile of searches that are limited to this layer.
         median_base: median of B over its live memories when last computed, every access at least an hour old;
-            before, the B of a memory stored 100 days ago and never used.
+            until then, the B of a memory stored 100 days ago and never used.
         source: whether the tenant or the database defines it.
     """
 

@@ -12,8 +12,11 @@ from pgrecall.models.memories import AccessCounts
 
 @dataclass(frozen=True, slots=True)
 class GraphReport:
-    """The link graph of a tenant: ``bridges`` are links whose removal disconnects it, ``points``
-    counts memories whose removal does, ``protected`` those of them that would cut off enough others."""
+    """The link graph of a tenant.
+
+    ``bridges`` are links whose removal disconnects it. ``points`` counts articulation points, memories whose
+    removal disconnects it; ``protected`` those that would cut off enough others.
+    """
 
     memories: int
     links: int
@@ -45,8 +48,8 @@ class Check:
 class ReplicaStatus:
     """A standby that answers searches unless it lags more than ``limit`` seconds.
 
-    ``behind`` is how many bytes of the primary's log it has yet to replay. ``staleness`` is how many seconds
-    of changes it lacks at most, None if that is not known. ``problem`` says why it does not answer; empty if
+    ``behind`` is how many bytes of the primary's log it has not replayed. ``staleness`` is how many seconds
+    of changes it lacks at most, None if unknown. ``problem`` says why it does not answer; empty if
     it does.
     """
 
@@ -60,15 +63,14 @@ class ReplicaStatus:
 class Status:
     """The state of one tenant's memory and of the database it lives in.
 
-    ``passages`` are the further vectors of long memories; of ``awaiting_passages`` memories nobody
-    knows yet whether they need some. ``links`` counts links without co_access links.
-    ``access_counts`` counts the accesses of all memories. ``never_used`` is the share of live
-    memories that were never used; being stored and shown
+    ``passages`` counts the additional vectors of long memories; ``awaiting_passages`` the memories that were
+    not checked for passages yet. ``links`` excludes co_access links. ``access_counts`` counts the accesses of
+    all memories. ``never_used`` is the share of live memories that were never used; being stored or shown
     does not count. ``accesses_waiting`` are not folded yet, the oldest since ``waiting_since``.
-    ``accents_off``: accents in words and names are ignored, which needs the extension unaccent.
-    ``cell`` is the number of the cell, None where there are none. The vitality of nine tenths of the
-    live memories lies between ``vitality_low`` and ``vitality_high``. ``alarms`` has a sentence for
-    each problem that needs attention. ``replica`` is None without one.
+    ``accents_off``: accents in words and names are ignored, which needs the extension unaccent. ``cell`` is
+    the number of the cell, None where there are none. The vitality of nine tenths of the live memories lies
+    between ``vitality_low`` and ``vitality_high``. ``alarms`` has a sentence for each problem that needs
+    attention. ``replica`` is None without one.
     """
 
     tenant: str

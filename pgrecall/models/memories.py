@@ -31,8 +31,7 @@ RELATIONS = (
 class DraftLink:
     """A link from a draft to another memory of the tenant, named by its key.
 
-    A target that does not exist yet is kept and resolved when a memory with that key, title or
-    alias arrives.
+    If the target does not exist yet, the link waits until a memory with that key, title or alias is stored.
 
     Attributes:
         target: a key, title or alias.
@@ -55,16 +54,16 @@ class Draft:
         key: your own identifier; a memory with the same key is updated.
         layer: the kind of memory, which determines how it ages.
         role: role of the speaker, in a conversation.
-        author: the person who wrote or spoke it.
-        context: further words to find it by; they are neither shown nor embedded.
+        author: the person who wrote or said it.
+        context: additional words to find it by; they are neither shown nor embedded.
         source: file, chat or other origin; an import only updates memories of its own source.
         session_id: the conversation or task it belongs to.
         tags: words to filter by; searches also find them as written.
         aliases: other names for it.
         metadata: any further data, as a JSON object.
         occurred_at: time of the event; None is the time of storing.
-        valid_from, valid_until: period of validity; outside it default search leaves the memory out.
-        expires_at: time from which default search leaves it out; the job ``expire`` then archives it.
+        valid_from, valid_until: period of validity; outside it, searches omit the memory by default.
+        expires_at: time from which searches omit it by default; the job ``expire`` then archives it.
         pinned: whether it stays out of every prune plan.
         links: its links to other memories.
     """
@@ -107,9 +106,9 @@ class Remembered:
     """The result of storing or editing one memory.
 
     Attributes:
-        outcome: ``unchanged`` if a memory had all of it already, its vector included; ``id`` and ``key`` are
+        outcome: ``unchanged`` if a memory already had all of it, including the vector; ``id`` and ``key`` are
             those of that memory.
-        similar: another memory that it nearly repeats; it was stored all the same.
+        similar: another memory that it nearly repeats; it was stored anyway.
         unread: characters at the end of a very long text that were stored but not embedded. A search does not
             find them by meaning, and may not find them by words.
     """
@@ -161,7 +160,7 @@ class ListedMemory:
         happened_at: time of the event, or of storing if no time was given.
         vitality: its vitality at the time of the list, 0 to 1.
         zone: active, stale, fading or dormant, by its vitality.
-        cursor: as ``after``, continues the list behind this memory.
+        cursor: pass it as ``after`` to continue the list after this memory.
     """
 
     id: int
@@ -185,7 +184,7 @@ class ListedMemory:
 
 @dataclass(frozen=True, slots=True)
 class AccessCounts:
-    """Numbers of accesses by what they were. Only the last is a use.
+    """Numbers of accesses by kind. Only ``used`` counts uses.
 
     Attributes:
         stored: how often it was stored or rewritten.
@@ -200,7 +199,7 @@ class AccessCounts:
 
 @dataclass(frozen=True, slots=True)
 class VitalityTerms:
-    """Activation S = recent + tail + spread + revival, and the values derived from it, at one moment.
+    """Activation S = recent + tail + spread + revival, and the values derived from it, at one time.
 
     Attributes:
         accesses: number of accesses counted.
@@ -242,7 +241,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One access to a memory at one moment.
+    """One access to a memory.
 
     Attributes:
         memory: its id or key.

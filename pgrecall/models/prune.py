@@ -36,7 +36,7 @@ class PlanExample:
 
 @dataclass(frozen=True, slots=True)
 class PlanKeptBack:
-    """A candidate that stays, because archiving it as well would disconnect ``cut_size`` live memories;
+    """A candidate that stays because archiving it too would disconnect ``cut_size`` live memories;
     ``examples`` are at most 10 of them."""
 
     id: int

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 ENOUGH = 30
-"""Searches with a verdict or a use that a conclusion needs; with fewer, reports contain only counts."""
+"""Minimum number of searches with a verdict or a use for a conclusion; with fewer, reports contain only
+counts."""
 
 MissOutcome = Literal[
     "found", "filtered", "ranked_lower", "too_irrelevant", "not_confident", "beyond_pool", "not_found"
@@ -31,7 +32,7 @@ class Share:
 
 
 def percent(share: float) -> str:
-    """A share or probability, 0 to 1, rounded; but only nothing is 0 % and only the whole is 100 %."""
+    """Formats a share or probability, 0 to 1, in percent; only 0 becomes 0 % and only 1 becomes 100 %."""
     if 0 < share < 0.005:
         return "under 1 %"
     return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
@@ -39,9 +40,9 @@ def percent(share: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RankUse:
-    """How often what stood at a rank was used.
+    """How often the hit at a rank was used.
 
-    ``shown`` counts all searches, ``share`` only those with any verdict or use: used of these.
+    ``shown`` counts all searches; ``share`` is the share of uses in those with any verdict or use.
     """
 
     rank: int
@@ -52,10 +53,10 @@ class RankUse:
 
 @dataclass(frozen=True, slots=True)
 class UnansweredQuery:
-    """A query that nothing answered.
+    """A query without an answer.
 
-    It was asked ``times`` times: ``empty`` of them showed nothing, of ``rejected`` what was shown was judged
-    and none of it used. The newest was ``search_id`` at ``last_at``.
+    It was asked ``times`` times: ``empty`` searches showed nothing; in ``rejected`` searches, hits were
+    judged and none was used. The newest search was ``search_id`` at ``last_at``.
     """
 
     query: str
@@ -68,12 +69,11 @@ class UnansweredQuery:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How often what searches showed was used.
+    """How often searches showed a memory that was then used.
 
-    Of ``searches``, ``empty`` showed nothing, and something is known of what became of the others where they
-    are ``followed``: by a verdict, or by an access of what they showed in the same session. ``answered`` is
-    the share of these in which anything was used. ``conclusion`` is a sentence; it refuses where too little
-    is known.
+    Of ``searches``, ``empty`` showed nothing, and ``followed`` have a known outcome: a verdict, or an access
+    to a hit in the same session. ``answered`` is the share of these in which a hit was used. ``conclusion``
+    is a sentence; with too few outcomes it says so.
     """
 
     searches: int
@@ -89,12 +89,12 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Why a search does not show a memory, or where it shows it.
+    """Why a search does not show a memory, or at which rank it does.
 
     Attributes:
         memory: its id.
-        outcome: what kept it out; ``found`` if nothing did.
-        sentence: the same in words.
+        outcome: the reason; ``found`` if the search shows it.
+        sentence: the outcome in words.
         filters: the filters that it does not pass, by name.
         rank: its rank among the candidates; without the filters, if they hide it; None if no arm found it.
         k: how many hits the search shows.
@@ -102,8 +102,9 @@ class Miss:
         score, relevance: its score and relevance; None if no arm found it.
         last_score: the score of the last hit shown; None if there are fewer than ``k``.
         confidence: probability that any candidate answers the query.
-        arms: what each arm saw: ``semantic`` the similarity and the rank by it, ``lexical`` the words held
-            and missing, ``name``, ``cue`` and ``graph`` where they found it; ``limit`` is how many it keeps.
+        arms: the result of each arm: of ``semantic`` the similarity and the rank by it, of ``lexical`` the
+            words found and missing, of ``name``, ``cue`` and ``graph`` the rank; ``limit`` is how many an arm
+            keeps.
         skipped: a sentence for each step of the search that did not run.
     """
 
@@ -124,9 +125,9 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class LoggedSearch:
-    """A search of the log, what it showed, and what of it was used.
+    """A logged search, the memories it showed, and those that were used.
 
-    ``followed``: there was a verdict on, or a use of, anything that it showed.
+    ``followed``: there was a verdict on, or a use of, a memory that it showed.
     """
 
     id: int
@@ -141,10 +142,10 @@ class LoggedSearch:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedSearch:
-    """A logged query asked twice, with today's settings and with changed ones.
+    """A logged query, asked again with today's settings and with changed ones.
 
-    ``before`` and ``after`` are the ids of the hits, best first; ``used`` those that were used when it was
-    asked. ``gain`` is by how much the reciprocal rank of the first used one changes; None without any.
+    ``before`` and ``after`` are the ids of the hits, best first; ``used`` those that were used after the
+    logged search. ``gain`` is the change of the reciprocal rank of the first used one; None without any.
     """
 
     search_id: int
@@ -172,17 +173,18 @@ ExperimentRefusal = Literal["no_experiment", "too_few", "no_use", "unequal", "we
 
 @dataclass(frozen=True, slots=True)
 class ExperimentArm:
-    """What became of the sessions that an experiment gave to one arm.
+    """The results of the sessions that an experiment assigned to one arm.
 
     Attributes:
-        arm: ``off`` weighs no vitality, ``default`` as is set, ``other`` by ``search.experiment_weight``.
-        weights: the weights of vitality that its searches had.
-        sessions: how many sessions.
-        searches: how many searches they made.
-        used: in how many of the sessions anything that was shown was used.
-        share: mean over its sessions of the share of searches that showed something used, 0 to 1.
+        arm: ``off`` has no weight of vitality, ``default`` the configured one, ``other``
+            ``search.experiment_weight``.
+        weights: the weights of vitality in its searches.
+        sessions: number of sessions.
+        searches: number of searches in these sessions.
+        used: number of sessions in which a hit was used.
+        share: mean over its sessions of the share of searches with a used hit, 0 to 1.
         low, high: the 95 % interval of that mean (Wilson, with sessions as trials).
-        reciprocal_rank: mean over its sessions of the reciprocal rank of the first one used, 0 to 1.
+        reciprocal_rank: mean over its sessions of the reciprocal rank of the first used hit, 0 to 1.
     """
 
     arm: ExperimentArmName
@@ -198,8 +200,8 @@ class ExperimentArm:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentDifference:
-    """The share of an arm minus that of ``default``, with its interval (Newcombe, 97.5 %: both hold at once
-    with 95 %). ``verdict`` is None where the experiment draws no conclusion."""
+    """The share of an arm minus that of ``default``, with its interval (Newcombe, 97.5 %, so that both
+    intervals hold together with 95 %). ``verdict`` is None where the experiment draws no conclusion."""
 
     arm: ExperimentArmName
     difference: float
@@ -214,17 +216,17 @@ class Experiment:
 
     Attributes:
         number: its number; None if there is none.
-        running: whether it divides sessions now.
-        arms: what became of each arm.
+        running: whether it assigns sessions to arms now.
+        arms: the results of each arm.
         differences: each arm compared with ``default``.
-        without_session: searches in its time that no arm has because they have no session.
-        not_assigned: others in its time that no arm has: their callers decided how to weigh, it was off, or
-            their session changed its arm.
-        needed: sessions that each arm needs.
-        missing: how many sessions are still to come, over all arms.
-        since, until: its first and its last search; None without any.
-        refused: why nothing is concluded; None if something is.
-        conclusion: the same in words.
+        without_session: searches in its period without a session, and therefore without an arm.
+        not_assigned: other searches in its period without an arm: the caller set the weight, it was off,
+            or the arm of their session changed.
+        needed: number of sessions that each arm needs.
+        missing: number of sessions still needed, over all arms.
+        since, until: the times of its first and last search; None without any.
+        refused: why there is no conclusion; None if there is one.
+        conclusion: the conclusion, or the reason why there is none, in words.
     """
 
     number: int | None
@@ -258,18 +260,18 @@ class Replay:
     """Replayed queries: which results would change with other settings.
 
     Attributes:
-        searches: how many were asked again.
-        refused: how many cannot be repeated, such as those of a deleted profile.
-        same: how many would show the same hits in the same order.
-        same_first: how many would show the same first hit.
+        searches: number of searches that were repeated.
+        refused: number that cannot be repeated, such as those of a deleted profile.
+        same: number that would show the same hits in the same order.
+        same_first: number that would show the same first hit.
         overlap: mean share of the hits that stay; None without searches.
-        judged: how many have a used memory to compare by.
-        better, worse: in how many of these the first used memory would rank higher, or lower.
+        judged: number with a used memory.
+        better, worse: number of these in which the first used memory would rank higher, or lower.
         gain: mean change of its reciprocal rank; None without any.
         gain_low, gain_high: the 95 % interval of that mean; None for fewer than 30.
-        arms: how often what each arm found was used, with today's settings.
+        arms: how often the memories that each arm found were used, with today's settings.
         moved: the searches with the greatest changes of results.
-        conclusion: a sentence, which refuses where too little is known.
+        conclusion: a sentence; with too few outcomes it says so.
         skipped: a sentence for each step that did not run.
     """
 

@@ -1,4 +1,4 @@
-"""Reading models from what a database returned, which may be of another version."""
+"""Conversion of rows and documents to models, from a database that may have another version."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 def read_as(model: type[T], values: Mapping[str, Any]) -> T:
-    """A value of a model from a row or document. What a later version added to it is left out.
+    """Converts a row or document to a model. Fields that a later version added are ignored.
 
     Raises:
-        SchemaMismatch: something is missing, since the database is of an earlier version.
+        SchemaMismatch: a field is missing, because the database has an earlier version.
     """
     try:
         return model(**values)
@@ -34,28 +34,28 @@ def read_as(model: type[T], values: Mapping[str, Any]) -> T:
 
 
 def read_document(model: type[T], document: Any) -> T:
-    """A value of a model from a JSON document, each field as its type says.
+    """Converts a JSON document to a model, each field by its type.
 
-    Moments are texts in ISO 8601, tuples are lists, and models are objects or lists of their fields.
+    Times are strings in ISO 8601, tuples are lists, and models are objects or lists of their fields.
 
     Raises:
-        SchemaMismatch: something is missing, since the database is of an earlier version.
+        SchemaMismatch: a field is missing, because the database has an earlier version.
     """
     if not isinstance(document, Mapping):
         return model(*document)
-    fields_of: Any = model  # mypy holds that classes of dataclasses cannot be hashed
+    fields_of: Any = model  # mypy takes classes of dataclasses for unhashable
     readers = _readers(fields_of)
     return read_as(model, {name: readers.get(name, _unchanged)(value) for name, value in document.items()})
 
 
 @cache
 def _readers(model: type[Any]) -> Mapping[str, Callable[[Any], Any]]:
-    """How each field of a model is read."""
+    """Returns a converter for each field of a model."""
     return {name: _reader(kind) for name, kind in get_type_hints(model).items()}
 
 
 def _reader(kind: Any) -> Callable[[Any], Any]:
-    """Converts JSON to a type of a field: those that the models have."""
+    """Returns a converter from JSON to the type of a field; covers the types in models."""
     parts = [part for part in get_args(kind) if part is not NoneType]
     origin = get_origin(kind)
     if origin is UnionType:

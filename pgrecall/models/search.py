@@ -21,12 +21,13 @@ class SearchFilter:
         tags: only memories with all of these tags.
         metadata: only memories with metadata that contain this JSON object, nested values included.
         hints: only memories that contain all of these terms.
-        since, until: only memories of this period, its end excluded; a search without a query returns all.
+        since, until: only memories of this period, excluding its end; a search without a query returns all.
         include_archived: include archived and forgotten memories.
         include_superseded: include memories that a newer one replaces.
         include_invalid: include memories that are not valid yet or no longer.
-        as_of: a past moment; searches what had happened by then (by ``occurred_at``, not the time of storing)
-            and was not archived or replaced yet, ranked as it was then, with the texts of then.
+        as_of: a past time; searches memories that had happened by then (by ``occurred_at``, not the time of
+            storing) and were not archived or replaced yet, ranked as they were then, with their texts
+            of then.
     """
 
     layers: Sequence[str] | None = None
@@ -49,21 +50,21 @@ class SearchRequest(SearchFilter):
     """A search: a query, filters, and options for the ranking.
 
     Attributes:
-        query: what to search for; may be empty with ``queries``, ``cues`` or a period.
+        query: the text to search for; may be empty with ``queries``, ``cues`` or a period.
         k: maximum number of hits.
         queries: sub-queries, searched together; a memory counts by the query it answers best.
         cues: memories, by id or key, from which activation spreads; with ``session_id`` also the
             latest of that session.
         min_relevance: leaves out hits of lower relevance, 0 to 1.
-        require_answer: returns no hits if probably none of them answers the query: if the confidence is below
-            the setting ``search.min_confidence``.
+        require_answer: returns no hits if probably none answers the query: if the confidence is below the
+            setting ``search.min_confidence``.
         now: time to use for ranking instead of the database's clock.
         profile: coefficients and weights; None is the profile of the only layer in ``layers``, else balanced.
         weights: weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period.
         vitality_mode: how vitality changes the score; None is the profile's mode, else ``odds``.
         vitality_weight: weight of vitality; None is the profile's, else the tenant's setting (0.5).
         explain: whether hits have an explanation of their rank.
-        rerank: whether a reranker reads the best candidates again.
+        rerank: whether a reranker scores the best candidates again.
         deadline: maximum number of seconds for the reranker; None is the configured limit.
         session_id: session of the search.
         log: whether hits are logged as shown, which counts a tenth of an access each.
@@ -88,7 +89,7 @@ class SearchRequest(SearchFilter):
 
     @property
     def logged(self) -> bool:
-        """Whether hits are logged as shown: never for a search at another moment."""
+        """Whether hits are logged as shown; False for a search at another time."""
         return self.log and self.now is None and self.as_of is None
 
     @property
@@ -161,8 +162,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A hit on its way to a reranker: the log-odds of its fused relevance, what use adds to them for each
-    unit of weight, and whether use is left out since the memory was asked for by name."""
+    """A hit for a reranker: the log-odds of its fused relevance, the amount that use adds to them per unit of
+    weight, and whether use is ignored because the query has the memory's name."""
 
     hit: Hit
     logit: float
@@ -172,7 +173,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """How relevance and vitality make a score, and how a reranker's logit and the fused one make a relevance:
+    """How relevance and vitality combine to a score, and a reranker's logit and the fused one to a relevance:
     logit(p) = intercept + rerank * r + fused * logit(p_fused)."""
 
     mode: VitalityMode
@@ -194,11 +195,12 @@ class ConfidenceTerms:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the database found: hits in their order, what each arm found, and what did not run.
+    """The result of a search in the database: hits, best first, the number of memories each arm found, and
+    skipped steps.
 
-    ``search_id`` names the logged search; ``candidates`` and ``weighing`` are for a reranker;
-    ``experiment`` has the number, arm and weight of a running experiment. ``named`` has the
-    queries without the names in them, and these names, if that kept the search from running.
+    ``search_id`` is the id of the logged search; ``candidates`` and ``weighing`` are for a reranker;
+    ``experiment`` has the number, arm and weight of a running experiment. ``named`` has the queries without
+    the names in them, and these names, if they prevented the search.
     """
 
     hits: tuple[Hit, ...]
@@ -216,7 +218,7 @@ class Found:
 
     @property
     def confident(self) -> bool:
-        """Whether there is probably an answer; a search without words has no confidence to fall short of."""
+        """Whether there is probably an answer; True for a search without words, which has no confidence."""
         return self.confidence is None or self.confidence >= self.min_confidence
 
 

@@ -1,4 +1,4 @@
-"""Keys of the HTTP service, the caller's role, and figures of the whole database, also of several cells."""
+"""Keys of the HTTP service, the caller's role, and figures of the whole database and of all cells."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
-    """A new key. Its holder sends ``secret``, which is not stored and not part of the repr."""
+    """A new key. ``secret``, which its holder sends, is not stored and not part of the repr."""
 
     key: ApiKey
     secret: str = field(repr=False)
@@ -37,7 +37,7 @@ class KeyHolder:
 
 @dataclass(frozen=True, slots=True)
 class SchemaStamp:
-    """The schema a database has: revision of its tables, fingerprint of its functions."""
+    """The schema version of a database: revision of its tables, fingerprint of its functions."""
 
     revision: str | None
     functions: str | None
@@ -45,7 +45,7 @@ class SchemaStamp:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The login role of a connection, and what it may do here.
+    """The login role of a connection, and its privileges.
 
     Attributes:
         role: the role that logged in; SET ROLE does not change it.
@@ -75,8 +75,8 @@ class ZoneCount:
 
 @dataclass(frozen=True, slots=True)
 class JobCount:
-    """A job's last runs: tenants it ran for, how many of them run now, how many failed, and when the newest
-    that succeeded ended (seconds since 1970, None without one)."""
+    """A job's last runs: number of tenants, of running and of failed runs, and when the newest successful one
+    ended (seconds since 1970, None without one)."""
 
     job: str
     tenants: int
@@ -87,12 +87,12 @@ class JobCount:
 
 @dataclass(frozen=True, slots=True)
 class CellReport:
-    """A cell as the directory has it, and as it answers.
+    """A cell in the directory, and its state when asked.
 
     Attributes:
-        tenants, bytes: how many were placed there, and what it held when that was last noted.
-        draining: whether no new tenant is placed there.
-        has_replica: whether a standby may answer its searches.
+        tenants, bytes: number of tenants placed there, and its size when last recorded.
+        draining: whether new tenants are placed elsewhere.
+        has_replica: whether a standby can answer its searches.
         revision: revision of its schema; None while it does not answer.
         problem: why it does not answer; empty when it does.
     """
@@ -119,7 +119,7 @@ class MoveReport:
 
 @dataclass(frozen=True, slots=True)
 class CellsReport:
-    """Every cell of an installation, and what is in motion between them."""
+    """All cells of an installation, and the moves between them."""
 
     cells: tuple[CellReport, ...]
     moves: tuple[MoveReport, ...]
@@ -127,7 +127,7 @@ class CellsReport:
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Figures of all tenants together; with ``cells`` of all cells that answer."""
+    """Figures of all tenants together; with ``cells``, of all cells that answer."""
 
     zones: tuple[ZoneCount, ...]
     archived: int
@@ -138,7 +138,7 @@ class Census:
 
 
 def sum_censuses(censuses: Sequence[Census], cells: CellsReport) -> Census:
-    """The figures of the tenants of all these cells together."""
+    """Adds up the figures of several cells."""
     zones: dict[tuple[str, str | None], int] = {}
     for count in (count for census in censuses for count in census.zones):
         zones[count.layer, count.zone] = zones.get((count.layer, count.zone), 0) + count.memories
@@ -150,12 +150,12 @@ def sum_censuses(censuses: Sequence[Census], cells: CellsReport) -> Census:
         sum(census.archived for census in censuses),
         sum(census.awaiting_embedding for census in censuses),
         sum(census.accesses_waiting for census in censuses),
-        tuple(_job(name, jobs[name]) for name in sorted(jobs)),
+        tuple(_sum_jobs(name, jobs[name]) for name in sorted(jobs)),
         cells,
     )
 
 
-def _job(name: str, counts: Iterable[JobCount]) -> JobCount:
+def _sum_jobs(name: str, counts: Iterable[JobCount]) -> JobCount:
     counts = tuple(counts)
     return JobCount(
         name,

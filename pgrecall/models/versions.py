@@ -1,4 +1,4 @@
-"""Versions of memories, what differs between two of them, and changes in the order they were made."""
+"""Versions of memories, differences between two versions, and changes in their order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Version:
     """The text and fields of a memory from ``written_at`` to ``replaced_at`` (None for the current version).
 
     Attributes:
-        number: counted from 1 for each memory; the present has the highest.
+        number: counted from 1 for each memory; the current version has the highest.
         title: its title.
         body: its text.
         role: the role of its author in a conversation.
@@ -27,13 +27,13 @@ class Version:
         aliases: its other names.
         metadata: its metadata.
         occurred_at: when it happened.
-        valid_from: since when it holds.
-        valid_until: until when it holds.
-        written_at: since when the memory said this.
+        valid_from: start of its validity.
+        valid_until: end of its validity.
+        written_at: when this version was written.
         written_by: the login role that wrote it; None if that was not recorded.
         written_through: the interface that wrote it: client, cli, http, mcp, page or sql; None if that was
             not recorded.
-        replaced_at: until when the memory said this; None: it still does.
+        replaced_at: when the next version was written; None for the current one.
     """
 
     number: int
@@ -59,7 +59,7 @@ class Words:
 
     Attributes:
         change: ``same``, ``removed`` from the earlier text, or ``added`` by the later one.
-        text: the words with the space between them.
+        text: the words, including the spaces between them.
     """
 
     change: WordChange
@@ -74,8 +74,9 @@ class FieldDifference:
         field: its name.
         earlier: its value in the earlier version.
         later: its value in the later version.
-        words: what differs word by word, for the title and the body; joining what was not removed gives the
-            later text, joining what was not added the earlier one. Empty for other fields.
+        words: the word-by-word difference of the title or body; without the removed words it is the later
+        text,
+            without the added ones the earlier text. Empty for other fields.
     """
 
     field: str
@@ -89,7 +90,7 @@ class Change:
     """A change of a memory.
 
     Attributes:
-        cursor: reading the changes since this cursor continues behind this change.
+        cursor: pass it as ``since`` to read the changes after this one.
         kind: new, rewritten, archived, restored, superseded, merged, deleted (for good), risen or faded (to
             another zone).
         id: the id of the memory.

@@ -1,4 +1,4 @@
-"""Data of the charts, the overview of all memories, and the state at past moments."""
+"""Data of the charts, the overview of all memories, and the state at past times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 OVERVIEW_LISTS: Sequence[OverviewList] = ("alive", "leaving", "unused")
-"""Every list an overview can have."""
+"""All lists that an overview can have."""
 
 
 def accesses_of(reference: int | str, limit: int) -> Operation[tuple[AccessRecord, ...]]:
@@ -37,7 +37,7 @@ def accesses_of(reference: int | str, limit: int) -> Operation[tuple[AccessRecor
 
 
 def vitality_histogram(bins: int, now: datetime | None) -> Operation[tuple[VitalityCounts, ...]]:
-    """The distribution of vitality in each layer."""
+    """Reads the distribution of vitality in each layer."""
     return Operation(
         f"SELECT * FROM recall.vitality_histogram(%(bins)s, {NOW})",
         {"bins": bins, "now": now},
@@ -51,7 +51,7 @@ def vitality_histogram(bins: int, now: datetime | None) -> Operation[tuple[Vital
 def vitality_curve(
     reference: int | str, instants: Sequence[datetime], now: datetime | None
 ) -> Operation[tuple[VitalityPoint, ...]]:
-    """Computes the vitality of a memory at these moments, past or future."""
+    """Computes the vitality of a memory at these times, past or future."""
     return Operation(
         f"SELECT * FROM recall.vitality_curve({_known(reference)}, %(instants)s::timestamptz[], {NOW})",
         {"memory": reference, "instants": list(instants), "now": now},
@@ -112,7 +112,7 @@ def overview(request: OverviewRequest) -> Operation[Overview]:
 
 
 def zones_over_time(instants: Sequence[datetime], sample: int) -> Operation[tuple[ZoneShare, ...]]:
-    """Counts memories at these moments by layer and zone."""
+    """Counts memories at these times by layer and zone."""
     return Operation(
         "SELECT * FROM recall.zones_over_time(%(instants)s::timestamptz[], %(sample)s)",
         {"instants": list(instants), "sample": sample},
@@ -122,7 +122,7 @@ def zones_over_time(instants: Sequence[datetime], sample: int) -> Operation[tupl
 
 
 def vitality_as_of(reference: int | str, at: datetime) -> Operation[VitalityTerms]:
-    """Computes the terms of a memory's vitality at a past moment."""
+    """Computes the terms of a memory's vitality at a past time."""
     return Operation(
         f"SELECT * FROM recall.vitality_as_of({_known(reference)}, %(at)s)",
         {"memory": reference, "at": at},
@@ -132,7 +132,7 @@ def vitality_as_of(reference: int | str, at: datetime) -> Operation[VitalityTerm
 
 
 def zones_as_of(at: datetime) -> Operation[tuple[LayerStatus, ...]]:
-    """Counts live memories by layer and zone at a past moment."""
+    """Counts live memories by layer and zone at a past time."""
     return Operation("SELECT * FROM recall.zones_as_of(%(at)s)", {"at": at}, _zones, repeatable=True)
 
 

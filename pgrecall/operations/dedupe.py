@@ -13,7 +13,7 @@ from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation, id_of
 
 PAGE = 500
-"""Number of clusters of a plan to read at a time."""
+"""Number of clusters of a plan to read in one call."""
 
 BATCH = 1000
 """Number of memories to compare in one transaction."""
@@ -27,7 +27,7 @@ class DedupeRequest:
     """Limits of a plan; None is the tenant's setting.
 
     Attributes:
-        min_similarity: duplicates with at least this similarity of vectors, 0.7 to 1.
+        min_similarity: minimum cosine of the vectors of duplicates, 0.7 to 1.
         max_count: maximum number of memories to merge.
         layers: only memories of these layers; None means all.
         now: time to use instead of now; None uses the database's clock.
@@ -45,7 +45,7 @@ class MergeRequest:
 
     Attributes:
         keeper: the memory that stays.
-        memories: memories to merge into it, 1 to 100.
+        memories: those to merge into it, 1 to 100.
         now: time to use instead of now; None uses the database's clock.
     """
 
@@ -55,7 +55,7 @@ class MergeRequest:
 
 
 def find_duplicates(limit: int = BATCH) -> Operation[int]:
-    """Compares up to ``limit`` memories that wait for it and returns how many it compared."""
+    """Compares up to ``limit`` memories that were not compared yet; returns how many."""
     return Operation(
         "SELECT recall.find_duplicates(%(limit)s) AS compared",
         {"limit": limit},
@@ -65,7 +65,7 @@ def find_duplicates(limit: int = BATCH) -> Operation[int]:
 
 
 def plan_dedupe(request: DedupeRequest) -> Operation[int]:
-    """Stores a plan of what was found and returns its id."""
+    """Stores a plan for the duplicates found; returns its id."""
     return Operation(
         f"SELECT recall.plan_dedupe(%(min_similarity)s, %(max_count)s, %(layers)s, p_now => {NOW}) AS id",
         _parameters(request),
@@ -74,7 +74,7 @@ def plan_dedupe(request: DedupeRequest) -> Operation[int]:
 
 
 def plan_merge(keeper: int | str, memories: Sequence[int | str], now: datetime | None) -> Operation[int]:
-    """Stores a plan that merges these memories into the keeper and returns its id."""
+    """Stores a plan that merges these memories into the keeper; returns its id."""
     places = [f"memory{place}" for place, _ in enumerate(memories)]
     ids = ", ".join(id_of(memory, place) for memory, place in zip(memories, places, strict=True))
     return Operation(
@@ -105,7 +105,7 @@ def dedupe_plans(limit: int, plan: int | None = None) -> Operation[tuple[DedupeS
 
 
 def apply_dedupe(plan: int, clusters: Sequence[int] | None, now: datetime | None) -> Operation[DedupeOutcome]:
-    """Applies a plan, or these clusters of it, and returns the outcome of each of its memories."""
+    """Applies a plan, or these clusters of it; returns the outcome of each of its memories."""
     for cluster in clusters or ():
         if not -_LARGEST_NUMBER <= cluster <= _LARGEST_NUMBER:
             raise InvalidInput(f"Dedupe plan {plan} has no cluster {cluster}.")

@@ -19,7 +19,7 @@ _LARGEST_ID = 2**63 - 1
 
 
 def plan_erasure(subject: Subject, asked_by: str, now: datetime | None) -> Operation[int]:
-    """Stores which memories belong to the subject and returns the id of the erasure; deletes nothing."""
+    """Stores which memories belong to the subject and deletes nothing; returns the id of the erasure."""
     given = {name: text for name, text in asdict(subject).items() if text is not None}
     for name, text in given.items():
         require_text(text, f"The {name} of the subject")
@@ -54,7 +54,7 @@ def erasures(limit: int) -> Operation[tuple[ErasureSummary, ...]]:
 
 
 def apply_erasure(erasure: int, signed_by: str, limit: int, now: datetime | None) -> Operation[Erasure]:
-    """Deletes up to ``limit`` memories of an erasure in one transaction; after the last one finishes it."""
+    """Deletes up to ``limit`` memories of an erasure in one transaction; completes it after the last one."""
     require_text(signed_by, "The name of the person who signs")
     return Operation(
         f"SELECT recall.apply_erasure(%(erasure)s, %(signed_by)s, %(limit)s, {NOW}) AS erasure",
@@ -65,7 +65,7 @@ def apply_erasure(erasure: int, signed_by: str, limit: int, now: datetime | None
 
 
 def drop_erasure(erasure: int) -> Operation[bool]:
-    """Removes the plan of an erasure that was not begun."""
+    """Deletes an erasure that has not begun; returns whether there was one."""
     return Operation(
         "SELECT recall.drop_erasure(%(erasure)s) AS dropped",
         {"erasure": _known(erasure)},

@@ -1,4 +1,4 @@
-"""Exporting and importing a tenant as lines of JSON."""
+"""Exporting and importing a tenant as JSON Lines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def begin_import(header: str, embeddings: bool) -> Operation[Export]:
 
 
 def import_lines(lines: Sequence[str]) -> Operation[int]:
-    """Stores the next lines; returns the number of lines so far, including the header."""
+    """Stores the next lines; returns the number of lines stored so far, including the header."""
     return Operation(
         "SELECT recall.import_lines(%(lines)s) AS line",
         {"lines": list(lines)},

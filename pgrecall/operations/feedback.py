@@ -81,7 +81,7 @@ def _verdict(
 
 
 def _references(memories: object) -> Sequence[int | str]:
-    """One or more ids and keys, as a sequence."""
+    """Returns one or more ids and keys as a sequence."""
     if isinstance(memories, int | str):
         return [memories]
     if not isinstance(memories, Sequence) or not all(isinstance(one, int | str) for one in memories):

@@ -1,4 +1,4 @@
-"""Runs and states of jobs, and the steps of jobs that no other operation covers."""
+"""Runs and states of jobs, and the steps of jobs without a client method."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def unembedded(
 ) -> Operation[tuple[Unembedded, ...]]:
     """Reads memories after this id that have no vector or, with ``model``, none of that model.
 
-    With ``tokens`` those that have a vector of the model and no token signs by it; with ``passages`` those
-    that have one and were never looked at for passages.
+    With ``tokens``, reads those with a vector of the model but no token signs; with ``passages``, those with
+    a vector that were never checked for passages.
     """
     return Operation(
         "SELECT * FROM recall.unembedded(%(after)s, %(limit)s, %(model)s, %(tokens)s, %(passages)s)",
@@ -147,7 +147,7 @@ def count_unembedded(model: str | None, *, tokens: bool = False, passages: bool 
 
 
 def store_embeddings(made: Sequence[tuple[Unembedded, Embedded]], model: str) -> Operation[int]:
-    """Stores vectors of texts that did not change meanwhile; returns how many."""
+    """Stores vectors of texts that have not changed since they were read; returns how many."""
     items = [
         {"id": memory.id, "content_hash": memory.content_hash, **embedding_item(embedded)}
         for memory, embedded in made

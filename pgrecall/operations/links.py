@@ -1,4 +1,4 @@
-"""Linking memories, and replacing one by another."""
+"""Linking memories, and replacing a memory by another."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def unlink(
 
 
 def supersede(old: int | str, new: int | str, now: datetime | None) -> Operation[bool]:
-    """Records that ``new`` replaces ``old``; returns whether that is a change."""
+    """Records that ``new`` replaces ``old``; returns whether anything changed."""
     return Operation(
         f"SELECT recall.supersede({id_of(old, 'old')}, {id_of(new, 'new')}, {NOW}) AS news",
         {"old": old, "new": new, "now": now},

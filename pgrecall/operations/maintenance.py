@@ -10,10 +10,10 @@ from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 FOLD_ROWS = 100_000
-"""Maximum number of searches that a step folds, so that memories shown often are folded once for many.
+"""Maximum number of searches that a step folds: many, so that a memory shown often is folded only once.
 
-Searches never wait for a step. Recording an access of one of its memories does: some seconds, if a million
-events had gathered.
+Searches never wait for a step, but recording an access to one of its memories does: some seconds if a million
+events have accumulated.
 """
 
 FEW_VECTORS = 4000
@@ -173,7 +173,7 @@ def make_access_partitions(now: datetime | None) -> Operation[int]:
 
 
 def alarm_changes(now: datetime | None) -> Operation[tuple[AlarmChange, ...]]:
-    """Reads the alarms of the tenant, and which of them were not reported to the alert hook yet."""
+    """Reads the alarms of the tenant and their changes since the last report to the alert hook."""
     return Operation(
         f"SELECT * FROM recall.alarm_changes({NOW})",
         {"now": now},

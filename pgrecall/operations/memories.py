@@ -64,8 +64,8 @@ def remember_many(
     compare: bool = False,
     now: datetime | None = None,
 ) -> Operation[list[Remembered | Rejected]]:
-    """Stores drafts with their vectors; None keeps the stored vector. Without ``revive`` unchanged archived
-    memories stay archived. With ``compare`` repeated texts are recognized."""
+    """Stores drafts with their vectors; None keeps the stored vector. Without ``revive``, unchanged archived
+    memories stay archived. With ``compare``, near-duplicates are detected."""
     items = [_item(draft, vector) for draft, vector in zip(drafts, vectors, strict=True)]
     return Operation(
         f"SELECT * FROM recall.remember_many(%(items)s, %(model)s, %(skip)s, {NOW}, %(revive)s, %(compare)s)",
@@ -89,7 +89,7 @@ def edit(
     content_hash: str | None,
     now: datetime | None,
 ) -> Operation[Remembered]:
-    """Changes fields of a memory; ``embedded`` is stored if ``content_hash`` is that of the new text."""
+    """Changes fields of a memory; stores ``embedded`` if ``content_hash`` is that of the new text."""
     return Operation(
         f"SELECT * FROM recall.edit({id_of(reference, 'memory')}, %(changes)s, %(embedded)s, "
         f"%(model)s, {NOW})",
@@ -144,8 +144,8 @@ def list_memories(
 
     Args:
         order: ``newest`` first, or highest ``vitality`` first.
-        after: cursor of the last memory of the page before.
-        limit: memories of a page, 1 to 1000.
+        after: cursor of the last memory of the previous page.
+        limit: number of memories on a page, 1 to 1000.
     """
     require_filter(chosen)
     if after is not None:
@@ -177,7 +177,7 @@ def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[
 
 
 def unarchive(reference: int | str, now: datetime | None) -> Operation[bool]:
-    """Brings an archived memory back; returns whether it was archived."""
+    """Restores an archived memory; returns whether it was archived."""
     return Operation(
         f"SELECT recall.unarchive({id_of(reference, 'memory')}, {NOW}) AS changed",
         {"memory": reference, "now": now},
@@ -187,7 +187,7 @@ def unarchive(reference: int | str, now: datetime | None) -> Operation[bool]:
 
 
 def pin(reference: int | str, pinned: bool, now: datetime | None) -> Operation[bool]:
-    """Pins or unpins a memory; returns whether that is a change."""
+    """Pins or unpins a memory; returns whether anything changed."""
     return Operation(
         f"SELECT recall.pin({id_of(reference, 'memory')}, %(pinned)s, {NOW}) AS changed",
         {"memory": reference, "pinned": pinned, "now": now},
@@ -241,7 +241,7 @@ def _item(draft: Draft, embedded: Embedded | None) -> dict[str, object]:
 
 
 def _links(given: object) -> list[dict[str, object]]:
-    """The links of a draft as JSON. Raises InvalidInput for anything but DraftLink values, such as keys."""
+    """Converts the links of a draft to JSON; raises InvalidInput for anything but DraftLink values."""
     entries = tuple(given) if isinstance(given, Iterable) else (given,)
     links = [entry for entry in entries if isinstance(entry, DraftLink)]
     if len(links) < len(entries):

@@ -16,18 +16,23 @@ NOW = "coalesce(%(now)s, now())"
 """The time of a call: its parameter ``now``, or the database's clock if that is None."""
 
 ROLLED_BACK = ("40P01", "40001")
-"""SQLSTATEs of a deadlock and a serialization failure: nothing was done, a retry may succeed."""
+"""SQLSTATEs of a deadlock and a serialization failure: nothing was changed, and a retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[T]):
     """One call of one SQL function.
 
-    ``repeatable`` says that running it twice does no harm, ``durable`` that its commit waits for the
-    disk; what need not may be lost when the server crashes within the next second. ``acting`` says that the
-    statement begins its transaction itself (:func:`acting`): none need precede it. ``binary`` asks for the
-    answer as Postgres holds it, not as text: for many bytes. ``reads``: it changes nothing, so that a replica
-    may answer it.
+    Attributes:
+        sql: the statement.
+        parameters: its parameters by name.
+        read: converts its rows.
+        repeatable: whether running it twice does no harm.
+        durable: whether its commit waits for the disk; otherwise a crash of the server within the next second
+            may lose it.
+        acting: whether the statement sets its tenant itself (:func:`acting`), so that none precedes it.
+        binary: whether to request binary format, which is cheaper for many bytes.
+        reads: whether it changes nothing, so that a replica can answer it.
     """
 
     sql: str
@@ -41,9 +46,9 @@ class Operation(Generic[T]):
 
 
 def acting(argument: str, *, durable: bool = True) -> str:
-    """Wraps the SQL of an argument: evaluating it makes the statement act for the parameter ``tenant``.
+    """Wraps the SQL of an argument so that evaluating it sets the tenant to the parameter ``tenant``.
 
-    A function's arguments are all known before it begins, so all that it does is done for that tenant.
+    Postgres evaluates all arguments before it calls a function, so the whole function runs for that tenant.
     """
     begun = "set_config('recall.tenant', %(tenant)s, true) = %(tenant)s"
     if not durable:
@@ -62,10 +67,10 @@ def id_of(value: int | str, parameter: str) -> str:
 
 
 def may_repeat(error: DatabaseError, operation: Operation[Any]) -> bool:
-    """Returns whether another attempt may succeed and cannot do anything twice."""
+    """Returns whether a retry may succeed and cannot do anything twice."""
     if error.sqlstate in ROLLED_BACK:
         return True
-    if isinstance(error, SchemaMismatch) and error.replaced:  # by an upgrade: the new functions are there now
+    if isinstance(error, SchemaMismatch) and error.replaced:  # by an upgrade; the new functions exist now
         return True
     return operation.repeatable and was_lost(error)
 
@@ -76,7 +81,7 @@ def was_lost(error: DatabaseError) -> bool:
 
 
 def in_doubt(error: DatabaseError) -> DatabaseUnavailable:
-    """Returns the error for a call that may have been done before its connection broke."""
+    """Returns the error for a call that may have completed before its connection broke."""
     return DatabaseUnavailable(
         error.message,
         hint="It may have been done or not: look, or repeat it, which does no harm where it has a key or an "

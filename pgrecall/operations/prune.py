@@ -13,7 +13,7 @@ from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation
 
 PAGE = 10_000
-"""Number of items of a plan to read at a time."""
+"""Number of items of a plan to read in one call."""
 
 _LARGEST_COUNT = 2**31 - 1
 _LARGEST_ID = 2**63 - 1
@@ -26,7 +26,7 @@ class PruneRequest:
     Attributes:
         max_count: maximum number of memories to archive.
         max_share: maximum share of the live memories to archive, 0 to 1.
-        grace_days: leave out what was stored or used within this many days.
+        grace_days: days after storing or use within which a memory is not a candidate.
         layers: only memories of these layers; None means all.
         now: time to use instead of now; None uses the database's clock.
     """
@@ -39,7 +39,7 @@ class PruneRequest:
 
 
 def plan_prune(request: PruneRequest) -> Operation[int]:
-    """Stores a plan and returns its id. Candidates that keep other memories connected stay."""
+    """Stores a plan; returns its id. Candidates that keep other memories connected are kept back."""
     return Operation(
         "SELECT recall.plan_prune(%(max_count)s, %(max_share)s, %(grace_days)s, %(layers)s, "
         f"p_now => {NOW}) AS id",

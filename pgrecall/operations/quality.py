@@ -1,4 +1,4 @@
-"""The quality of searches: use by rank, unanswered queries, misses, and logged searches to ask again."""
+"""The quality of searches: use by rank, unanswered queries, misses, logged searches, and experiments."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.quality import (
     ENOUGH,
+    Experiment,
+    ExperimentArm,
+    ExperimentDifference,
     LoggedSearch,
     Miss,
     Quality,
@@ -29,7 +32,7 @@ _LARGEST_INTEGER = 2**31 - 1
 def quality(
     since: datetime | None, limit: int, unanswered: tuple[UnansweredQuery, ...]
 ) -> Operation[Quality]:
-    """Counts how often what the newest searches showed was used."""
+    """Counts how often the newest searches showed a memory that was then used."""
     return Operation(
         "SELECT recall.quality(%(since)s, %(limit)s) AS quality",
         {"since": since, "limit": _integer(limit, "100,000")},
@@ -39,7 +42,7 @@ def quality(
 
 
 def unanswered_queries(limit: int, since: datetime | None) -> Operation[tuple[UnansweredQuery, ...]]:
-    """Lists queries that nothing answered, the most frequent first."""
+    """Lists queries without an answer, most frequent first."""
     return Operation(
         "SELECT * FROM recall.unanswered_queries(%(limit)s, %(since)s)",
         {"limit": _integer(limit, "1,000"), "since": since},
@@ -74,7 +77,7 @@ def explain_miss(
 
 
 def share_of(document: Mapping[str, Any], count: str, total: str) -> Share:
-    """A share and its interval in a JSON object."""
+    """Reads a share and its interval from a JSON object."""
     return Share(document[count], document[total], document["low"], document["high"])
 
 
@@ -140,12 +143,12 @@ def _miss(document: Mapping[str, Any], skipped: tuple[str, ...]) -> Miss:
 
 
 def _known(seen: Mapping[str, Any]) -> dict[str, Any]:
-    """What an arm saw, without what it did not."""
+    """Removes empty values from the result of an arm."""
     return {name: value for name, value in seen.items() if value is not None}
 
 
 def _sentence(miss: Mapping[str, Any]) -> str:
-    """The outcome in words."""
+    """Describes the outcome in words."""
     rank, k = miss["rank"], miss["k"]
     match miss["outcome"]:
         case "found":
@@ -202,3 +205,77 @@ def _integer(limit: int, most: str) -> int:
     ):
         raise InvalidInput(f"The limit is {limit!r:.50}; it must lie between 1 and {most}.")
     return limit
+
+
+def experiment(number: int | None, difference: float) -> Operation[Experiment]:
+    """Reports an experiment; ``difference`` is the smallest one worth knowing, 0.01 to 0.5."""
+    if number is not None and (
+        isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 10**6
+    ):
+        raise InvalidInput(
+            f"The number of the experiment is {number!r:.50}; it must lie between 1 and 1,000,000."
+        )
+    return Operation(
+        "SELECT recall.experiment(%(number)s, %(difference)s) AS experiment",
+        {"number": number, "difference": difference},
+        lambda rows: _read_experiment(rows[0]["experiment"]),
+        repeatable=True,
+    )
+
+
+def _read_experiment(document: Mapping[str, Any]) -> Experiment:
+    differences = tuple(read_as(ExperimentDifference, entry) for entry in document["differences"])
+    return Experiment(
+        number=document["number"],
+        running=document["running"],
+        arms=tuple(
+            read_as(ExperimentArm, {**arm, "weights": tuple(arm["weights"])}) for arm in document["arms"]
+        ),
+        differences=differences,
+        without_session=document["without_session"],
+        not_assigned=document["not_assigned"],
+        needed=document["needed"],
+        missing=document["missing"],
+        since=_moment(document["since"]),
+        until=_moment(document["until"]),
+        refused=document["refused"],
+        conclusion=_experiment_conclusion(document, differences),
+    )
+
+
+def _experiment_conclusion(document: Mapping[str, Any], differences: tuple[ExperimentDifference, ...]) -> str:
+    match document["refused"]:
+        case "no_experiment" if document["number"] is not None:
+            return f"No search of experiment {document['number']:,} is logged."
+        case "no_experiment":
+            return "There is no experiment. Set `search.experiment` to 1 to begin the first."
+        case "too_few":
+            return (
+                f"Too little to conclude from: each arm needs {document['needed']:,} sessions, and "
+                f"{document['missing']:,} more are to come in all."
+            )
+        case "no_use":
+            return (
+                "Nothing to conclude from: no session is known to have used anything. Report what is "
+                "used (`used`, or accesses in the session of the search)."
+            )
+        case "unequal":
+            counts = ", ".join(f"{arm['arm']} {arm['sessions']:,}" for arm in document["arms"])
+            return (
+                f"No conclusion: the arms have too different numbers of sessions ({counts}) for chance to "
+                "have divided them. Begin a new experiment with another number."
+            )
+        case "weights_changed":
+            return (
+                "No conclusion: the weight of an arm was changed while the experiment ran. Begin a new one "
+                "with another number."
+            )
+    return " ".join(_difference_sentence(one) for one in differences)
+
+
+def _difference_sentence(one: ExperimentDifference) -> str:
+    figures = f"{100 * one.difference:+.1f} points (interval {100 * one.low:+.1f} to {100 * one.high:+.1f})"
+    if one.verdict == "no_difference":
+        return f"`{one.arm}` is not distinguishable from `default`: {figures}."
+    compared = "more" if one.verdict == "better" else "less"
+    return f"With `{one.arm}`, what is shown is used {compared} often than with `default`: {figures}."

@@ -1,9 +1,11 @@
-"""Searching, with and without a log entry."""
+"""Searching with and without a log entry, and the data for a block of context."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from datetime import datetime
+from typing import Any
 
 from pgrecall.encoding import Vector, packed, search_document, text_array, to_json, token_texts, vector_text
 from pgrecall.models.embedding import Embedded
@@ -37,11 +39,11 @@ def find(
     """Searches by words, names, cues and links, and by meaning if vectors of the queries are given.
 
     Args:
-        request: what is asked.
-        vectors: one for each query; None searches without meaning.
-        pool: adds this many of the most relevant to the best ``k``.
-        reranker: adds the coefficients that convert its logits to relevance.
-        unless_named: searches only if the queries contain no name; otherwise ``named`` is all that is found.
+        request: the request.
+        vectors: one for each query; None omits the search by meaning.
+        pool: returns so many of the most relevant candidates besides the best ``k``, for a reranker.
+        reranker: name of a reranker, to return the coefficients that convert its logits to relevance.
+        unless_named: searches only if the queries contain no name; otherwise the result has only ``named``.
     """
     return Operation(
         f"SELECT * FROM recall.find("
@@ -60,7 +62,7 @@ def search_and_log(
 ) -> Operation[Found]:
     """Searches and logs each hit as shown; a repetition after a lost connection may log them twice.
 
-    ``unless_named`` does as for :func:`find`, and then logs nothing.
+    ``unless_named`` is as in :func:`find`; a search that does not run is not logged.
     """
     return Operation(
         "SELECT * FROM recall.search_and_log("
@@ -73,19 +75,71 @@ def search_and_log(
     )
 
 
+def log_shown(
+    ids: Sequence[int],
+    session_id: str | None,
+    query: str,
+    *,
+    queries: Sequence[str] | None = None,
+    profile: str | None = None,
+    experiment: Mapping[str, Any] | None = None,
+    now: datetime | None = None,
+) -> Operation[int | None]:
+    """Logs a search, its hits and its experiment; returns its id, or None if searches are not kept.
+
+    A repetition after a lost connection may log them twice.
+    """
+    return Operation(
+        "SELECT recall.log_shown(%(ids)s, %(session_id)s, "
+        f"{NOW}, %(query)s, %(profile)s, %(queries)s, %(experiment)s::jsonb) AS search_id",
+        {
+            "ids": list(ids),
+            "session_id": session_id,
+            "query": query,
+            "queries": None if queries is None else list(queries),
+            "profile": profile,
+            "experiment": None if experiment is None else to_json(experiment),
+            "now": now,
+        },
+        lambda rows: rows[0]["search_id"],
+        repeatable=True,
+        durable=False,
+    )
+
+
+def similarities(ids: Sequence[int]) -> Operation[dict[tuple[int, int], float]]:
+    """Computes the cosine of each pair of at most 200 memories, by pairs of ids, the smaller first."""
+    return Operation(
+        "SELECT * FROM recall.similarities(%(ids)s)",
+        {"ids": list(ids)},
+        lambda rows: {(row["a"], row["b"]): row["similarity"] for row in rows},
+        repeatable=True,
+        reads=True,
+    )
+
+
+def successors(ids: Sequence[int]) -> Operation[dict[int, tuple[int, ...]]]:
+    """Reads the chain of memories that supersede each of at most 200 memories, the newest last."""
+    return Operation(
+        "SELECT * FROM recall.successors(%(ids)s)", {"ids": list(ids)}, _chains, repeatable=True, reads=True
+    )
+
+
 def _request(*, durable: bool = True) -> str:
-    """The SQL arguments of a search: one text for all, so that its statement is prepared once."""
+    """Returns the SQL arguments of a search, always the same text, so that the statement is prepared only
+    once."""
     request = acting("%(request)s::jsonb", durable=durable)
     return f"{request}, %(embedding)s, %(embeddings)s, {NOW}"
 
 
 def request_arguments() -> str:
-    """The SQL arguments of a search, for a function that takes others before them."""
+    """Returns the SQL arguments of a search, for a function that takes others before them."""
     return f"%(request)s::jsonb, %(embedding)s, %(embeddings)s, {NOW}"
 
 
 def request_parameters(request: SearchRequest, vectors: Sequence[Embedded] | None) -> dict[str, object]:
-    """Parameters of a search; the vectors are those of its query and sub-queries, in this order."""
+    """Returns the parameters of a search; ``vectors`` are those of its query and sub-queries, in this
+    order."""
     left = [embedded.vector for embedded in vectors or ()]
     tokens = [token_texts(embedded.tokens) for embedded in vectors or ()]
     first = packed(left.pop(0)) if left and request.query.strip() else None
@@ -99,7 +153,8 @@ def request_parameters(request: SearchRequest, vectors: Sequence[Embedded] | Non
 
 
 def _array(vectors: Sequence[Vector]) -> str:
-    """Encodes an array of vectors; the parameter determines its type, in whatever schema pgvector is."""
+    """Encodes an array of vectors as text, so that Postgres infers its type, whatever the schema of
+    pgvector."""
     return "{" + ",".join(f'"{vector_text(vector)}"' for vector in vectors) + "}"
 
 
@@ -135,3 +190,10 @@ def _hit(row: Row) -> Hit:
     values["explanation"] = values["explanation"] or {}
     values["passage"] = read_as(Passage, row["passage"]) if row["passage"] else None
     return read_as(Hit, values)
+
+
+def _chains(rows: Sequence[Row]) -> dict[int, tuple[int, ...]]:
+    chains: dict[int, tuple[int, ...]] = {}
+    for row in rows:  # by id and step
+        chains[row["id"]] = (*chains.get(row["id"], ()), row["successor"])
+    return chains

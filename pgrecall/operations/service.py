@@ -1,4 +1,4 @@
-"""Status of a tenant, figures of the whole database, and keys of the HTTP service."""
+"""Status of a tenant, figures of the whole database, positions in its log, and keys of the HTTP service."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import secrets
 from datetime import datetime
 
+from pgrecall.database.log_positions import PRIMARY, REPLICA, Server, server_of
 from pgrecall.encoding import require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.maintenance import LayerStatus, Status
@@ -25,8 +26,8 @@ from pgrecall.operations.operation import NOW, Operation, Row
 
 PREFIX = "pgr_"
 READ_ONLY_PREFIX = f"{PREFIX}read_"
-"""What the secret of a key that may only read begins with. The stored digest is that of the whole secret, so
-its holder cannot turn it into another key."""
+"""Prefix of the secret of a read-only key. The stored digest is that of the whole secret, so its holder
+cannot turn it into another key."""
 
 _LARGEST_ID = 2**63 - 1
 
@@ -53,8 +54,18 @@ def server_version() -> Operation[str]:
     )
 
 
+def primary_position() -> Operation[Server]:
+    """Reads the end of a primary's log, before which everything committed lies. A standby returns nothing."""
+    return Operation(PRIMARY, {}, server_of, repeatable=True, reads=True)
+
+
+def replica_position() -> Operation[Server]:
+    """Reads how much of its primary's log a standby has replayed. A primary returns nothing."""
+    return Operation(REPLICA, {}, server_of, repeatable=True, reads=True)
+
+
 def schema_state() -> Operation[SchemaStamp]:
-    """Reads the current schema version of the database."""
+    """Reads the schema version of the database."""
     return Operation(
         "SELECT * FROM recall.schema_state()", {}, lambda rows: read_as(SchemaStamp, rows[0]), repeatable=True
     )
@@ -68,7 +79,7 @@ def caller() -> Operation[Caller]:
 
 
 def admit_tenant() -> Operation[bool]:
-    """Lets a tenant that the directory has placed in a cell live there; returns whether it is new."""
+    """Admits a tenant to the cell in which the directory has placed it; returns whether it is new."""
     return Operation(
         "SELECT recall.admit_tenant() AS admitted",
         {},
@@ -104,7 +115,7 @@ def create_key(name: str, now: datetime | None, read_only: bool = False) -> Oper
     """Creates a key of 256 random bits for the tenant; the database stores only its digest."""
     require_text(name, "The name of the key")
     secret = (READ_ONLY_PREFIX if read_only else PREFIX) + secrets.token_urlsafe(32)
-    while not read_only and is_read_only(secret):  # by chance, once in a thousand million keys
+    while not read_only and is_read_only(secret):  # happens once in a billion keys
         secret = PREFIX + secrets.token_urlsafe(32)
     return Operation(
         f"SELECT * FROM recall.create_key(%(name)s, %(hash)s, {NOW}, %(read_only)s)",
@@ -119,7 +130,7 @@ def is_read_only(secret: str) -> bool:
 
 
 def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
-    """Revokes a key of the tenant; returns whether that is a change."""
+    """Revokes a key of the tenant; returns whether anything changed."""
     if not 0 <= key <= _LARGEST_ID:
         raise InvalidInput(f"There is no key {key} in this tenant.", hint="`pgrecall keys list` shows them.")
     return Operation(
@@ -188,5 +199,6 @@ def close_page_session(cookie: str) -> Operation[bool]:
 
 
 def digest(secret: str) -> bytes:
-    """Returns the digest of a key. The time of a look-up by digest reveals nothing about the key."""
+    """Returns the SHA-256 digest of a key. The duration of a lookup by digest reveals nothing about the
+    key."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -17,7 +17,7 @@ _LARGEST = 2**31 - 1
 
 
 def versions(reference: int | str, limit: int, before: int | None = None) -> Operation[tuple[Version, ...]]:
-    """Lists what a memory said, newest first, the present first of all; or what was ``before`` a version."""
+    """Lists the versions of a memory, newest first; with ``before``, only those older than that version."""
     return Operation(
         f"SELECT * FROM recall.versions({id_of(reference, 'memory')}, %(limit)s, %(before)s)",
         {"memory": reference, "limit": limit, "before": None if before is None else _number(before)},
@@ -27,7 +27,7 @@ def versions(reference: int | str, limit: int, before: int | None = None) -> Ope
 
 
 def version(reference: int | str, number: int) -> Operation[Version | None]:
-    """Returns one version; None if it is not kept."""
+    """Reads one version; returns None if it is not kept."""
     return Operation(
         f"SELECT * FROM recall.versions({id_of(reference, 'memory')}, 1, %(before)s) "
         "WHERE number = %(number)s",
@@ -44,7 +44,7 @@ def _version(row: Row) -> Version:
 def diff_versions(
     reference: int | str, earlier: int, later: int | None
 ) -> Operation[tuple[FieldDifference, ...]]:
-    """Compares two versions of a memory; without ``later``, one with the present."""
+    """Compares two versions of a memory; without ``later``, a version with the current one."""
     return Operation(
         f"SELECT * FROM recall.diff_versions({id_of(reference, 'memory')}, %(earlier)s, %(later)s)",
         {

@@ -1048,7 +1048,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description One access to a memory at one moment. */
+        /** @description One access to a memory. */
         readonly Access: {
             /** @description Its id or key. */
             readonly memory: number | string;
@@ -1072,7 +1072,7 @@ export interface components {
             /** @description Time to use instead of the database's clock. */
             readonly now?: string | null;
         };
-        /** @description Numbers of accesses by what they were. Only the last is a use. */
+        /** @description Numbers of accesses by kind. Only `used` counts uses. */
         readonly AccessCounts: {
             /** @description How often it was stored or rewritten. */
             readonly stored: number;
@@ -1097,7 +1097,7 @@ export interface components {
         };
         /** @description A change of a memory. */
         readonly Change: {
-            /** @description Reading the changes since this cursor continues behind this change. */
+            /** @description Pass it as `since` to read the changes after this one. */
             readonly cursor: string;
             /**
              * @description New, rewritten, archived, restored, superseded, merged, deleted (for good), risen or faded (to another zone).
@@ -1207,9 +1207,9 @@ export interface components {
             } | null;
             /** @description Only memories that contain all of these terms. */
             readonly hints?: readonly string[] | null;
-            /** @description Only memories of this period, its end excluded; a search without a query returns all. */
+            /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly since?: string | null;
-            /** @description Only memories of this period, its end excluded; a search without a query returns all. */
+            /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly until?: string | null;
             /**
              * @description Include archived and forgotten memories.
@@ -1226,10 +1226,10 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then, with the texts of then. */
+            /** @description A past time; searches memories that had happened by then (by `occurred_at`, not the time of storing) and were not archived or replaced yet, ranked as they were then, with their texts of then. */
             readonly as_of?: string | null;
             /**
-             * @description What to search for; may be empty with `queries`, `cues` or a period.
+             * @description The text to search for; may be empty with `queries`, `cues` or a period.
              * @default
              */
             readonly query?: string;
@@ -1244,7 +1244,7 @@ export interface components {
              */
             readonly min_relevance?: number;
             /**
-             * @description Returns no hits if probably none of them answers the query: if the confidence is below the setting `search.min_confidence`.
+             * @description Returns no hits if probably none answers the query: if the confidence is below the setting `search.min_confidence`.
              * @default false
              */
             readonly require_answer?: boolean;
@@ -1270,7 +1270,7 @@ export interface components {
                 readonly [key: string]: number;
             } | null;
             /**
-             * @description Whether a reranker reads the best candidates again.
+             * @description Whether a reranker scores the best candidates again.
              * @default false
              */
             readonly rerank?: boolean;
@@ -1299,7 +1299,7 @@ export interface components {
              */
             readonly order?: "score" | "time";
             /**
-             * @description Weight of the score against difference from memories already chosen; 1: only the score. Measured on chats: 0.6 to 0.9 makes little difference; 0.5 and less loses answers.
+             * @description Weight of the score against difference from memories already chosen; 1 uses only the score. Measured on chats: 0.6 to 0.9 makes little difference; 0.5 and less loses answers.
              * @default 0.8
              */
             readonly mmr_lambda?: number;
@@ -1321,7 +1321,7 @@ export interface components {
         readonly Counted: {
             readonly count: number;
         };
-        /** @description Memories that say the same: the keeper, and those that are merged into it. */
+        /** @description Memories with the same content: the keeper, and those that are merged into it. */
         readonly DedupeCluster: {
             readonly cluster: number;
             readonly keeper: components["schemas"]["DedupeKeeper"];
@@ -1345,8 +1345,8 @@ export interface components {
         /**
          * @description A memory that is merged into the keeper of its cluster.
          *
-         *     `similarity` is that of the vectors, None without; `difference` is the word by word difference from
-         *     its text to that of the keeper. `note` is the reason why it was skipped.
+         *     `similarity` is the cosine of the vectors, None without vectors; `difference` is the word-by-word
+         *     difference from its text to that of the keeper. `note` is the reason why it was skipped.
          */
         readonly DedupeMember: {
             readonly id: number;
@@ -1371,8 +1371,8 @@ export interface components {
             readonly aliases: readonly string[];
         };
         /**
-         * @description The options of a plan. `min_similarity` is 0 to 1; `layers` None means all. What is `chosen` was
-         *     named by a person, not found.
+         * @description The options of a plan. `min_similarity` is 0 to 1; `layers` None means all. `chosen`: a person
+         *     named the memories; no search for duplicates found them.
          */
         readonly DedupeOptions: {
             readonly min_similarity: number;
@@ -1407,8 +1407,8 @@ export interface components {
             readonly compared_characters: number;
         };
         /**
-         * @description What was found: of `live` memories, `uncompared` still wait to be compared. Of the `found`
-         *     duplicates, `capped` exceed the limit, and `planned` are merged into the keepers of `clusters`.
+         * @description The findings: of `live` memories, `uncompared` are not compared yet. Of the `found` duplicates,
+         *     `capped` exceed the limit, and `planned` are merged into the keepers of `clusters`.
          */
         readonly DedupeReport: {
             readonly live: number;
@@ -1421,7 +1421,7 @@ export interface components {
         };
         /** @description Limits of a plan; None is the tenant's setting. */
         readonly DedupeRequest: {
-            /** @description Duplicates with at least this similarity of vectors, 0.7 to 1. */
+            /** @description Minimum cosine of the vectors of duplicates, 0.7 to 1. */
             readonly min_similarity?: number | null;
             /** @description Maximum number of memories to merge. */
             readonly max_count?: number | null;
@@ -1454,7 +1454,7 @@ export interface components {
             readonly merged: number;
             readonly skipped: number;
         };
-        /** @description The outcome of undoing a plan: `restored` memories, and `back_before` that had come back. */
+        /** @description The outcome of undoing a plan: `restored` memories, and `back_before` that were already back. */
         readonly DedupeUndone: {
             readonly plan: number;
             readonly restored: number;
@@ -1478,10 +1478,10 @@ export interface components {
             readonly layer?: string;
             /** @description Role of the speaker, in a conversation. */
             readonly role?: ("user" | "assistant" | "system" | "tool") | null;
-            /** @description The person who wrote or spoke it. */
+            /** @description The person who wrote or said it. */
             readonly author?: string | null;
             /**
-             * @description Further words to find it by; they are neither shown nor embedded.
+             * @description Additional words to find it by; they are neither shown nor embedded.
              * @default
              */
             readonly context?: string;
@@ -1505,11 +1505,11 @@ export interface components {
             };
             /** @description Time of the event; None is the time of storing. */
             readonly occurred_at?: string | null;
-            /** @description Period of validity; outside it default search leaves the memory out. */
+            /** @description Period of validity; outside it, searches omit the memory by default. */
             readonly valid_from?: string | null;
-            /** @description Period of validity; outside it default search leaves the memory out. */
+            /** @description Period of validity; outside it, searches omit the memory by default. */
             readonly valid_until?: string | null;
-            /** @description Time from which default search leaves it out; the job `expire` then archives it. */
+            /** @description Time from which searches omit it by default; the job `expire` then archives it. */
             readonly expires_at?: string | null;
             /**
              * @description Whether it stays out of every prune plan.
@@ -1532,8 +1532,7 @@ export interface components {
         /**
          * @description A link from a draft to another memory of the tenant, named by its key.
          *
-         *     A target that does not exist yet is kept and resolved when a memory with that key, title or
-         *     alias arrives.
+         *     If the target does not exist yet, the link waits until a memory with that key, title or alias is stored.
          */
         readonly DraftLink: {
             /** @description A key, title or alias. */
@@ -1553,7 +1552,7 @@ export interface components {
          * @description An erasure: planned, begun (some memories are deleted), or done.
          *
          *     `planned` memories belonged to the subject when it was planned, `remaining` of them are still there.
-         *     `counts` has the rows about them by table: of a plan those found, else those deleted. `digest` is the
+         *     `counts` has the rows about them by table: found for a plan, deleted otherwise. `digest` is the
          *     SHA-256 digest of the stored report, and `intact` says whether the report still has it.
          */
         readonly Erasure: {
@@ -1574,13 +1573,13 @@ export interface components {
             readonly digest: string | null;
             readonly intact: boolean | null;
         };
-        /** @description Whose memories are deleted: those to which all given fields apply. */
+        /** @description The memories to delete: those that match every given field. */
         readonly ErasurePlan: {
-            /** @description The author, without regard to case. */
+            /** @description The author, ignoring case. */
             readonly author?: string | null;
             /** @description The session id. */
             readonly session?: string | null;
-            /** @description A tag, without regard to case. */
+            /** @description A tag, ignoring case. */
             readonly tag?: string | null;
             /** @description The source. */
             readonly source?: string | null;
@@ -1592,7 +1591,7 @@ export interface components {
             readonly now?: string | null;
         };
         /**
-         * @description The report of an erasure that is done.
+         * @description The report of a completed erasure.
          *
          *     `subject` has the digest of each text. `arrived_since` counts memories of the subject that were stored
          *     after the plan; another erasure deletes them. `role` is the login role that finished it.
@@ -1651,56 +1650,56 @@ export interface components {
         readonly Experiment: {
             /** @description Its number; None if there is none. */
             readonly number: number | null;
-            /** @description Whether it divides sessions now. */
+            /** @description Whether it assigns sessions to arms now. */
             readonly running: boolean;
-            /** @description What became of each arm. */
+            /** @description The results of each arm. */
             readonly arms: readonly components["schemas"]["ExperimentArm"][];
             /** @description Each arm compared with `default`. */
             readonly differences: readonly components["schemas"]["ExperimentDifference"][];
-            /** @description Searches in its time that no arm has because they have no session. */
+            /** @description Searches in its period without a session, and therefore without an arm. */
             readonly without_session: number;
-            /** @description Others in its time that no arm has: their callers decided how to weigh, it was off, or their session changed its arm. */
+            /** @description Other searches in its period without an arm: the caller set the weight, it was off, or the arm of their session changed. */
             readonly not_assigned: number;
-            /** @description Sessions that each arm needs. */
+            /** @description Number of sessions that each arm needs. */
             readonly needed: number;
-            /** @description How many sessions are still to come, over all arms. */
+            /** @description Number of sessions still needed, over all arms. */
             readonly missing: number;
-            /** @description Its first and its last search; None without any. */
+            /** @description The times of its first and last search; None without any. */
             readonly since: string | null;
-            /** @description Its first and its last search; None without any. */
+            /** @description The times of its first and last search; None without any. */
             readonly until: string | null;
-            /** @description Why nothing is concluded; None if something is. */
+            /** @description Why there is no conclusion; None if there is one. */
             readonly refused: ("no_experiment" | "too_few" | "no_use" | "unequal" | "weights_changed") | null;
-            /** @description The same in words. */
+            /** @description The conclusion, or the reason why there is none, in words. */
             readonly conclusion: string;
         };
-        /** @description What became of the sessions that an experiment gave to one arm. */
+        /** @description The results of the sessions that an experiment assigned to one arm. */
         readonly ExperimentArm: {
             /**
-             * @description `off` weighs no vitality, `default` as is set, `other` by `search.experiment_weight`.
+             * @description `off` has no weight of vitality, `default` the configured one, `other` `search.experiment_weight`.
              * @enum {string}
              */
             readonly arm: "off" | "default" | "other";
-            /** @description The weights of vitality that its searches had. */
+            /** @description The weights of vitality in its searches. */
             readonly weights: readonly number[];
-            /** @description How many sessions. */
+            /** @description Number of sessions. */
             readonly sessions: number;
-            /** @description How many searches they made. */
+            /** @description Number of searches in these sessions. */
             readonly searches: number;
-            /** @description In how many of the sessions anything that was shown was used. */
+            /** @description Number of sessions in which a hit was used. */
             readonly used: number;
-            /** @description Mean over its sessions of the share of searches that showed something used, 0 to 1. */
+            /** @description Mean over its sessions of the share of searches with a used hit, 0 to 1. */
             readonly share: number | null;
             /** @description The 95 % interval of that mean (Wilson, with sessions as trials). */
             readonly low: number | null;
             /** @description The 95 % interval of that mean (Wilson, with sessions as trials). */
             readonly high: number | null;
-            /** @description Mean over its sessions of the reciprocal rank of the first one used, 0 to 1. */
+            /** @description Mean over its sessions of the reciprocal rank of the first used hit, 0 to 1. */
             readonly reciprocal_rank: number | null;
         };
         /**
-         * @description The share of an arm minus that of `default`, with its interval (Newcombe, 97.5 %: both hold at once
-         *     with 95 %). `verdict` is None where the experiment draws no conclusion.
+         * @description The share of an arm minus that of `default`, with its interval (Newcombe, 97.5 %, so that both
+         *     intervals hold together with 95 %). `verdict` is None where the experiment draws no conclusion.
          */
         readonly ExperimentDifference: {
             /** @enum {string} */
@@ -1718,7 +1717,7 @@ export interface components {
             readonly earlier: unknown;
             /** @description Its value in the later version. */
             readonly later: unknown;
-            /** @description What differs word by word, for the title and the body; joining what was not removed gives the later text, joining what was not added the earlier one. Empty for other fields. */
+            /** @description The word-by-word difference of the title or body; without the removed words it is the later */
             readonly words: readonly components["schemas"]["Words"][];
         };
         /** @description One memory that a search found. */
@@ -1839,7 +1838,7 @@ export interface components {
             readonly rates: components["schemas"]["LayerRates"];
             /** @description Profile of searches that are limited to this layer. */
             readonly profile: string;
-            /** @description Median of B over its live memories when last computed, every access at least an hour old; before, the B of a memory stored 100 days ago and never used. */
+            /** @description Median of B over its live memories when last computed, every access at least an hour old; until then, the B of a memory stored 100 days ago and never used. */
             readonly median_base: number;
             /**
              * @description Whether the tenant or the database defines it.
@@ -1940,28 +1939,28 @@ export interface components {
             readonly vitality: number;
             /** @description Active, stale, fading or dormant, by its vitality. */
             readonly zone: string;
-            /** @description As `after`, continues the list behind this memory. */
+            /** @description Pass it as `after` to continue the list after this memory. */
             readonly cursor: string;
         };
         /** @description Memories to merge, named by id or key. */
         readonly MergeRequest: {
             /** @description The memory that stays. */
             readonly keeper: number | string;
-            /** @description Memories to merge into it, 1 to 100. */
+            /** @description Those to merge into it, 1 to 100. */
             readonly memories: readonly (number | string)[];
             /** @description Time to use instead of now; None uses the database's clock. */
             readonly now?: string | null;
         };
-        /** @description Why a search does not show a memory, or where it shows it. */
+        /** @description Why a search does not show a memory, or at which rank it does. */
         readonly Miss: {
             /** @description Its id. */
             readonly memory: number;
             /**
-             * @description What kept it out; `found` if nothing did.
+             * @description The reason; `found` if the search shows it.
              * @enum {string}
              */
             readonly outcome: "found" | "filtered" | "ranked_lower" | "too_irrelevant" | "not_confident" | "beyond_pool" | "not_found";
-            /** @description The same in words. */
+            /** @description The outcome in words. */
             readonly sentence: string;
             /** @description The filters that it does not pass, by name. */
             readonly filters: readonly string[];
@@ -1979,7 +1978,7 @@ export interface components {
             readonly relevance: number | null;
             /** @description Probability that any candidate answers the query. */
             readonly confidence: number | null;
-            /** @description What each arm saw: `semantic` the similarity and the rank by it, `lexical` the words held and missing, `name`, `cue` and `graph` where they found it; `limit` is how many it keeps. */
+            /** @description The result of each arm: of `semantic` the similarity and the rank by it, of `lexical` the words found and missing, of `name`, `cue` and `graph` the rank; `limit` is how many an arm keeps. */
             readonly arms: {
                 readonly [key: string]: unknown;
             };
@@ -2004,9 +2003,9 @@ export interface components {
             } | null;
             /** @description Only memories that contain all of these terms. */
             readonly hints?: readonly string[] | null;
-            /** @description Only memories of this period, its end excluded; a search without a query returns all. */
+            /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly since?: string | null;
-            /** @description Only memories of this period, its end excluded; a search without a query returns all. */
+            /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly until?: string | null;
             /**
              * @description Include archived and forgotten memories.
@@ -2023,10 +2022,10 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then, with the texts of then. */
+            /** @description A past time; searches memories that had happened by then (by `occurred_at`, not the time of storing) and were not archived or replaced yet, ranked as they were then, with their texts of then. */
             readonly as_of?: string | null;
             /**
-             * @description What to search for; may be empty with `queries`, `cues` or a period.
+             * @description The text to search for; may be empty with `queries`, `cues` or a period.
              * @default
              */
             readonly query?: string;
@@ -2041,7 +2040,7 @@ export interface components {
              */
             readonly min_relevance?: number;
             /**
-             * @description Returns no hits if probably none of them answers the query: if the confidence is below the setting `search.min_confidence`.
+             * @description Returns no hits if probably none answers the query: if the confidence is below the setting `search.min_confidence`.
              * @default false
              */
             readonly require_answer?: boolean;
@@ -2135,7 +2134,7 @@ export interface components {
             readonly note: string | null;
         };
         /**
-         * @description A candidate that stays, because archiving it as well would disconnect `cut_size` live memories;
+         * @description A candidate that stays because archiving it too would disconnect `cut_size` live memories;
          *     `examples` are at most 10 of them.
          */
         readonly PlanKeptBack: {
@@ -2258,7 +2257,7 @@ export interface components {
             readonly max_count?: number | null;
             /** @description Maximum share of the live memories to archive, 0 to 1. */
             readonly max_share?: number | null;
-            /** @description Leave out what was stored or used within this many days. */
+            /** @description Days after storing or use within which a memory is not a candidate. */
             readonly grace_days?: number | null;
             /** @description Only memories of these layers; None means all. */
             readonly layers?: readonly string[] | null;
@@ -2279,12 +2278,11 @@ export interface components {
             readonly back_before: number;
         };
         /**
-         * @description How often what searches showed was used.
+         * @description How often searches showed a memory that was then used.
          *
-         *     Of `searches`, `empty` showed nothing, and something is known of what became of the others where they
-         *     are `followed`: by a verdict, or by an access of what they showed in the same session. `answered` is
-         *     the share of these in which anything was used. `conclusion` is a sentence; it refuses where too little
-         *     is known.
+         *     Of `searches`, `empty` showed nothing, and `followed` have a known outcome: a verdict, or an access
+         *     to a hit in the same session. `answered` is the share of these in which a hit was used. `conclusion`
+         *     is a sentence; with too few outcomes it says so.
          */
         readonly Quality: {
             readonly searches: number;
@@ -2298,9 +2296,9 @@ export interface components {
             readonly conclusion: string;
         };
         /**
-         * @description How often what stood at a rank was used.
+         * @description How often the hit at a rank was used.
          *
-         *     `shown` counts all searches, `share` only those with any verdict or use: used of these.
+         *     `shown` counts all searches; `share` is the share of uses in those with any verdict or use.
          */
         readonly RankUse: {
             readonly rank: number;
@@ -2315,7 +2313,7 @@ export interface components {
             /** @description The reasons why not, a sentence each. */
             readonly problems: readonly string[];
         };
-        /** @description A place outside of the tables where texts may still be, and until when. */
+        /** @description A place outside the tables that may still contain texts, and until when. */
         readonly RemainingCopy: {
             readonly place: string;
             readonly what: string;
@@ -2326,32 +2324,32 @@ export interface components {
             readonly id: number;
             readonly key: string | null;
             /**
-             * @description `unchanged` if a memory had all of it already, its vector included; `id` and `key` are those of that memory.
+             * @description `unchanged` if a memory already had all of it, including the vector; `id` and `key` are those of that memory.
              * @enum {string}
              */
             readonly outcome: "created" | "updated" | "revived" | "unchanged";
-            /** @description Another memory that it nearly repeats; it was stored all the same. */
+            /** @description Another memory that it nearly repeats; it was stored anyway. */
             readonly similar: components["schemas"]["Similar"] | null;
             /** @description Characters at the end of a very long text that were stored but not embedded. A search does not find them by meaning, and may not find them by words. */
             readonly unread: number;
         };
         /** @description Replayed queries: which results would change with other settings. */
         readonly Replay: {
-            /** @description How many were asked again. */
+            /** @description Number of searches that were repeated. */
             readonly searches: number;
-            /** @description How many cannot be repeated, such as those of a deleted profile. */
+            /** @description Number that cannot be repeated, such as those of a deleted profile. */
             readonly refused: number;
-            /** @description How many would show the same hits in the same order. */
+            /** @description Number that would show the same hits in the same order. */
             readonly same: number;
-            /** @description How many would show the same first hit. */
+            /** @description Number that would show the same first hit. */
             readonly same_first: number;
             /** @description Mean share of the hits that stay; None without searches. */
             readonly overlap: number | null;
-            /** @description How many have a used memory to compare by. */
+            /** @description Number with a used memory. */
             readonly judged: number;
-            /** @description In how many of these the first used memory would rank higher, or lower. */
+            /** @description Number of these in which the first used memory would rank higher, or lower. */
             readonly better: number;
-            /** @description In how many of these the first used memory would rank higher, or lower. */
+            /** @description Number of these in which the first used memory would rank higher, or lower. */
             readonly worse: number;
             /** @description Mean change of its reciprocal rank; None without any. */
             readonly gain: number | null;
@@ -2359,11 +2357,11 @@ export interface components {
             readonly gain_low: number | null;
             /** @description The 95 % interval of that mean; None for fewer than 30. */
             readonly gain_high: number | null;
-            /** @description How often what each arm found was used, with today's settings. */
+            /** @description How often the memories that each arm found were used, with today's settings. */
             readonly arms: readonly components["schemas"]["ArmUse"][];
             /** @description The searches with the greatest changes of results. */
             readonly moved: readonly components["schemas"]["ReplayedSearch"][];
-            /** @description A sentence, which refuses where too little is known. */
+            /** @description A sentence; with too few outcomes it says so. */
             readonly conclusion: string;
             /** @description A sentence for each step that did not run. */
             readonly skipped: readonly string[];
@@ -2401,10 +2399,10 @@ export interface components {
             readonly moved?: number;
         };
         /**
-         * @description A logged query asked twice, with today's settings and with changed ones.
+         * @description A logged query, asked again with today's settings and with changed ones.
          *
-         *     `before` and `after` are the ids of the hits, best first; `used` those that were used when it was
-         *     asked. `gain` is by how much the reciprocal rank of the first used one changes; None without any.
+         *     `before` and `after` are the ids of the hits, best first; `used` those that were used after the
+         *     logged search. `gain` is the change of the reciprocal rank of the first used one; None without any.
          */
         readonly ReplayedSearch: {
             readonly search_id: number;
@@ -2421,8 +2419,8 @@ export interface components {
         /**
          * @description A standby that answers searches unless it lags more than `limit` seconds.
          *
-         *     `behind` is how many bytes of the primary's log it has yet to replay. `staleness` is how many seconds
-         *     of changes it lacks at most, None if that is not known. `problem` says why it does not answer; empty if
+         *     `behind` is how many bytes of the primary's log it has not replayed. `staleness` is how many seconds
+         *     of changes it lacks at most, None if unknown. `problem` says why it does not answer; empty if
          *     it does.
          */
         readonly ReplicaStatus: {
@@ -2454,9 +2452,9 @@ export interface components {
             } | null;
             /** @description Only memories that contain all of these terms. */
             readonly hints?: readonly string[] | null;
-            /** @description Only memories of this period, its end excluded; a search without a query returns all. */
+            /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly since?: string | null;
-            /** @description Only memories of this period, its end excluded; a search without a query returns all. */
+            /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly until?: string | null;
             /**
              * @description Include archived and forgotten memories.
@@ -2473,10 +2471,10 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past moment; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet, ranked as it was then, with the texts of then. */
+            /** @description A past time; searches memories that had happened by then (by `occurred_at`, not the time of storing) and were not archived or replaced yet, ranked as they were then, with their texts of then. */
             readonly as_of?: string | null;
             /**
-             * @description What to search for; may be empty with `queries`, `cues` or a period.
+             * @description The text to search for; may be empty with `queries`, `cues` or a period.
              * @default
              */
             readonly query?: string;
@@ -2491,7 +2489,7 @@ export interface components {
              */
             readonly min_relevance?: number;
             /**
-             * @description Returns no hits if probably none of them answers the query: if the confidence is below the setting `search.min_confidence`.
+             * @description Returns no hits if probably none answers the query: if the confidence is below the setting `search.min_confidence`.
              * @default false
              */
             readonly require_answer?: boolean;
@@ -2517,7 +2515,7 @@ export interface components {
                 readonly [key: string]: number;
             } | null;
             /**
-             * @description Whether a reranker reads the best candidates again.
+             * @description Whether a reranker scores the best candidates again.
              * @default false
              */
             readonly rerank?: boolean;
@@ -2597,15 +2595,14 @@ export interface components {
         /**
          * @description The state of one tenant's memory and of the database it lives in.
          *
-         *     `passages` are the further vectors of long memories; of `awaiting_passages` memories nobody
-         *     knows yet whether they need some. `links` counts links without co_access links.
-         *     `access_counts` counts the accesses of all memories. `never_used` is the share of live
-         *     memories that were never used; being stored and shown
+         *     `passages` counts the additional vectors of long memories; `awaiting_passages` the memories that were
+         *     not checked for passages yet. `links` excludes co_access links. `access_counts` counts the accesses of
+         *     all memories. `never_used` is the share of live memories that were never used; being stored or shown
          *     does not count. `accesses_waiting` are not folded yet, the oldest since `waiting_since`.
-         *     `accents_off`: accents in words and names are ignored, which needs the extension unaccent.
-         *     `cell` is the number of the cell, None where there are none. The vitality of nine tenths of the
-         *     live memories lies between `vitality_low` and `vitality_high`. `alarms` has a sentence for
-         *     each problem that needs attention. `replica` is None without one.
+         *     `accents_off`: accents in words and names are ignored, which needs the extension unaccent. `cell` is
+         *     the number of the cell, None where there are none. The vitality of nine tenths of the live memories lies
+         *     between `vitality_low` and `vitality_high`. `alarms` has a sentence for each problem that needs
+         *     attention. `replica` is None without one.
          */
         readonly Status: {
             readonly tenant: string;
@@ -2669,13 +2666,13 @@ export interface components {
             readonly links: readonly components["schemas"]["Link"][];
             readonly access_counts: components["schemas"]["AccessCounts"];
         };
-        /** @description Whose memories are deleted: those to which all given fields apply. */
+        /** @description The memories to delete: those that match every given field. */
         readonly Subject: {
-            /** @description The author, without regard to case. */
+            /** @description The author, ignoring case. */
             readonly author: string | null;
             /** @description The session id. */
             readonly session: string | null;
-            /** @description A tag, without regard to case. */
+            /** @description A tag, ignoring case. */
             readonly tag: string | null;
             /** @description The source. */
             readonly source: string | null;
@@ -2692,10 +2689,10 @@ export interface components {
             readonly now?: string | null;
         };
         /**
-         * @description A query that nothing answered.
+         * @description A query without an answer.
          *
-         *     It was asked `times` times: `empty` of them showed nothing, of `rejected` what was shown was judged
-         *     and none of it used. The newest was `search_id` at `last_at`.
+         *     It was asked `times` times: `empty` searches showed nothing; in `rejected` searches, hits were
+         *     judged and none was used. The newest search was `search_id` at `last_at`.
          */
         readonly UnansweredQuery: {
             readonly query: string;
@@ -2717,7 +2714,7 @@ export interface components {
         };
         /** @description The text and fields of a memory from `written_at` to `replaced_at` (None for the current version). */
         readonly Version: {
-            /** @description Counted from 1 for each memory; the present has the highest. */
+            /** @description Counted from 1 for each memory; the current version has the highest. */
             readonly number: number;
             /** @description Its title. */
             readonly title: string;
@@ -2737,20 +2734,20 @@ export interface components {
             };
             /** @description When it happened. */
             readonly occurred_at: string | null;
-            /** @description Since when it holds. */
+            /** @description Start of its validity. */
             readonly valid_from: string | null;
-            /** @description Until when it holds. */
+            /** @description End of its validity. */
             readonly valid_until: string | null;
             /**
              * Format: date-time
-             * @description Since when the memory said this.
+             * @description When this version was written.
              */
             readonly written_at: string;
             /** @description The login role that wrote it; None if that was not recorded. */
             readonly written_by: string | null;
             /** @description The interface that wrote it: client, cli, http, mcp, page or sql; None if that was not recorded. */
             readonly written_through: string | null;
-            /** @description Until when the memory said this; None: it still does. */
+            /** @description When the next version was written; None for the current one. */
             readonly replaced_at: string | null;
         };
         /** @description Which version to restore. */
@@ -2760,14 +2757,14 @@ export interface components {
             /** @description Time to use instead of the database's clock. */
             readonly now?: string | null;
         };
-        /** @description A table or partition in which rows were looked for: how many were deleted and left, and its indexes. */
+        /** @description A table or partition that was searched: the numbers of rows deleted and left, and its indexes. */
         readonly VisitedTable: {
             readonly table: string;
             readonly rows: number;
             readonly left: number;
             readonly indexes: readonly string[];
         };
-        /** @description Activation S = recent + tail + spread + revival, and the values derived from it, at one moment. */
+        /** @description Activation S = recent + tail + spread + revival, and the values derived from it, at one time. */
         readonly VitalityTerms: {
             /** @description Number of accesses counted. */
             readonly accesses: number;
@@ -2797,7 +2794,7 @@ export interface components {
              * @enum {string}
              */
             readonly change: "same" | "removed" | "added";
-            /** @description The words with the space between them. */
+            /** @description The words, including the spaces between them. */
             readonly text: string;
         };
         /**

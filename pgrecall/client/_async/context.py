@@ -10,7 +10,7 @@ from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.replica import AsyncReading
 from pgrecall.client._async.search import Progress, log_hits, search
 from pgrecall.models.search import SearchRequest, SearchResult
-from pgrecall.operations.context import similarities, successors
+from pgrecall.operations.search import similarities, successors
 
 if TYPE_CHECKING:
     from pgrecall.models.context import ContextBlock, ContextRequest

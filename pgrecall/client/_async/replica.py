@@ -11,7 +11,7 @@ from pgrecall.database.log_positions import Server
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, TenantElsewhere
 from pgrecall.models.maintenance import ReplicaStatus
 from pgrecall.operations.operation import Operation
-from pgrecall.operations.replica import primary_position, replica_position
+from pgrecall.operations.service import primary_position, replica_position
 
 if TYPE_CHECKING:
     from pgrecall.client._async.connection import AsyncConnection

@@ -15,8 +15,7 @@ from pgrecall.encoding import require_searchable
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, EmbedderError
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
-from pgrecall.operations.context import log_shown
-from pgrecall.operations.search import find, queries_without_names, search_and_log
+from pgrecall.operations.search import find, log_shown, queries_without_names, search_and_log
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome

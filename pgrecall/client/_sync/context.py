@@ -11,7 +11,7 @@ from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.replica import Reading
 from pgrecall.client._sync.search import Progress, log_hits, search
 from pgrecall.models.search import SearchRequest, SearchResult
-from pgrecall.operations.context import similarities, successors
+from pgrecall.operations.search import similarities, successors
 
 if TYPE_CHECKING:
     from pgrecall.models.context import ContextBlock, ContextRequest

@@ -16,7 +16,6 @@ from pgrecall.errors import InvalidInput
 from pgrecall.models.quality import Experiment, LoggedSearch, Miss, Quality, Replay
 from pgrecall.models.search import Found, SearchRequest
 from pgrecall.operations import quality
-from pgrecall.operations.experiment import experiment
 from pgrecall.operations.search import find
 from pgrecall.search.replays import Replayed, replay_report, require_change
 
@@ -69,7 +68,7 @@ class QualityGroup(Group):
         Raises:
             InvalidInput: a number is out of its bounds.
         """
-        return self._connection.execute(experiment(number, difference))
+        return self._connection.execute(quality.experiment(number, difference))
 
     def miss(self, query: str, memory: int | str, **options: Unpack[SearchOptions]) -> Miss:
         """Explains why a search does not show a memory: its filters, its rank, and the findings of each arm.

@@ -12,7 +12,7 @@ from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, TenantElsewhere
 from pgrecall.models.maintenance import ReplicaStatus
 from pgrecall.operations.operation import Operation
-from pgrecall.operations.replica import primary_position, replica_position
+from pgrecall.operations.service import primary_position, replica_position
 
 if TYPE_CHECKING:
     from pgrecall.client._sync.connection import Connection

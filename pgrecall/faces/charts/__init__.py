@@ -1,1 +1,1 @@
-"""Charts as SVG, each made once from plain data: for the page, the report of a prune plan, and files."""
+"""Charts as SVG, drawn from plain data, for the web page, the reports of prune plans, and files."""

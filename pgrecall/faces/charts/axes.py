@@ -15,26 +15,26 @@ from pgrecall.vitality.parameters import Zone, ZoneThresholds
 
 ZONES: tuple[Zone, ...] = get_args(Zone)
 WIDTH, LEFT, RIGHT = 968.0, 52.0, 960.0
-"""Width of a chart, and where its axes begin and end."""
+"""Width of a chart, and the ends of its axes."""
 
 _TEXT = 12.0
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The width of a chart, where its axes begin and end, and what the ids in it end with.
+    """The width of a chart, the ends of its axes, and the suffix of the ids in it.
 
-    A page draws a chart twice, for a desk and for a telephone, and shows the one that fits.
+    A page contains each chart twice, wide and narrow, and shows the one that fits the screen.
     """
 
     width: float = WIDTH
     left: float = LEFT
     right: float = RIGHT
-    ending: str = ""
+    id_suffix: str = ""
 
     @property
     def narrow(self) -> bool:
-        """Whether there is room for few labels only."""
+        """Whether there is room for only a few labels."""
         return self.width < 600
 
 
@@ -43,14 +43,14 @@ NARROW = Frame(356.0, 36.0, 350.0, "-narrow")
 
 
 class Tick(NamedTuple):
-    """A value of an axis and its name."""
+    """A value on an axis and its label."""
 
     value: float
     name: str
 
 
 class Band(NamedTuple):
-    """A zone and its bounds of retention."""
+    """A zone and its bounds, as retention from 0 to 1."""
 
     zone: str
     low: float
@@ -59,7 +59,7 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Maps values from ``low`` to ``high`` to ``start`` to ``end``; values beyond go to the nearer end."""
+    """Maps values in [``low``, ``high``] to [``start``, ``end``]; values outside are clamped."""
 
     low: float
     high: float
@@ -76,7 +76,7 @@ class Scale:
 
 
 def zone_bands(zones: ZoneThresholds) -> tuple[Band, ...]:
-    """The zones from the lowest to the highest."""
+    """Returns the zones, lowest first."""
     lows = (0.0, zones.fading, zones.stale, zones.active, 1.0)
     return tuple(
         Band(zone, low, high) for zone, low, high in zip(reversed(ZONES), lows[:-1], lows[1:], strict=True)
@@ -84,7 +84,7 @@ def zone_bands(zones: ZoneThresholds) -> tuple[Band, ...]:
 
 
 def count_ticks(most: float) -> list[Tick]:
-    """Ticks from 0 to the next round number above ``most``."""
+    """Returns ticks from 0 to a round number that is at least ``most``."""
     power = 1
     while most > 10 * power:
         power *= 10
@@ -94,24 +94,25 @@ def count_ticks(most: float) -> list[Tick]:
 
 
 def power_ticks(most: float) -> list[Tick]:
-    """Powers of ten from 1 to at least ``most``."""
+    """Returns powers of ten from 1 to at least ``most``."""
     return [Tick(10**power, f"{10**power:,}") for power in range(math.ceil(math.log10(max(most, 10))) + 1)]
 
 
 def share_ticks() -> list[Tick]:
-    """0 to 1 in steps of 0.2."""
+    """Returns ticks from 0 to 1 in steps of 0.2."""
     return [Tick(fifth / 5, f"{fifth / 5:g}") for fifth in range(6)]
 
 
 def date_ticks(begin: datetime, end: datetime, steps: int = 4) -> list[Tick]:
-    """A few dates in seconds since 1970, with the time of day if they are close together."""
+    """Returns ``steps`` + 1 dates in seconds since 1970, labelled with the time of day if they are close
+    together."""
     form = "%Y-%m-%d" if end - begin > timedelta(days=steps) else "%m-%d %H:%M"
     dates = [begin + (end - begin) * step / steps for step in range(steps + 1)]
     return [Tick(date.timestamp(), f"{date:{form}}") for date in dates]
 
 
-def rules(ticks: Iterable[Tick], scale: Scale, left: float = LEFT, right: float = RIGHT) -> Markup:
-    """Grid lines across a chart, with labels at the left."""
+def grid_lines(ticks: Iterable[Tick], scale: Scale, left: float = LEFT, right: float = RIGHT) -> Markup:
+    """Draws horizontal grid lines with labels on the left."""
     return joined(
         element("path", class_="level", d=f"M{number(left)} {scale(value)}H{number(right)}")
         + text(name, left - 6, scale(value) + 4, anchor="end")
@@ -119,8 +120,8 @@ def rules(ticks: Iterable[Tick], scale: Scale, left: float = LEFT, right: float 
     )
 
 
-def names_below(ticks: Iterable[Tick], scale: Scale, y: float, width: float = WIDTH) -> Markup:
-    """Labels below a chart, at their values but inside it; one that would touch the previous is omitted."""
+def tick_labels(ticks: Iterable[Tick], scale: Scale, y: float, width: float = WIDTH) -> Markup:
+    """Draws labels below a chart, within its width; omits a label that would touch the previous one."""
     drawn, free = [], -math.inf
     for value, name in ticks:
         half = text_width(name, _TEXT) / 2
@@ -134,8 +135,11 @@ def names_below(ticks: Iterable[Tick], scale: Scale, y: float, width: float = WI
 def legend(
     entries: Sequence[tuple[Markup, str]], y: float, left: float = 0.0, width: float = WIDTH
 ) -> tuple[Markup, float]:
-    """Legend samples of 16 units with their labels, in lines from ``y`` downwards, and the height of those
-    lines."""
+    """Draws samples of 16 units with their labels, in lines from ``y`` downwards.
+
+    Returns:
+        The legend, and the height of its lines.
+    """
     drawn, x, top = [], left, y
     for sample, words in entries:
         room = 22 + text_width(words, _TEXT)
@@ -148,5 +152,5 @@ def legend(
 
 
 def swatch(class_: str) -> Markup:
-    """The sample of an area in a legend."""
+    """Draws the sample of an area for a legend."""
     return element("rect", class_=class_, x=-6, y=-6, width=12, height=12)

@@ -26,11 +26,14 @@ _PIXELS_A_UNIT = 2
 
 
 def require_drawable(file: Path) -> str:
-    """The format a file's name asks for; nothing is drawn or written.
+    """Checks that a chart can be written to a file; draws and writes nothing.
+
+    Returns:
+        The format that the file name ends in: png or svg.
 
     Raises:
-        InvalidInput: the name ends in neither .png nor .svg, or there is no such folder.
-        MissingExtra: a PNG is asked for and resvg-py is not installed.
+        InvalidInput: the name ends in neither .png nor .svg, or the folder does not exist.
+        MissingExtra: the format is png and resvg-py is not installed.
     """
     form = file.suffix.lower().removeprefix(".")
     if form not in FORMATS:
@@ -56,7 +59,7 @@ def require_layout() -> None:
 
 
 def write_chart(chart: Chart, file: Path, form: str, *, dark: bool = False) -> None:
-    """Writes a chart to a file; the same chart always makes the same file.
+    """Writes a chart to a file. Deterministic.
 
     Raises:
         InvalidInput: the file cannot be written, or the machine has no font for a PNG.
@@ -71,7 +74,7 @@ def write_chart(chart: Chart, file: Path, form: str, *, dark: bool = False) -> N
 
 
 def chart_document(chart: Chart, *, dark: bool) -> str:
-    """A chart as an SVG file with its title, its caption and its style."""
+    """Returns a chart as an SVG document with its title, caption and style."""
     width = max(chart.width, _NARROWEST)
     left = (width - chart.width) / 2 - chart.left
     lines = wrap(chart.caption, int(width / _LETTER))
@@ -97,7 +100,7 @@ def chart_document(chart: Chart, *, dark: bool) -> str:
 
 
 def colours(*, dark: bool) -> Mapping[str, str]:
-    """The values of the variables in the style of charts, on a light page or a dark one."""
+    """Returns the values of the CSS variables of charts, for a light or a dark background."""
     light_block, dark_block = (
         re.findall(r"--(\w+): ([^;]+);", block) for block in _style()[0].split("@media")
     )
@@ -105,7 +108,8 @@ def colours(*, dark: bool) -> Mapping[str, str]:
 
 
 def style(*, dark: bool) -> str:
-    """The style of charts with every variable replaced by its value, for programs that know none."""
+    """Returns the style of charts with each variable replaced by its value, for programs without CSS
+    variables."""
     values = colours(dark=dark)
     rules = re.sub(r"var\(--(\w+)\)", lambda found: values[found[1]].replace('"', "'"), _style()[1])
     return f"{rules}.chart .title {{ font-size: 18px; }}"
@@ -113,7 +117,7 @@ def style(*, dark: bool) -> str:
 
 @cache
 def _style() -> tuple[str, str]:
-    """The variables and the rules of the style sheet."""
+    """Reads the variables and the rules of the style sheet."""
     sheet = files("pgrecall.faces.charts").joinpath("styles/charts.css").read_text(encoding="utf-8")
     variables, _, rules = sheet.partition(
         "/* From here on also in files, where each variable is replaced by its value. */"

@@ -8,7 +8,16 @@ from math import hypot
 from markupsafe import Markup
 
 from pgrecall.faces.charts.axes import WIDE, Frame, legend
-from pgrecall.faces.charts.graph_layout import WIDTH, Edge, Graph, Label, Node, lay_out, place_labels, reach
+from pgrecall.faces.charts.graph_layout import (
+    WIDTH,
+    Edge,
+    Graph,
+    Label,
+    Node,
+    horizontal_extent,
+    lay_out,
+    place_labels,
+)
 from pgrecall.faces.charts.svg import Chart, Point, element, joined, line, number, text, text_width
 from pgrecall.faces.wording import shortened
 
@@ -20,7 +29,7 @@ SHAPES: Mapping[str, str] = {
 }
 _MARGIN, _NARROWEST = 26.0, 480.0
 _CENTER = 1.4
-"""The factor for the size of the central node."""
+"""Scale of the central node."""
 
 Entry = tuple[Markup, str]
 
@@ -38,14 +47,14 @@ def graph_chart(
     address: Callable[[int], str] | None = None,
     frame: Frame = WIDE,
 ) -> Chart:
-    """A graph, laid out; the same graph always gives the same chart.
+    """Lays out and draws a graph. Deterministic.
 
     Args:
-        ranked: the nodes in the order in which they get a label.
-        entries: the legend: samples and words.
-        center: the node that is drawn larger, if any.
-        address: where the node of an id leads; without it nodes lead nowhere.
-        frame: the measure of the chart.
+        ranked: nodes in the order in which labels are placed.
+        entries: samples and labels of the legend.
+        center: id of the node to draw larger, if any.
+        address: returns the URL of the node with an id; None: nodes are not links.
+        frame: width and axes of the chart.
     """
     width = frame.width if frame.narrow else WIDTH
     layout = lay_out(graph, width)
@@ -55,15 +64,15 @@ def graph_chart(
     left, right = _extent(places, labels, 300.0 if frame.narrow else _NARROWEST)
     top, bottom = (pick(at.y for at in places.values()) for pick in (min, max))
     drawn, more = legend(entries, bottom + 2 * _MARGIN, left, right - left)
-    tip = f"{name}{frame.ending}-tip"
+    tip = f"{name}{frame.id_suffix}-tip"
     parts = [
         _arrow(tip),
-        *_wires(graph.edges, places, tip),
+        *_edges(graph.edges, places, tip),
         *(_dot(node, places[node.id], labels.get(node.id), center, address, width) for node in graph.nodes),
         drawn,
     ]
     return Chart(
-        name=f"{name}{frame.ending}",
+        name=f"{name}{frame.id_suffix}",
         title=title,
         about=about,
         caption=caption,
@@ -78,12 +87,12 @@ def graph_chart(
 
 
 def node_sample(kind: str, shape: str = "circle", *, ringed: bool = False) -> Markup:
-    """The sample of a node in a legend."""
+    """Draws the sample of a node for a legend."""
     return joined(_shape(kind, shape, ringed=ringed, scale=0.9))
 
 
-def wire_sample(*, holds: bool) -> Markup:
-    """The sample of a link in a legend."""
+def link_sample(*, holds: bool) -> Markup:
+    """Draws the sample of a link for a legend."""
     return element("g", element("path", class_="line", d="M-8 0H8"), class_="holds" if holds else None)
 
 
@@ -125,7 +134,7 @@ def _dot(
 
 
 def _whole_name(name: str, at: Point, room: float) -> Markup:
-    """The full name on a background, shown on hover and on focus."""
+    """Draws the full name on a background, which the page shows on hover and on focus."""
     words = shortened(name, 48 if room > 600 else 42)
     width = text_width(words, 12.0) + 12
     left = min(max(at.x - width / 2, 4.0), max(room - width - 4, 4.0))
@@ -137,8 +146,8 @@ def _whole_name(name: str, at: Point, room: float) -> Markup:
     )
 
 
-def _wires(edges: Sequence[Edge], places: Mapping[int, Point], tip: str) -> Iterator[Markup]:
-    """Each pair of nodes once, with an arrow at both ends if they refer to each other."""
+def _edges(edges: Sequence[Edge], places: Mapping[int, Point], tip: str) -> Iterator[Markup]:
+    """Draws each pair of linked nodes once, with an arrow at both ends if they refer to each other."""
     about = {(edge.source, edge.target): edge.about for edge in edges}
     for edge in edges:
         back = about.get((edge.target, edge.source))
@@ -163,7 +172,7 @@ def _arrow(tip: str) -> Markup:
 
 
 def _between(start: Point, end: Point) -> tuple[Point, Point]:
-    """The ends of a line that touches neither node, with room for its arrow."""
+    """Shortens a line so that it touches neither node and has room for its arrow."""
     length = hypot(end.x - start.x, end.y - start.y)
     if length < 24:
         return start, end
@@ -174,7 +183,7 @@ def _between(start: Point, end: Point) -> tuple[Point, Point]:
 def _extent(
     places: Mapping[int, Point], labels: Mapping[int, Label], narrowest: float
 ) -> tuple[float, float]:
-    """The horizontal extent of nodes and labels, with a margin if it is narrow."""
-    first, last = reach(places, labels)
+    """Returns the horizontal extent of nodes and labels with margins, at least ``narrowest``."""
+    first, last = horizontal_extent(places, labels)
     spare = max(narrowest - (last - first) - 2 * _MARGIN, 0.0) / 2
     return round(first - _MARGIN - spare, 1), round(last + _MARGIN + spare, 1)

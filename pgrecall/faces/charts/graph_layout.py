@@ -1,4 +1,4 @@
-"""Positions of the nodes of a graph in a chart, and of the labels that have room."""
+"""Positions of the nodes of a graph in a chart, and of the labels that fit."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class Node:
     """A memory in a graph.
 
     Args:
-        kind: CSS class of its colour; ``shape`` is one of ``graph_chart.SHAPES``.
-        about: what a pointer that rests on it reads after its name.
-        strong: whether its name is written in full ink.
+        kind: CSS class of its colour.
+        about: text that its tooltip shows after the name.
+        shape: one of ``graph_chart.SHAPES``.
+        strong, ringed: whether its label is emphasized, and whether it has a ring.
     """
 
     id: int
@@ -43,7 +44,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link; with ``holds``, a memory that only ``source`` keeps connected."""
+    """A link; with ``holds``, ``target`` is connected only through ``source``."""
 
     source: int
     target: int
@@ -53,17 +54,17 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The drawn components and the number of omitted nodes; ``unlinked`` of these have no link."""
+    """The components to draw, and the number of omitted nodes, ``unlinked`` of which have no link."""
 
-    pieces: tuple[tuple[Node, ...], ...]
+    components: tuple[tuple[Node, ...], ...]
     edges: tuple[Edge, ...]
     left_out: int = 0
     unlinked: int = 0
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All nodes that are drawn."""
-        return tuple(node for piece in self.pieces for node in piece)
+        """All nodes to draw."""
+        return tuple(node for piece in self.components for node in piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,8 @@ class Layout:
 
 
 def lay_out(graph: Graph, width: float = WIDTH) -> Layout:
-    """Lays out each component, then the components in rows like words. Deterministic."""
-    boxes = [_box(piece, _inside(piece, graph.edges), width) for piece in graph.pieces]
+    """Lays out each component, then arranges the components in rows, like words. Deterministic."""
+    boxes = [_box(piece, _inside(piece, graph.edges), width) for piece in graph.components]
     places: dict[int, Point] = {}
     left, top, row, crowd = _MARGIN, _MARGIN, 0.0, False
     for box in boxes:
@@ -109,7 +110,7 @@ def _box(piece: Sequence[Node], edges: Sequence[Edge], width: float) -> Box:
     if len(piece) <= 2:
         stacked = {node.id: Point(8, 12 + _PAIR * row) for row, node in enumerate(piece)}
         return Box(stacked, 8 + _LABEL_ROOM + 24, 24 + _PAIR * (len(piece) - 1))
-    places = _parted(_scaled(_sprung(piece, edges, tall=width < WIDTH / 2), edges, width))
+    places = _separated(_scaled(_sprung(piece, edges, tall=width < WIDTH / 2), edges, width))
     left, top = (min(at[axis] for at in places.values()) - 20 for axis in (0, 1))
     moved = {node: Point(at.x - left, at.y - top) for node, at in places.items()}
     right, height = (max(at[axis] for at in moved.values()) for axis in (0, 1))
@@ -117,12 +118,12 @@ def _box(piece: Sequence[Node], edges: Sequence[Edge], width: float) -> Box:
 
 
 def _label_room(width: float) -> float:
-    """The room right of a component for labels; less on a telephone, where labels go where they find room."""
+    """Returns the width to keep free for labels on the right of a component; less in a narrow chart."""
     return _LABEL_ROOM if width >= WIDTH / 2 else 60.0
 
 
 def _sprung(piece: Sequence[Node], edges: Sequence[Edge], *, tall: bool) -> dict[int, Point]:
-    """A spring layout along the links, rotated so that it is widest across the page, or down it if tall."""
+    """Computes a spring layout, rotated so that it is wide, or tall if asked."""
     import networkx as nx
     import numpy as np
 
@@ -140,7 +141,7 @@ def _sprung(piece: Sequence[Node], edges: Sequence[Edge], *, tall: bool) -> dict
 
 
 def _scaled(places: Mapping[int, Point], edges: Sequence[Edge], width: float) -> dict[int, Point]:
-    """Large enough to read, small enough for the page."""
+    """Scales positions so that links are long enough to read and the component fits the page."""
     lengths = [_distance(places[edge.source], places[edge.target]) for edge in edges]
     nearest = sorted(
         min(_distance(at, other) for neighbour, other in places.items() if neighbour != node)
@@ -155,7 +156,7 @@ def _scaled(places: Mapping[int, Point], edges: Sequence[Edge], width: float) ->
     return {node: Point(at.x * across, at.y * down) for node, at in places.items()}
 
 
-def _parted(places: Mapping[int, Point]) -> dict[int, Point]:
+def _separated(places: Mapping[int, Point]) -> dict[int, Point]:
     """Pushes overlapping nodes apart."""
     parted, pairs = dict(places), list(combinations(places, 2))
     for _ in range(_PUSHES):
@@ -178,8 +179,7 @@ def _distance(one: Point, other: Point) -> float:
 
 Anchor = Literal["start", "middle", "end"]
 
-_LONGEST, _WIDEST = 24, 142.0
-_CLEAR, _RING = 8.0, 12.0
+_LONGEST, _WIDEST, _CLEAR, _RING = 24, 142.0, 8.0, 12.0
 
 
 class Area(NamedTuple):
@@ -191,7 +191,7 @@ class Area(NamedTuple):
     bottom: float
 
     def crossed(self, start: Point, end: Point) -> bool:
-        """Whether the line from one point to another passes through (clipped as by Liang and Barsky)."""
+        """Whether a line segment crosses the rectangle (Liang and Barsky, 1984)."""
         first, last = 0.0, 1.0
         steps = (end.x - start.x, end.y - start.y)
         for at, step, low, high in zip(start, steps, self[:2], self[2:], strict=True):
@@ -204,7 +204,7 @@ class Area(NamedTuple):
         return first < last
 
     def meets(self, other: Area) -> bool:
-        """Whether the two share any point."""
+        """Whether the rectangles overlap."""
         return (
             self.left < other.right
             and other.left < self.right
@@ -215,7 +215,7 @@ class Area(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label of a node; ``x`` and ``y`` are where its baseline begins, ends or has its middle."""
+    """A label of a node; (``x``, ``y``) is the start, middle or end of its baseline, as ``anchor`` says."""
 
     text: str
     x: float
@@ -230,11 +230,15 @@ def place_labels(
     height: float,
     width: float = WIDTH,
 ) -> dict[int, Label]:
-    """Labels in the order of ``nodes``: right, left, below or above, where no line passes; none if each
-    position would cover a node, another label or a line. The first node has one even where lines pass."""
+    """Places labels in the order of ``nodes`` on the right, on the left, below or above, where they cover no
+    node, label or line. Nodes without room have no label; only the first label may cover lines."""
     page = Area(2, 2, width - 2, height - 2)
     ringed = {node.id for node in nodes if node.ringed}
-    taken = {node: _around(at, _RING if node in ringed else _CLEAR) for node, at in places.items()}
+    clear = {node: _RING if node in ringed else _CLEAR for node in places}
+    taken = {
+        node: Area(at.x - clear[node], at.y - clear[node], at.x + clear[node], at.y + clear[node])
+        for node, at in places.items()
+    }
     shown: list[Area] = []
     labels = {}
     for rank, node in enumerate(nodes):
@@ -253,8 +257,8 @@ def place_labels(
     return labels
 
 
-def reach(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[float, float]:
-    """The horizontal extent of nodes and labels."""
+def horizontal_extent(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[float, float]:
+    """Returns the horizontal extent of nodes and labels."""
     ends = [at.x for at in places.values()]
     for label in labels.values():
         width = text_width(label.text)
@@ -271,7 +275,7 @@ def _fitted(name: str) -> str:
 
 
 def _choices(text: str, at: Point, more: float = 0.0) -> Iterable[tuple[Label, Area]]:
-    """The places of a label around a node, ``more`` units further away."""
+    """Yields the possible positions of a label around a node, ``more`` units further away."""
     width, x, y = text_width(text), at.x, at.y
     aside, below, above = y + 4, y + 22 + more, y - 13 - more
     yield (
@@ -285,10 +289,6 @@ def _choices(text: str, at: Point, more: float = 0.0) -> Iterable[tuple[Label, A
     for line in (below, above):
         area = Area(x - width / 2, line - 10, x + width / 2, line + 3)
         yield Label(text, round(x, 1), round(line, 1), "middle"), area
-
-
-def _around(at: Point, clear: float) -> Area:
-    return Area(at.x - clear, at.y - clear, at.x + clear, at.y + clear)
 
 
 def _lies_in(area: Area, page: Area) -> bool:

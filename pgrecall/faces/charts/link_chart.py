@@ -14,20 +14,20 @@ from pgrecall.models.charts import GraphLink, GraphNode, Neighbourhood
 
 HOPS, MOST_NODES = 2, 60
 
-DRAWN = ("links_to", "mentions", "implies", "supports")
+FOLLOWED_RELATIONS = ("links_to", "mentions", "implies", "supports")
 """The relations that a neighbourhood follows: the references of ``recall.is_reference``."""
 
 
 def link_chart(
     around: Neighbourhood, hops: int = HOPS, address: Callable[[int], str] | None = None, frame: Frame = WIDE
 ) -> Chart:
-    """A memory in the middle of its links: colour is the zone, a square holds others connected, a ring is
-    protected or pinned.
+    """Draws a memory and those linked to it. The colour is the zone; a square keeps others connected; a ring
+    is protected or pinned.
 
     Args:
-        hops: how many links away memories were looked for.
-        address: where the node of an id leads; without it nodes lead nowhere.
-        frame: the measure of the chart.
+        hops: the largest distance in links.
+        address: returns the URL of the memory with an id; None: nodes are not links.
+        frame: width and axes of the chart.
     """
     graph, center = _graph(around), around.nodes[0]
     held = {node.zone for node in around.nodes}
@@ -54,12 +54,12 @@ def link_chart(
 
 
 def node_name(node: GraphNode) -> str:
-    """The title of a memory, or else its key or id."""
+    """Returns the title of a memory, else its key, else its id."""
     return named(node.title, node.key, node.id, 80)
 
 
 def relations(links: Sequence[GraphLink]) -> dict[tuple[int, int], str]:
-    """The relations of each pair of memories and direction, in words."""
+    """Returns the relations of each pair of memories in words, by direction."""
     found: dict[tuple[int, int], list[str]] = {}
     for link in links:
         found.setdefault((link.source, link.target), []).append(relation_words(link.relation))
@@ -67,7 +67,7 @@ def relations(links: Sequence[GraphLink]) -> dict[tuple[int, int], str]:
 
 
 def _graph(around: Neighbourhood) -> Graph:
-    """The connected pieces, each pair of memories and direction once."""
+    """Returns the components, with one edge for each pair of memories and direction."""
     import networkx as nx
 
     center = around.nodes[0].id
@@ -98,7 +98,7 @@ def _node(node: GraphNode, center: int) -> Node:
 
 
 def _ranked(around: Neighbourhood, graph: Graph) -> list[Node]:
-    """The nodes in the order of their labels: the center, articulation points, then the nearest."""
+    """Sorts the nodes in the order of their labels: the centre, articulation points, then the nearest."""
     known = {node.id: node for node in around.nodes}
     ends = Counter(end for edge in graph.edges for end in (edge.source, edge.target))
     return sorted(

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from pgrecall.faces.charts.axes import WIDE, Frame, Scale, Tick, date_ticks, names_below, zone_bands
+from pgrecall.faces.charts.axes import WIDE, Frame, Scale, Tick, date_ticks, tick_labels, zone_bands
 from pgrecall.faces.charts.svg import Chart, element, joined, line, number, text
 from pgrecall.faces.wording import amount, counted, duration_words, moment, named
 from pgrecall.models.charts import AccessRecord, VitalityPoint
@@ -25,7 +25,7 @@ _HEIGHT, _TOP, _FLOOR = 344.0, 18.0, 268.0
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """The width of the chart, and where the past begins, where now is, and where the future ends."""
+    """The width of the chart, and the positions of the start, of now, and of the end."""
 
     width: float
     left: float
@@ -34,7 +34,7 @@ class _Measure:
     narrow: bool = False
 
 
-_DESK, _TELEPHONE = _Measure(1012.0, 52.0, 590.0, 950.0), _Measure(372.0, 46.0, 196.0, 318.0, True)
+_WIDE, _NARROW = _Measure(1012.0, 52.0, 590.0, 950.0), _Measure(372.0, 46.0, 196.0, 318.0, True)
 
 _HIGH = Scale(0, 1, _FLOOR, _TOP)
 _AFTER = tuple(timedelta(seconds=seconds) for seconds in (-1, 0, 86_400))
@@ -65,7 +65,7 @@ class Life:
 
     @property
     def table(self) -> list[VitalityPoint]:
-        """Some evenly spaced points of the past and of the future."""
+        """A few evenly spaced points of the past and of the future."""
         sides = (self.past, self.future[1:])
         return [
             point
@@ -77,7 +77,8 @@ class Life:
 def past_instants(
     born: datetime, accesses: Sequence[AccessRecord], now: datetime, *, grid: int = 80, detailed: int = 150
 ) -> list[datetime]:
-    """Moments of the curve until now: evenly spaced, and close around the newest accesses, where it jumps."""
+    """Returns times of the curve up to now: evenly spaced, and dense around the newest accesses, where it
+    jumps."""
     span = max((now - born) / grid, timedelta(seconds=1))
     even = [born + step * span for step in range(grid)]
     close = [access.at + after for access in accesses[:detailed] for after in _AFTER]
@@ -85,14 +86,14 @@ def past_instants(
 
 
 def future_instants(now: datetime) -> list[datetime]:
-    """Moments of the curve after now: an hour to a hundred years, ever wider apart."""
+    """Returns times of the curve after now, logarithmically spaced from an hour to a hundred years."""
     ratio = (_LAST_DAYS / _FIRST_DAYS) ** (1 / (_AHEAD - 1))
     return [now, *(now + timedelta(days=_FIRST_DAYS * ratio**step) for step in range(_AHEAD))]
 
 
 def days_until(future: Sequence[VitalityPoint], threshold: float, now: datetime) -> float | None:
-    """Days until the retention falls below a threshold for good: 0 if it already has, None beyond a hundred
-    years."""
+    """Returns the days until the retention falls below a threshold for good: 0 if it already has, None if
+    that takes more than a hundred years."""
     if future[-1].retention >= threshold:
         return None
     for before, after in reversed(list(pairwise(future))):
@@ -104,8 +105,8 @@ def days_until(future: Sequence[VitalityPoint], threshold: float, now: datetime)
 
 
 def memory_chart(life: Life, frame: Frame = WIDE) -> Chart:
-    """The chart of a memory."""
-    at = _TELEPHONE if frame.narrow else _DESK
+    """Draws the vitality of a memory, past and future."""
+    at = _NARROW if frame.narrow else _WIDE
     exits = dict(_days_in_zones(life))
     end = _end_of_future(exits)
     born = life.past[0].at
@@ -129,12 +130,12 @@ def memory_chart(life: Life, frame: Frame = WIDE) -> Chart:
         element("path", class_="curve ahead", d=line((x, _HIGH(point.vitality)) for x, point in after)),
         *_accesses(life, past, at),
         *_exits(life, exits, future, at),
-        names_below([*dates, Tick(life.now.timestamp(), "now")], past, 332, at.width),
+        tick_labels([*dates, Tick(life.now.timestamp(), "now")], past, 332, at.width),
         *(element("path", class_="notch", d=f"M{number(future(tick.value))} {_FLOOR:g}v5") for tick in spans),
-        names_below(spans, future, 290, at.width),
+        tick_labels(spans, future, 290, at.width),
     ]
     return Chart(
-        name=f"life{frame.ending}",
+        name=f"life{frame.id_suffix}",
         title=named(life.memory.title, life.memory.key, life.memory.id, 80),
         about=_about(life, exits),
         caption=_PAST_AND_FUTURE + (_HELD if floored else "") + _lasts(exits),
@@ -150,7 +151,7 @@ def memory_chart(life: Life, frame: Frame = WIDE) -> Chart:
 
 
 def _about(life: Life, exits: dict[str, float | None]) -> str:
-    """The chart in words."""
+    """Describes the chart in words."""
     vitality = life.memory.vitality
     used = sum(access.kind not in ("retrieval", "write") for access in life.accesses)
     leaves = "".join(
@@ -165,13 +166,13 @@ def _about(life: Life, exits: dict[str, float | None]) -> str:
 
 
 def _lasts(exits: dict[str, float | None]) -> str:
-    """A sentence about the zone that it never leaves; empty without one."""
+    """Returns a sentence about the zone that it never leaves; empty if there is none."""
     lasting = next((zone for zone, days in exits.items() if days is None), None)
     return f" Without further use it is still {lasting} in a century." if lasting else ""
 
 
 def _days_in_zones(life: Life) -> Iterator[tuple[str, float | None]]:
-    """Days until it leaves its zone and each lower one; None beyond a hundred years."""
+    """Yields the days until it leaves its zone and each lower one; None for more than a hundred years."""
     for zone, bound, _ in reversed(zone_bands(life.zones)[1:]):
         days = days_until(life.future, bound, life.now)
         if days != 0:
@@ -179,7 +180,7 @@ def _days_in_zones(life: Life) -> Iterator[tuple[str, float | None]]:
 
 
 def _end_of_future(exits: dict[str, float | None]) -> float:
-    """How many days of the future are drawn."""
+    """Returns how many days of the future to draw."""
     days = [each for each in exits.values() if each is not None]
     return _LAST_DAYS if len(days) < len(exits) else min(max(6 * max(days, default=0), 30.0), _LAST_DAYS)
 
@@ -198,7 +199,7 @@ def _zones(zones: ZoneThresholds, at: _Measure) -> Iterator[Markup]:
 
 
 def _accesses(life: Life, across: Scale, at: _Measure) -> Iterator[Markup]:
-    """Uses as dots on the curve just after them and as strokes below it; other accesses as strokes."""
+    """Draws uses as dots on the curve and strokes below it, other accesses as strokes only."""
     for access in life.accesses:
         x = across(access.at.timestamp())
         if access.kind == "retrieval":
@@ -219,7 +220,7 @@ def _accesses(life: Life, across: Scale, at: _Measure) -> Iterator[Markup]:
 
 
 def _exits(life: Life, exits: dict[str, float | None], across: Scale, at: _Measure) -> Iterator[Markup]:
-    """Where the curve leaves a zone, and when."""
+    """Marks where the curve leaves a zone, and when."""
     for zone, bound, _ in zone_bands(life.zones):
         if (days := exits.get(zone)) is not None:
             x, y = across(days), _HIGH(bound)

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from typing import Literal, cast
 
-from pgrecall.faces.charts.graph_chart import graph_chart, node_sample, wire_sample
+from pgrecall.faces.charts.graph_chart import graph_chart, link_sample, node_sample
 from pgrecall.faces.charts.graph_layout import Edge, Graph, Node
 from pgrecall.faces.charts.svg import Chart
 from pgrecall.faces.wording import amount, counted, held_words, named, relation_words
@@ -32,7 +32,7 @@ _SHAPES: Mapping[Kind, str] = {
 
 
 def plan_chart(plan: PrunePlan) -> Chart | None:
-    """The memories and links that a prune plan affects; None if there are none."""
+    """Draws the memories and links that a prune plan affects; returns None if there are none."""
     graph = affected(plan)
     if not graph.nodes:
         return None
@@ -41,9 +41,9 @@ def plan_chart(plan: PrunePlan) -> Chart | None:
     entries = [(node_sample(kind, _SHAPES[kind]), words[kind]) for kind in kinds]
     if any(not edge.holds for edge in graph.edges):
         ends = "link that would end" if plan.state == "planned" else "link that the plan ends"
-        entries.append((wire_sample(holds=False), ends))
+        entries.append((link_sample(holds=False), ends))
     if any(edge.holds for edge in graph.edges):
-        entries.append((wire_sample(holds=True), "keeps connected"))
+        entries.append((link_sample(holds=True), "keeps connected"))
     ends_of = Counter(end for edge in graph.edges for end in (edge.source, edge.target))
     counts = [f"{counted(drawn[kind], 'memory', 'memories')}: {words[kind]}" for kind in kinds]
     return graph_chart(
@@ -58,7 +58,7 @@ def plan_chart(plan: PrunePlan) -> Chart | None:
 
 
 def not_drawn(plan: PrunePlan, graph: Graph) -> str:
-    """Sentences about what the chart omits; empty if it shows everything."""
+    """Returns sentences about what the chart omits; empty if it shows everything."""
     parts = []
     if graph.unlinked:
         many = counted(graph.unlinked, "planned memory", "planned memories")
@@ -74,8 +74,10 @@ def not_drawn(plan: PrunePlan, graph: Graph) -> str:
 
 
 def affected(plan: PrunePlan, most: int = MOST_NODES) -> Graph:
-    """Planned and kept-back memories with their links, at most ``most`` of them: whole components, those with
-    a kept-back memory first, then larger ones."""
+    """Returns planned and kept-back memories with their links, at most ``most`` of them.
+
+    Components with a kept-back memory come first, then the largest.
+    """
     nodes = known_nodes(plan)
     links = _links(plan, nodes)
     around = _around(links)
@@ -97,7 +99,7 @@ def affected(plan: PrunePlan, most: int = MOST_NODES) -> Graph:
 
 
 def kind_words(plan: PrunePlan) -> Mapping[Kind, str]:
-    """The names of the kinds of memories in a plan of this state."""
+    """Returns the names of the kinds of memories in a plan of this state."""
     return {
         "planned": _OF_PLANNED[plan.state],
         "skipped": "planned, then skipped",
@@ -108,8 +110,8 @@ def kind_words(plan: PrunePlan) -> Mapping[Kind, str]:
 
 
 def _links(plan: PrunePlan, nodes: Mapping[int, Node]) -> dict[Pair, Edge]:
-    """One edge for each pair of memories and direction; none to memories that the plan does not name, which
-    are deleted or on another page of items."""
+    """Returns one edge for each pair of memories and direction; none to a memory that the plan does not name,
+    because it is deleted or on another page of items."""
     relations: dict[Pair, list[str]] = {}
     for link in plan.report.links:
         if link.source in nodes and link.target in nodes:
@@ -130,7 +132,8 @@ def _links(plan: PrunePlan, nodes: Mapping[int, Node]) -> dict[Pair, Edge]:
 
 
 def known_nodes(plan: PrunePlan) -> dict[int, Node]:
-    """Every memory that the plan names, by id: items, neighbours, kept-back ones, and their examples."""
+    """Returns every memory that the plan names, by id: items, neighbours, kept-back ones and their
+    examples."""
     words, nodes = kind_words(plan), dict[int, Node]()
     for kept in plan.report.kept_back:
         for example in kept.examples:
@@ -170,7 +173,7 @@ def _around(links: Mapping[Pair, Edge]) -> dict[int, list[int]]:
 
 
 def _pieces(nodes: Mapping[int, Node], around: Mapping[int, list[int]]) -> list[tuple[Node, ...]]:
-    """The components, most important first, with their nodes from the center outwards."""
+    """Returns the components, most important first, each with its nodes from the centre outwards."""
 
     def weight(node: Node) -> tuple[int, int, int]:
         return (node.kind != "kept", -len(around.get(node.id, ())), node.id)
@@ -186,7 +189,7 @@ def _pieces(nodes: Mapping[int, Node], around: Mapping[int, list[int]]) -> list[
 def _reached(
     start: int, nodes: Mapping[int, Node], around: Mapping[int, list[int]], seen: set[int]
 ) -> Iterator[int]:
-    """Breadth first, a few neighbours of each node before the many of a hub."""
+    """Yields nodes breadth first, a few neighbours of each node before the rest of a hub."""
     seen.add(start)
     queue, later = deque([start]), deque[int]()
     while queue or later:

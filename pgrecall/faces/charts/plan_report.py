@@ -21,13 +21,13 @@ LINKS_MOST = 500
 
 
 def plan_page(plan: PrunePlan) -> str:
-    """The plan for review: sentences, charts of the affected links and of vitality, and tables of at most
-    ``ROWS_MOST`` candidates. Deterministic."""
+    """Renders a plan for review: sentences, charts of the affected links and of vitality, and tables of at
+    most ``ROWS_MOST`` candidates. Deterministic."""
     return _environment().get_template("plan.html.j2").render(plan_values(plan))
 
 
 def plan_values(plan: PrunePlan) -> dict[str, Any]:
-    """The values for the templates of a plan."""
+    """Returns the values for the templates of a plan."""
     counts, planned = plan.report.histogram, planned_counts(plan)
     return {
         "plan": plan,
@@ -58,7 +58,7 @@ def _environment() -> Environment:
         loader=ChoiceLoader(
             [PackageLoader("pgrecall.faces.charts"), PackageLoader("pgrecall.faces.charts", "styles")]
         ),
-        autoescape=True,  # whatever a title holds stays text
+        autoescape=True,  # titles are untrusted
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -68,7 +68,7 @@ def _environment() -> Environment:
 
 
 def _terms(terms: VitalityTerms) -> str:
-    """The terms of S that are not zero, and the number of accesses."""
+    """Describes the number of accesses and the terms of S that are not zero."""
     values = ((name, getattr(terms, name)) for name in ("recent", "tail", "spread", "revival"))
     parts = ", ".join(f"{name} {words.amount(value)}" for name, value in values if value > 0)
     return f"{words.counted(terms.accesses, 'access', 'accesses')}: {parts or 'nothing is left of them'}"
@@ -102,7 +102,7 @@ def _zones(report: PlanReport) -> dict[str, Any]:
 
 
 def _links(plan: PrunePlan) -> list[dict[str, str]]:
-    """The links of the report by name, for readers who cannot see the chart."""
+    """Lists the links of the report by name, for readers who cannot see the chart."""
     nodes = known_nodes(plan)
     return [
         {

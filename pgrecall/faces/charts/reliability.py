@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from pgrecall.faces.charts.axes import Scale, Tick, legend, names_below, power_ticks, rules, share_ticks
+from pgrecall.faces.charts.axes import Scale, Tick, grid_lines, legend, power_ticks, share_ticks, tick_labels
 from pgrecall.faces.charts.svg import Chart, element, joined, line, number, text
 from pgrecall.faces.wording import shortened
 from pgrecall.models.calibration import Agreement, Calibration, ReliabilityBin
@@ -20,7 +20,7 @@ _SHAPES = {"now": "M-4-4H4V4H-4Z", "fitted": "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 
 
 
 def reliability_chart(done: Calibration) -> Chart:
-    """Above, observed against predicted with 95 % intervals, now and held out; below, how many candidates."""
+    """Plots observed against predicted probabilities with 95 % intervals, above the numbers of candidates."""
     across, up = Scale(0, 1, _LEFT, _RIGHT), Scale(0, 1, _FLOOR, _TOP)
     bins = (*done.reliability_before, *done.reliability_after)
     ticks = power_ticks(max((each.count for each in bins), default=1))
@@ -34,10 +34,10 @@ def reliability_chart(done: Calibration) -> Chart:
     drawn, _ = legend(entries, 12, 0, 620)
     parts = [
         drawn,
-        rules(share_ticks(), up, _LEFT, _RIGHT),
-        rules(ticks, count, _LEFT, _RIGHT),
+        grid_lines(share_ticks(), up, _LEFT, _RIGHT),
+        grid_lines(ticks, count, _LEFT, _RIGHT),
         element("path", class_="bound", d=line([(_LEFT, _FLOOR), (_RIGHT, _TOP)])),
-        names_below(tenths, across, _COUNTS_FLOOR + 18),
+        tick_labels(tenths, across, _COUNTS_FLOOR + 18),
         text("predicted probability", (_LEFT + _RIGHT) / 2, _COUNTS_FLOOR + 40, anchor="middle"),
         text("share that is relevant", 0, _TOP - 12),
         text("candidates", 0, _COUNTS_TOP - 10),
@@ -48,8 +48,8 @@ def reliability_chart(done: Calibration) -> Chart:
         name="reliability",
         title=f"Reliability of relevance: {shortened(done.name, 40)}",
         about=f"{_label('Now', done.before)}. {_label('Fitted and held out', done.after)}.",
-        caption=f"{done.queries:,} judged questions with {done.candidates:,} candidates, {done.relevant:,} "
-        "of them relevant. Bars are 95 % Wilson intervals. Held out: each question is predicted by "
+        caption=f"{done.queries:,} judged queries with {done.candidates:,} candidates, {done.relevant:,} "
+        "of them relevant. Bars are 95 % Wilson intervals. Held out: each query is predicted by "
         "coefficients that were fitted without it.",
         body=joined(parts),
         width=620,
@@ -66,7 +66,7 @@ def _dot(series: str) -> Markup:
 
 
 def _point(each: ReliabilityBin, series: str, shift: float, scales: Sequence[Scale]) -> Markup:
-    """The observed share of a bin with its interval, and below it the number of candidates."""
+    """Draws the observed share of a bin with its interval, and below it the number of candidates."""
     across, up, count = scales
     x, y = across(each.predicted) + shift, up(each.observed)
     tenth = across((min(int(each.predicted * 10), 9) + 0.5) / 10) + 2 * shift

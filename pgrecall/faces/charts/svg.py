@@ -12,10 +12,10 @@ from markupsafe import Markup
 from pgrecall.faces.snippets import printable
 
 _LETTER, _WIDE_LETTER = 0.537, 1.046
-"""Width of a letter and of a CJK sign, in font sizes."""
+"""Width of a letter and of a CJK character, relative to the font size."""
 
 HEADING = 30.0
-"""Height of a heading above a part of a stack."""
+"""Height of a heading in a stack of charts."""
 
 
 class Point(NamedTuple):
@@ -30,12 +30,12 @@ class Chart:
     """A chart in its own units.
 
     Args:
-        name: what its ids begin with; unique on a page.
-        about: what it shows, for readers who do not see it.
-        caption: what a reader has to know to understand it; written beneath it in a file.
+        name: prefix of its ids; unique on a page.
+        about: description for readers who cannot see it.
+        caption: explanation, written below it in a file.
         kind: CSS classes of the ``svg`` element besides ``chart``.
-        role: ``img``, or ``group`` where it holds links.
-        curve: points and their words, which the script of the page shows to a pointer.
+        role: ``img``, or ``group`` if it contains links.
+        curve: points and their texts, which the script of the page shows at the pointer.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Chart:
     curve: str | None = None
 
     def __html__(self) -> str:
-        """The chart inside a page that has the style of charts."""
+        """Renders the chart for a page that has the style of charts."""
         return element(
             "svg",
             element("title", self.title, id=f"{self.name}-title"),
@@ -68,8 +68,8 @@ class Chart:
 
 
 def element(tag: str, *children: str, **attributes: str | float | None) -> Markup:
-    """An element. Text is escaped, attributes that are None are left out; ``class_`` gives ``class`` and
-    ``aria_label`` gives ``aria-label``."""
+    """Renders an element. Text is escaped; attributes that are None are omitted. ``class_`` becomes
+    ``class``, ``aria_label`` becomes ``aria-label``."""
     given = Markup("").join(
         Markup(' {}="{}"').format(
             name.rstrip("_").replace("_", "-"), _clean(value) if isinstance(value, str) else number(value)
@@ -83,38 +83,39 @@ def element(tag: str, *children: str, **attributes: str | float | None) -> Marku
 
 
 def joined(parts: Iterable[str]) -> Markup:
-    """Parts one after another, escaped where they are not markup."""
+    """Joins parts; those that are not markup are escaped."""
     return Markup("").join(map(_clean, parts))
 
 
 def _clean(words: str) -> str:
-    """Text without control characters, which XML forbids, and without directional marks."""
+    """Removes control characters, which XML forbids, and directional marks."""
     return words if isinstance(words, Markup) else printable(words)
 
 
 def text(words: str, x: float, y: float, class_: str | None = None, *, anchor: str | None = None) -> Markup:
-    """Text at a point: the start of its baseline, or with ``anchor`` its ``middle`` or ``end``."""
+    """Renders text with the start of its baseline at a point, or with ``anchor`` its ``middle`` or
+    ``end``."""
     return element("text", words, class_=class_, x=x, y=y, text_anchor=None if anchor == "start" else anchor)
 
 
 def number(value: float) -> str:
-    """A length, to a tenth of a unit."""
+    """Formats a length to a tenth of a unit."""
     return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")
 
 
 def line(points: Iterable[tuple[float, float]]) -> str:
-    """The path through some points."""
+    """Returns the path through points."""
     return "M" + "L".join(f"{number(x)} {number(y)}" for x, y in points)
 
 
 def text_width(words: str, size: float = 11.0) -> float:
-    """The approximate width of text in a sans-serif font of this size."""
+    """Returns the approximate width of text in a sans-serif font of this size."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in words)
     return size * (_WIDE_LETTER * wide + _LETTER * (len(words) - wide))
 
 
 def stacked(parts: Sequence[tuple[str, Chart]], *, name: str, title: str, caption: str) -> Chart:
-    """Charts of the same width below each other, each with a heading."""
+    """Stacks charts of the same width, each with a heading."""
     drawn, top = [], 0.0
     for heading, chart in parts:
         drawn.append(text(heading, 0, top + 14, "heading"))

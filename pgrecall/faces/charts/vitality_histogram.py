@@ -16,11 +16,11 @@ from pgrecall.faces.charts.axes import (
     Scale,
     Tick,
     count_ticks,
+    grid_lines,
     legend,
-    names_below,
-    rules,
     share_ticks,
     swatch,
+    tick_labels,
     zone_bands,
 )
 from pgrecall.faces.charts.svg import Chart, element, joined, number, stacked, text, text_width
@@ -34,24 +34,23 @@ BINS = 50
 MOST_LAYERS = 12
 _TOP, _FLOOR = 16.0, 200.0
 _LEAST = 2.0
-"""The minimum height of a column that is not empty."""
-
+"""Minimum height of a column that is not empty."""
 
 FINE = 200
-"""Equal parts of 0 to 1 from which :func:`merged_at_zones` makes bins."""
+"""Number of equal bins from 0 to 1 that :func:`merged_at_zones` merges."""
 
 _BIN = 0.05
-"""About how wide such a bin is."""
+"""Approximate width of a merged bin."""
 
 
 def merged_at_zones(
     counts: Sequence[int], zones: ZoneThresholds | None
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Fine bins merged into readable ones. No bin crosses the bound of a zone.
+    """Merges fine bins into readable ones. No bin crosses the bound of a zone.
 
     Args:
-        counts: memories in each of as many equal parts of 0 to 1.
-        zones: the bounds; None where layers differ in theirs.
+        counts: memories in each of equal bins from 0 to 1.
+        zones: the bounds of the zones; None if they differ between layers.
 
     Returns:
         The merged counts, and the edges of their bins from 0 to 1.
@@ -74,20 +73,20 @@ def vitality_histogram(
     edges: Sequence[float] | None = None,
     frame: Frame = WIDE,
 ) -> Chart:
-    """How many memories have which vitality.
+    """Draws the number of memories by vitality.
 
     Args:
         counts: memories in each bin.
-        zones: the bounds of the zones; None where layers differ in theirs.
-        planned: of ``counts``, those that a prune plan takes.
-        edges: where the bins begin and end; None for equal parts of 0 to 1.
-        frame: the measure of the chart.
+        zones: the bounds of the zones; None if they differ between layers.
+        planned: the memories of a prune plan in each bin.
+        edges: the edges of the bins, one more than ``counts``; None for equal bins from 0 to 1.
+        frame: width and axes of the chart.
     """
     edges = edges or [place / len(counts) for place in range(len(counts) + 1)] if counts else [0.0, 1.0]
     across = Scale(0, 1, frame.left, frame.right)
     ticks = count_ticks(max(counts, default=0))
     up = Scale(0, ticks[-1].value, _FLOOR, _TOP)
-    parts = [rules(ticks, up, frame.left, frame.right)]
+    parts = [grid_lines(ticks, up, frame.left, frame.right)]
     bands = zone_bands(zones) if zones else ()
     parts += _bounds(bands, across)
     for place, memories in enumerate(counts):
@@ -98,7 +97,7 @@ def vitality_histogram(
                 _column((low, high), memories, kind, planned[place] if planned else None, across, up, frame)
             )
     below = [Tick(low, f"{low:g}") for _, low, _ in bands] + [Tick(1, "1")] if bands else share_ticks()
-    parts.append(names_below(below, across, _FLOOR + 18, frame.width))
+    parts.append(tick_labels(below, across, _FLOOR + 18, frame.width))
     height = _FLOOR + (44 if bands else 26)
     if planned:
         hatched = element("rect", x=-6, y=-6, width=12, height=12, fill=f"url(#{_hatch_id(frame)})")
@@ -107,7 +106,7 @@ def vitality_histogram(
         parts += [_hatch(frame), drawn]
         height += more + 4
     return Chart(
-        name=f"vitality{frame.ending}",
+        name=f"vitality{frame.id_suffix}",
         title="Live memories by vitality",
         about=_about(counts, edges),
         body=joined(parts),
@@ -118,7 +117,7 @@ def vitality_histogram(
 
 
 def _bounds(bands: Sequence[Band], across: Scale) -> Iterator[Markup]:
-    """The lower bound of each zone, and its name where there is room."""
+    """Draws the lower bound of each zone, and its name where it fits."""
     for zone, low, high in bands:
         if low:
             yield element("path", class_="bound", d=f"M{number(across(low))} 8V{number(_FLOOR)}")
@@ -127,12 +126,12 @@ def _bounds(bands: Sequence[Band], across: Scale) -> Iterator[Markup]:
 
 
 def plan_histogram(plan: PrunePlan, frame: Frame = WIDE) -> Chart:
-    """The vitality of all live memories when a prune plan was created, and of the planned ones."""
+    """Draws the vitality of all live memories when a prune plan was created, and of the planned ones."""
     return vitality_histogram(plan.report.histogram, DEFAULT_ZONES, planned_counts(plan), frame=frame)
 
 
 def planned_counts(plan: PrunePlan) -> list[int]:
-    """The number of planned memories in each bin of the plan."""
+    """Counts the planned memories in each bin of the plan."""
     counts = plan.report.histogram
     last = len(counts) - 1
     planned = Counter(min(int(item.vitality * len(counts)), last) for item in plan.items)
@@ -140,7 +139,7 @@ def planned_counts(plan: PrunePlan) -> list[int]:
 
 
 def vitality_by_layer(distribution: Sequence[VitalityCounts], layers: Sequence[Layer], at: datetime) -> Chart:
-    """A histogram of each layer, the largest first."""
+    """Draws a histogram of each layer, largest first."""
     bounds = {layer.name: layer.rates.zones for layer in layers}
     shown = sorted(distribution, key=lambda counts: (-counts.memories, counts.layer))[:MOST_LAYERS]
     parts = [
@@ -207,7 +206,7 @@ def _about(counts: Sequence[int], edges: Sequence[float]) -> str:
 
 
 def _hatch_id(frame: Frame) -> str:
-    return f"hatch{frame.ending}"
+    return f"hatch{frame.id_suffix}"
 
 
 def _hatch(frame: Frame) -> Markup:

@@ -18,10 +18,10 @@ from pgrecall.faces.charts.axes import (
     Scale,
     count_ticks,
     date_ticks,
+    grid_lines,
     legend,
-    names_below,
-    rules,
     swatch,
+    tick_labels,
 )
 from pgrecall.faces.charts.svg import Chart, element, joined, line, stacked, text
 from pgrecall.faces.wording import counted, moment, shortened
@@ -32,14 +32,14 @@ MOST_LAYERS = 12
 _TOP, _FLOOR = 14.0, 200.0
 _SMALL_WIDTH, _SMALL_HEIGHT = 240.0, 80.0
 _LEAST = 1.5
-"""The minimum width of a part of a bar that is not empty."""
+"""Minimum width of a part of a bar that is not empty."""
 
 _BAR_LEFT, _BAR_ROW = 130.0, 26.0
 
 
 @dataclass(frozen=True, slots=True)
 class ZonesOverTime:
-    """The zones of a layer at each moment, or of all layers if ``layer`` is empty, and their chart."""
+    """The zones of a layer at several times, or of all layers if ``layer`` is empty, and their chart."""
 
     layer: str
     held: Mapping[datetime, Mapping[str, int]]
@@ -47,15 +47,23 @@ class ZonesOverTime:
 
     @property
     def memories(self) -> int:
-        """The number of memories at the last moment."""
+        """The number of memories at the last time."""
         return sum(self.held[max(self.held)].values())
 
 
 def zones_over_time(
     shares: Sequence[ZoneShare], instants: Sequence[datetime] = (), frame: Frame = WIDE
 ) -> tuple[ZonesOverTime, ...]:
-    """A chart of all layers and, if there are several, a small one of each, largest first; none if there is
-    only one moment. ``instants`` are drawn even if there were no memories; ``frame`` is for the large one."""
+    """Draws all layers and, if there are several, a small chart of each, largest first.
+
+    Args:
+        shares: the memories by time, layer and zone.
+        instants: times to draw even if there were no memories.
+        frame: width and axes of the large chart.
+
+    Returns:
+        The charts; none for fewer than two times.
+    """
     instants = sorted({share.at for share in shares} | set(instants))
     if len(instants) < 2:
         return ()
@@ -70,16 +78,13 @@ def zones_over_time(
             if layer in ("", share.layer):
                 held[share.at][share.zone] += share.memories
         rounded = {at: {zone: round(many) for zone, many in zones.items()} for at, zones in held.items()}
-        made.append(
-            ZonesOverTime(
-                layer, rounded, _chart(held, f"zones-{place}{frame.ending}", layer, frame, small=bool(layer))
-            )
-        )
+        name = f"zones-{place}{frame.id_suffix}"
+        made.append(ZonesOverTime(layer, rounded, _chart(held, name, layer, frame, small=bool(layer))))
     return tuple(made)
 
 
 def zone_bar(zones: Mapping[str, int], unit: float, height: float = 14.0) -> Markup:
-    """The zones of a layer in a row, ``unit`` wide for each memory."""
+    """Draws the zones of a layer as a bar, ``unit`` wide for each memory."""
     drawn, start = [], 0.0
     for zone in ZONES:
         if memories := zones.get(zone, 0):
@@ -92,7 +97,7 @@ def zone_bar(zones: Mapping[str, int], unit: float, height: float = 14.0) -> Mar
 def zones_by_layer(
     now: Sequence[LayerStatus], past: Sequence[ZoneShare], instants: Sequence[datetime], at: datetime
 ) -> Chart:
-    """Above, the memories of each layer by zone; below, all layers over time."""
+    """Draws the memories of each layer by zone, above all layers over time."""
     shown = sorted(now, key=lambda layer: (-layer.memories, layer.layer))[:MOST_LAYERS]
     unit = (WIDTH - _BAR_LEFT - 80) / max(layer.memories for layer in shown)
     rows, y = [], 0.0
@@ -106,22 +111,22 @@ def zones_by_layer(
     bars = Chart(name="layers", title="", about=about, body=joined(rows), width=WIDTH, height=y)
     parts = [("By layer, now", bars)]
     if over := zones_over_time(past, instants):
-        parts.append((f"All layers over time, at {len(over[0].held)} instants", over[0].chart))
+        parts.append((f"All layers over time, at {len(over[0].held)} points in time", over[0].chart))
     hidden = len(now) - len(shown)
     return stacked(
         parts,
         name="zones",
         title=f"Zones of {sum(layer.memories for layer in now):,} memories",
         caption=(f"{hidden} smaller layers are not drawn. " if hidden else "")
-        + f"Live memories on {at:%Y-%m-%d}; those archived by a plan or by hand are left out, the zone "
-        "dormant is what a plan may take.",
+        + f"Live memories on {at:%Y-%m-%d}; archived ones are left out. A prune plan may archive "
+        "those in the zone dormant.",
     )
 
 
 def _chart(
     held: Mapping[datetime, Mapping[str, float]], name: str, layer: str, frame: Frame, *, small: bool
 ) -> Chart:
-    """The zones stacked, lowest at the bottom, where pruning can occur."""
+    """Stacks the zones, lowest at the bottom."""
     instants = list(held)
     left, right, floor = (0.0, _SMALL_WIDTH, _SMALL_HEIGHT) if small else (frame.left, frame.right, _FLOOR)
     across = Scale(instants[0].timestamp(), instants[-1].timestamp(), left, right)
@@ -133,8 +138,8 @@ def _chart(
         []
         if small
         else [
-            rules(ticks, up, frame.left, frame.right),
-            names_below(dates, across, 218, frame.width),
+            grid_lines(ticks, up, frame.left, frame.right),
+            tick_labels(dates, across, 218, frame.width),
         ]
     )
     beneath = [0.0] * len(instants)

@@ -1,4 +1,4 @@
-"""Figures of the whole database as Prometheus metrics, counted seldom however many ask."""
+"""Figures of the whole database as Prometheus metrics, cached because counting is expensive."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pgrecall.errors import RecallError
 from pgrecall.models.service import CellsReport, Census
 
 CENSUS_MAX_AGE = 60.0
-"""Seconds for which the database's counts are kept: counting reads every memory."""
+"""Seconds for which counts are cached; counting reads every memory."""
 
 CENSUS_TIMEOUT = 2.0
-"""Seconds a request waits for new counts; then it gets the last ones."""
+"""Seconds that a request waits for new counts before it gets the previous ones."""
 
 
 class CensusCache:
-    """The database's counts, refreshed at most once a minute however many clients ask.
+    """The database's counts, refreshed at most once a minute.
 
     Args:
-        count: counts.
-        report: called with the error when counting failed.
+        count: counts the whole database.
+        report: called with the error if counting fails.
     """
 
     def __init__(self, count: Callable[[], Awaitable[Census]], report: Callable[[RecallError], None]) -> None:
@@ -37,7 +37,7 @@ class CensusCache:
         self._counting: asyncio.Task[None] | None = None
 
     async def get(self) -> Census | None:
-        """The newest counts, older ones while counting takes long; None when the database gave none."""
+        """Returns the newest counts, older ones if counting takes long, or None if the last count failed."""
         if time.monotonic() - self._counted_at >= CENSUS_MAX_AGE and self._counting is None:
             self._counting = asyncio.create_task(self._count())
         if self._counting is not None:
@@ -45,7 +45,7 @@ class CensusCache:
         return self._census
 
     async def stop(self) -> None:
-        """Cancels a count that is running."""
+        """Cancels a running count."""
         if self._counting is not None:
             self._counting.cancel()
             await asyncio.wait({self._counting})
@@ -62,7 +62,7 @@ class CensusCache:
 
 
 def exposition_of(census: Census) -> bytes:
-    """The counts as text for Prometheus."""
+    """Renders the counts in the text format of Prometheus."""
     registry = CollectorRegistry()
     registry.register(_CensusGauges(census))
     return generate_latest(registry)
@@ -70,7 +70,7 @@ def exposition_of(census: Census) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _CensusGauges(Collector):
-    """The counts of the database."""
+    """The counts of the database as gauges."""
 
     census: Census
 
@@ -108,7 +108,7 @@ class _CensusGauges(Collector):
 
 
 def _cells(report: CellsReport) -> Iterable[Metric]:
-    """Every cell, and what is in motion. The other figures are those of the cells that answer."""
+    """Yields the figures of every cell and of moves. All other figures cover only the cells that answer."""
     answers = GaugeMetricFamily("pgrecall_cell_up", "Whether the cell answers.", labels=("cell",))
     tenants = GaugeMetricFamily("pgrecall_cell_tenants", "Tenants placed in the cell.", labels=("cell",))
     held = GaugeMetricFamily(

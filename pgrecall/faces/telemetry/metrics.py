@@ -23,7 +23,7 @@ _RUN_BUCKETS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0)
 
 
 class Metrics:
-    """The metrics of one service in a separate registry, because a process may have several."""
+    """The metrics of one service, in a registry of its own because a process may run several."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -63,21 +63,21 @@ class Metrics:
             self._rerankings.labels("yes" if result.reranked else "no").inc()
 
     def observe_call(self, tool: str, outcome: str, seconds: float) -> None:
-        """Counts the call of a tool: ``done``, ``refused`` or ``failed``."""
+        """Counts a tool call, whose ``outcome`` is ``done``, ``refused`` or ``failed``."""
         self._calls.labels(tool, outcome).observe(seconds)
 
     def register_pool(self, pool: Callable[[], Mapping[str, int]]) -> None:
-        """Adds the figures of a connection pool, which are read at each scrape."""
+        """Registers the figures of a connection pool, which are read at each scrape."""
         self.registry.register(_Pool(pool))
 
     def exposition(self, census: Census | None = None) -> bytes:
-        """All metrics as text; those of the database only with a census."""
+        """Renders all metrics as text; those of the database only with a census."""
         text = generate_latest(self.registry)
         return text if census is None else text + exposition_of(census)
 
 
 class RunMetrics(Metrics):
-    """The metrics of a worker: those of its runs too."""
+    """The metrics of a worker, including those of its runs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class RunMetrics(Metrics):
         )
 
     def observe_run(self, outcome: JobOutcome, ended_at: float) -> None:
-        """Counts the run of a job that ended at this time, in seconds since 1970."""
+        """Counts a run of a job; ``ended_at`` is in seconds since 1970."""
         self._runs.labels(outcome.job, outcome.state).observe(outcome.seconds)
         self._done.labels(outcome.job).inc(outcome.done)
         self._ended.labels(outcome.job, outcome.state).set(ended_at)

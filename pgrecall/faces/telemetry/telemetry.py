@@ -1,7 +1,8 @@
-"""``Telemetry``: passes searches and calls of tools on to metrics and traces."""
+"""Passes searches, tool calls and runs of jobs on to metrics and traces."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -9,22 +10,24 @@ from typing import TYPE_CHECKING, Literal
 
 from pgrecall.errors import DatabaseError, RecallError
 from pgrecall.faces.telemetry.tracing import Tracing
+from pgrecall.models.maintenance import JobOutcome
 from pgrecall.models.search import SearchResult
 from pgrecall.search.observers import searches_observed
 
 if TYPE_CHECKING:
-    from pgrecall.faces.telemetry.metrics import Metrics
+    from pgrecall.faces.telemetry.metrics import Metrics, RunMetrics
 
 CallOutcome = Literal["done", "refused", "failed"]
-"""How the call of a tool ends: ``refused`` for what it asks, ``failed`` for what happened here."""
+"""The outcome of a tool call: ``refused`` because of its arguments, or ``failed`` because of the database or
+a defect."""
 
 
 class Telemetry:
     """The metrics and traces of one process or service.
 
     Args:
-        tracing: makes spans; by default with OpenTelemetry's global provider.
-        metrics: counts; None if the process has no endpoint for them.
+        tracing: creates spans; by default with OpenTelemetry's global provider.
+        metrics: the metrics; None if the process has no endpoint for them.
     """
 
     def __init__(self, tracing: Tracing | None = None, metrics: Metrics | None = None) -> None:
@@ -37,7 +40,7 @@ class Telemetry:
 
     @contextmanager
     def call(self, tool: str, parent: object = None) -> Iterator[None]:
-        """Observes the call of a tool, and the searches it makes.
+        """Observes a tool call and the searches it makes.
 
         Args:
             parent: the context of the request, as :meth:`Tracing.context` returned it.
@@ -59,3 +62,44 @@ class Telemetry:
         if self.metrics is not None:
             self.metrics.observe_result(result, rerank=rerank)
         self.tracing.record_search_phases(result.timings)
+
+
+class RunObserver(logging.Handler):
+    """A log handler that counts runs of jobs."""
+
+    def __init__(self, metrics: RunMetrics) -> None:
+        super().__init__(logging.INFO)
+        self._metrics = metrics
+
+    def emit(self, record: logging.LogRecord) -> None:
+        outcome = getattr(record, "outcome", None)
+        if isinstance(outcome, JobOutcome):
+            self._metrics.observe_run(outcome, record.created)
+
+
+class RunTracer(logging.Handler):
+    """A log handler that records a span for each run of a job."""
+
+    def __init__(self, tracing: Tracing) -> None:
+        super().__init__(logging.INFO)
+        self._tracing = tracing
+
+    def emit(self, record: logging.LogRecord) -> None:
+        outcome = getattr(record, "outcome", None)
+        if isinstance(outcome, JobOutcome):
+            self._tracing.record_run(outcome)
+
+
+@contextmanager
+def runs_observed(observer: logging.Handler) -> Iterator[None]:
+    """Passes every run of a job in this process to the log handler inside the block."""
+    logger = logging.getLogger("pgrecall.jobs")
+    level = logger.level
+    if not logger.isEnabledFor(logging.INFO):
+        logger.setLevel(logging.INFO)
+    logger.addHandler(observer)
+    try:
+        yield
+    finally:
+        logger.removeHandler(observer)
+        logger.setLevel(level)

@@ -1,8 +1,9 @@
-"""OpenTelemetry spans of requests, commands, tool calls, runs of jobs and phases of searches; none where its
-SDK is not installed.
+"""OpenTelemetry spans of requests, commands, tool calls, runs of jobs and phases of searches.
 
-Exporters are configured by OpenTelemetry's own variables or its launcher. Attributes name routes, commands,
-tools and jobs, and never hold what a call contains.
+Without the SDK of OpenTelemetry there are none.
+
+Exporters are configured by OpenTelemetry's own environment variables or its launcher. Attributes name routes,
+commands, tools and jobs, and never contain arguments or results.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ PHASES = ("names", "embedding", "database", "reranking")
 
 @dataclass(slots=True)
 class CommandEnd:
-    """How a command ended: its name below ``pgrecall``, and its exit code; None while that is unknown."""
+    """The name of a command below ``pgrecall``, and its exit code; None while it is unknown."""
 
     name: str = ""
     code: int | None = None
@@ -37,7 +38,7 @@ class Tracing:
     """Creates spans.
 
     Args:
-        provider: the tracer provider; None: OpenTelemetry's global one.
+        provider: the tracer provider; None is OpenTelemetry's global one.
     """
 
     def __init__(self, provider: TracerProvider | None = None) -> None:
@@ -46,7 +47,7 @@ class Tracing:
 
     @contextmanager
     def request_span(self, method: str, headers: Mapping[str, str]) -> Iterator[None]:
-        """A span around a request; ``headers`` may name its parent."""
+        """Wraps a request in a span; ``headers`` may name its parent."""
         if self._tracer is None:
             yield
             return
@@ -70,10 +71,10 @@ class Tracing:
 
     @contextmanager
     def command_span(self, parent: Mapping[str, str]) -> Iterator[CommandEnd]:
-        """A span around a command, named at its end by what is yielded.
+        """Wraps a command in a span. The caller fills in the yielded object, which names the span at its end.
 
         Args:
-            parent: may name its parent, as a ``traceparent``.
+            parent: headers that may name its parent as ``traceparent``.
         """
         end = CommandEnd()
         if self._tracer is None:
@@ -95,10 +96,10 @@ class Tracing:
 
     @contextmanager
     def call_span(self, tool: str, parent: object = None) -> Iterator[None]:
-        """A span around the call of a tool. An error that is not about the call makes it a failed one.
+        """Wraps a tool call in a span. Errors other than invalid arguments mark it as failed.
 
         Args:
-            parent: what :meth:`context` returned in the request that made the call; None: the current span.
+            parent: the result of :meth:`context` in the request of the call; None is the current span.
         """
         if self._tracer is None:
             yield
@@ -117,7 +118,7 @@ class Tracing:
                 raise
 
     def context(self) -> object:
-        """The current span's context, for work that goes on in another task."""
+        """Returns the context of the current span, for work that continues in another task."""
         if self._tracer is None:
             return None
         from opentelemetry.context import get_current
@@ -125,7 +126,7 @@ class Tracing:
         return get_current()
 
     def flush(self) -> None:
-        """Sends what the exporter still holds, within two seconds: before a process ends abruptly."""
+        """Sends pending spans within two seconds, before a process ends abruptly."""
         if self._tracer is None:
             return
         from opentelemetry.trace import get_tracer_provider
@@ -135,7 +136,7 @@ class Tracing:
             send(2000)
 
     def record_search_phases(self, timings: Mapping[str, float]) -> None:
-        """Adds a span for each phase of a search that has just ended; timings in milliseconds."""
+        """Adds a span for each phase of a search that has just ended; ``timings`` are in milliseconds."""
         if self._tracer is None:
             return
         durations = [(phase, round(timings[phase] * 1e6)) for phase in PHASES if timings.get(phase)]
@@ -146,7 +147,7 @@ class Tracing:
             span.end(time_ns)
 
     def record_run(self, outcome: JobOutcome) -> None:
-        """Adds a span for the run of a job that has just ended. It does not name the tenant."""
+        """Adds a span for a run of a job that has just ended. It does not name the tenant."""
         if self._tracer is None:
             return
         ended = time.time_ns()

@@ -1,4 +1,4 @@
-"""Batching of query-candidate pairs by length, with a deadline that keeps the batches done by then."""
+"""Batching of query-candidate pairs by length, with a deadline that keeps the batches completed by then."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale,
 
 MAX_PAIRS = 50
 QUERY_CHARACTERS = 2_000
-# Compared with one padded batch of 50 chat turns, sorting all by length costs .68 and two groups of 25 cost
-# .78; but with groups a deadline keeps the better half.
+# Relative to one padded batch of 50 chat turns, sorting all by length costs .68 and two groups of 25 cost
+# .78; but with groups, a deadline keeps the better half.
 _GROUP = 25
 
 Score = Callable[[str, Sequence[str]], object]
-"""From a query and texts to one number for each text, on the scale that the model declares."""
+"""Returns one number for each text, on the scale that the model declares, given a query and texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchingRules:
     """How the reranker ``name`` reads candidates: the first ``pairs``, truncated to ``characters``.
 
-    Texts of similar length are read together, which saves padding. Without a deadline all texts are sorted by
-    length; with one only those of each ``group`` of ranks, so that the deadline drops the lowest ranks.
+    Texts of similar length are batched together, which saves padding. Without a deadline, all texts are
+    sorted by length; with a deadline, only within each ``group`` of ranks, so that the deadline drops the
+    lowest ranks.
 
     Raises:
         InvalidInput: a number is less than 1, or the scale is not one of Scale.
@@ -48,14 +49,14 @@ class BatchingRules:
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """A model that is loaded, and its batch size."""
+    """A loaded model and its batch size."""
 
     score: Score
     batch: int
 
 
 class BatchingReranker(ABC):
-    """A reranker that reads candidates in batches; a subclass sets its rules and has the model."""
+    """A reranker that reads candidates in batches; a subclass provides the rules and the model."""
 
     _rules: BatchingRules
 
@@ -74,7 +75,7 @@ class BatchingReranker(ABC):
 
     @abstractmethod
     def _scorer(self) -> Scorer:
-        """The model, which may have to be loaded first."""
+        """Returns the model, loading it first if necessary."""
 
 
 def rerank_in_batches(
@@ -86,13 +87,13 @@ def rerank_in_batches(
     top_n: int,
     deadline: float | None,
 ) -> RerankOutcome:
-    """The ``top_n`` best of the candidates read within ``deadline`` seconds; None sets no limit.
+    """Returns the ``top_n`` best of the candidates read within ``deadline`` seconds; None sets no limit.
 
-    The deadline holds for ``prepare`` too, which may load a model.
+    The deadline includes ``prepare``, which may load a model.
 
     Raises:
-        InvalidInput: ``top_n``, ``deadline`` or the ids cannot be used.
-        RerankerError: the scorer failed, or returned something that is not scores.
+        InvalidInput: ``top_n``, ``deadline`` or the ids are invalid.
+        RerankerError: the scorer failed, or returned something other than scores.
     """
     require_rerankable(candidates, top_n, deadline)
     query = query[:QUERY_CHARACTERS]
@@ -123,8 +124,8 @@ def rerank_in_batches(
 
 
 def batches(lengths: Sequence[int], group: int, batch: int) -> Iterator[list[int]]:
-    """Indices of the texts of each batch, group after group. The shortest of a group go first, so that an
-    early deadline finds some done."""
+    """Yields the indices of the texts of each batch, group by group. The shortest of a group come first, so
+    that some are done at an early deadline."""
     for start in range(0, len(lengths), group):
         places = range(start, min(start + group, len(lengths)))
         by_length = sorted(places, key=lengths.__getitem__)
@@ -133,7 +134,7 @@ def batches(lengths: Sequence[int], group: int, batch: int) -> Iterator[list[int
 
 
 def require_rerankable(candidates: Sequence[RerankCandidate], top_n: int, deadline: float | None) -> None:
-    """Raises InvalidInput for a ``top_n``, a deadline or ids that no reranker can use."""
+    """Raises InvalidInput if ``top_n``, the deadline or the ids are invalid."""
     require_positive("top_n", top_n)
     if deadline is not None and math.isnan(deadline):
         raise InvalidInput("The deadline is not a number.", hint="Give seconds, or None for no limit.")

@@ -1,6 +1,6 @@
-"""The reranker's score and the fused relevance blended into one, then weighed by vitality again.
+"""Blending of the reranker's score with the fused relevance, and the new score with vitality.
 
-The formulas of the score are those of ``recall.find``; a test compares the two.
+The formulas of the score are those of ``recall.find``; a test compares both.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 
 LARGEST_LOGIT = 500.0
 MEASURED_MEMORIES = 1000
-"""Beyond it, the number of memories does not change the confidence of a search."""
+"""Largest number of memories that changes the confidence of a search."""
 
 
 def most_relevant(candidates: Sequence[Candidate], count: int) -> tuple[Candidate, ...]:
-    """The candidates with the highest fused relevance, ties by id, for a reranker to read."""
+    """Returns the candidates with the highest fused relevance, ties by id, for a reranker."""
     ordered = sorted(candidates, key=lambda candidate: (-candidate.logit, candidate.hit.id))
     return tuple(ordered[:count])
 
 
 def text_to_read(hit: Hit) -> str:
-    """The text of a memory for a reranker: its author, if known, its title and its body, or its passage."""
+    """Returns the text of a memory for a reranker: author, title, and body or passage."""
     body = hit.passage.text if hit.passage else hit.body
     text = f"{hit.title}\n{body}" if hit.title else body
     return f"{hit.author}: {text}" if hit.author else text
@@ -33,7 +33,7 @@ def text_to_read(hit: Hit) -> str:
 def reread(
     candidates: Sequence[Candidate], outcome: RerankOutcome, weighing: Weighing, reranker: str
 ) -> tuple[Hit, ...]:
-    """The candidates with their blended relevance, and the score by it and their vitality.
+    """Returns the candidates with their blended relevance and the resulting score.
 
     Candidates that were not read keep their fused relevance.
     """
@@ -42,7 +42,8 @@ def reread(
 
 
 def best(hits: Sequence[Hit], *, k: int, min_relevance: float) -> tuple[Hit, ...]:
-    """The best ``k`` hits by score, ranked. A superseded memory ranks behind the hit that supersedes it."""
+    """Returns the best ``k`` hits by score, ranked. A superseded memory ranks behind the hit that supersedes
+    it."""
     good = [hit for hit in hits if hit.relevance >= min_relevance]
     ordered = sorted(good, key=_order(good))[:k]
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, 1))
@@ -74,7 +75,7 @@ def _reread(candidate: Candidate, score: RerankScore | None, weighing: Weighing,
 
 
 def log_odds(logit: float, candidate: Candidate, weighing: Weighing) -> float:
-    """The log-odds of the score: those of the relevance, weighed by vitality as the mode says."""
+    """Returns the log-odds of the score: relevance combined with vitality, by the mode."""
     if weighing.mode == "off" or candidate.exempt:
         return logit
     if weighing.mode in ("odds", "unbounded"):
@@ -86,7 +87,8 @@ def log_odds(logit: float, candidate: Candidate, weighing: Weighing) -> float:
 
 
 def confidence(hits: Sequence[Hit], terms: ConfidenceTerms) -> float:
-    """The probability that any of these hits answers; ``recall.search_confidence`` has the formula."""
+    """Returns the probability that any of these hits answers, by the formula of
+    ``recall.search_confidence``."""
     if not hits:
         return 0.0
     best = logit_of(max(hit.relevance for hit in hits))
@@ -95,12 +97,12 @@ def confidence(hits: Sequence[Hit], terms: ConfidenceTerms) -> float:
 
 
 def logistic(log_odds: float) -> float:
-    """The probability of these log-odds, which are cut off at ``LARGEST_LOGIT``."""
+    """Converts log-odds, clamped to ± ``LARGEST_LOGIT``, to a probability."""
     return 1 / (1 + math.exp(-min(max(log_odds, -LARGEST_LOGIT), LARGEST_LOGIT)))
 
 
 def logit_of(probability: float) -> float:
-    """The log-odds of a probability, which is cut off at 1e-12 from 0 and 1."""
+    """Converts a probability, clamped to at least 1e-12 from 0 and 1, to log-odds."""
     inside = min(max(probability, 1e-12), 1 - 1e-12)
     return math.log(inside / (1 - inside))
 
@@ -117,7 +119,7 @@ class _Order:
 
     def __call__(self, hit: Hit) -> tuple[float, int, int]:
         least, steps, later = hit.score, 0, self._successor(hit)
-        while later is not None and steps < len(self._hits):  # a circle ends as well
+        while later is not None and steps < len(self._hits):  # ends for cycles too
             least, steps, later = min(least, later.score), steps + 1, self._successor(later)
         return -least, steps, hit.id
 

@@ -1,4 +1,5 @@
-"""A faster cross-encoder: its last layer computes only the first token, from which the score is read."""
+"""A faster cross-encoder, whose last layer computes only the first token, because the score needs no
+other."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ SAMPLES = (
     ("What did Ana plan for May 2023?", "Ana: I can't wait! We leave on 12 May :) [image: a tent by a lake]"),
     ("which version does the build need", "## Build\n- Python >= 3.11, 2 GB of disk\n- run `make all` (C11)"),
 )
-"""Pairs of several kinds and lengths, on which a changed model is compared with the original."""
+"""Pairs of several kinds and lengths, to compare a changed model with the original."""
 
 LOGIT_TOLERANCE = 1e-3
-"""Largest accepted change of a sample's logit; a model that reads something else is off by whole units."""
+"""Largest accepted change of a sample's logit; a model that reads the wrong token is off by whole units."""
 
 
 def encoded_samples(model: Any, tokenizer: Any) -> dict[str, Any]:
-    """The samples as padded tensors on the model's device, truncated to its limit."""
+    """Returns the samples as padded tensors on the model's device, truncated to its limit."""
     limit = max_positions(model.config.to_dict())
     encoded = tokenizer(list(SAMPLES), padding=True, truncation=True, max_length=limit, return_tensors="pt")
     return {name: tensor.to(model.device) for name, tensor in encoded.items()}
@@ -31,8 +32,8 @@ def encoded_samples(model: Any, tokenizer: Any) -> dict[str, Any]:
 def read_first_token_only(model: Any, tokenizer: Any) -> bool:
     """Narrows the last layer to the first token; returns False and leaves ``model`` unchanged if that fails.
 
-    A BERT's head reads only the first token, so the last layer's output for the others is discarded: a
-    seventh of all multiplications of six layers. The logits of the samples must stay the same.
+    The head of a BERT reads only the first token, so the last layer need not compute the others: a seventh of
+    all multiplications of six layers. The logits of the samples must stay the same.
     """
     import torch
 
@@ -48,22 +49,22 @@ def read_first_token_only(model: Any, tokenizer: Any) -> bool:
     try:
         with torch.inference_mode():
             same = bool(torch.allclose(model(**samples).logits, expected, rtol=0, atol=LOGIT_TOLERANCE))
-    except (AttributeError, IndexError, RuntimeError, TypeError):  # a layer of another make
+    except (AttributeError, IndexError, RuntimeError, TypeError):  # a different architecture
         same = False
     if not same:
-        del layer.forward  # that of its class is back
+        del layer.forward  # restores the method of its class
     return same
 
 
 def _last_layer(model: Any) -> Any:
-    """The last layer of a model that is built as BERT is, or None."""
+    """Returns the last layer of a model with the structure of BERT, else None."""
     inner = getattr(model, model.base_model_prefix, None)
     layers = getattr(getattr(inner, "encoder", None), "layer", None)
     return layers[-1] if layers and hasattr(layers[-1], "feed_forward_chunk") else None
 
 
 def _narrowed(layer: Any, *, in_tuple: bool) -> Callable[..., Any]:
-    """What ``layer`` computes for the first token, which attends to all of them."""
+    """Returns a ``forward`` that computes only the first token, which attends to all of them."""
     from torch.nn.functional import scaled_dot_product_attention
 
     attention = layer.attention.self

@@ -1,4 +1,4 @@
-"""The HTTP reranker: Cohere's ``/v2/rerank``, which many speak, or ``/rerank`` of TEI."""
+"""The HTTP reranker, for servers with the API of Cohere (``/v2/rerank``) or TEI (``/rerank``)."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ _WORDING = ErrorWording(
     slow=f"Raise {_PREFIX}_DEADLINE or lower {_PREFIX}_PAIRS.",
     refused=f"Check {_PREFIX}_URL, {_PREFIX}_FORM and {_PREFIX}_MODEL.",
 )
-# TEI refuses more than 32 texts a request, unless it was started with another limit.
+# TEI refuses more than 32 texts per request by default.
 _TEI_BATCH = 25
 _COHERE_BATCH = 1_000
 
 
 class HttpReranker:
-    """Reranks over HTTP; connections are kept until ``close()``, and threads may share one.
+    """Reranks over HTTP. It keeps connections until ``close()``, and threads may share it.
 
     ``form`` cohere posts ``{"model", "query", "documents", "top_n"}`` and reads ``results`` of
-    ``index`` and ``relevance_score``: Cohere's version 2, and its version 1 as others speak it. ``tei``
-    posts ``{"query", "texts", "raw_scores", "truncate"}`` and reads a list of ``index`` and ``score``.
-    ``url`` is a base URL or the whole address ending in ``/rerank``. ``scale`` None is probability for
-    cohere and logit for tei, which returns the declared scale. Lost connections, timeouts, 429 and
-    5xx are retried while the deadline allows it.
+    ``index`` and ``relevance_score``, as in version 2 of Cohere's API and in the version 1 of other servers.
+    ``tei`` posts ``{"query", "texts", "raw_scores", "truncate"}`` and reads a list of ``index`` and
+    ``score``. ``url`` is a base URL or a full URL that ends in ``/rerank``. ``scale`` None is probability for
+    cohere and logit for tei, which returns the declared scale. Lost connections, timeouts, 429 and 5xx are
+    retried while the deadline allows it.
 
         with HttpReranker("http://localhost:8080", form="tei") as reranker:
             reranker.rerank("who signs?", [RerankCandidate(1, "Mira signs on Friday")], top_n=1)
 
     Raises:
-        InvalidInput: the URL, the key or a number cannot be used.
+        InvalidInput: the URL, the key or a number is invalid.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class HttpReranker:
         return rerank_in_batches(self._rules, prepare, query, candidates, top_n=top_n, deadline=deadline)
 
     def _ask(self, query: str, texts: Sequence[str], until: float | None) -> list[object]:
-        """The scores as answered, one for each text and in their order; not yet checked further."""
+        """Returns the scores as received, one for each text in their order; the values are not validated."""
         answer = self._endpoint.post(self._body(query, texts), until)
         items, named = _items(answer, self._form)
         if items is None:
@@ -143,7 +143,7 @@ def _address(address: httpx.URL, form: Form) -> httpx.URL:
 
 
 def _items(answer: Any, form: Form) -> tuple[list[dict[str, Any]] | None, str]:
-    """The answered items and the name of their score; None where the answer has another form."""
+    """Returns the items of an answer and the name of their score; None if the answer has another form."""
     match form:
         case "cohere":
             items, named = answer.get("results") if isinstance(answer, dict) else None, "relevance_score"

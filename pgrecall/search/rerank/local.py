@@ -1,6 +1,6 @@
 """The local reranker: a cross-encoder of sentence-transformers in this process.
 
-torch and sentence-transformers are imported when a model is first needed, never before.
+To keep imports fast, torch and sentence-transformers are imported when a model is first needed.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from pgrecall.search.rerank.scores import Scale
 DEFAULT_MODEL = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 MAX_TOKENS = 512
 CHARACTERS_PER_TOKEN = 16
-"""Characters of a text that are tokenized for each token read: no language's words are so long, and
-tokenizing a megabyte takes a second."""
+"""Characters of a text to tokenize for each token read. No language has words so long, and tokenizing a
+megabyte takes a second."""
 
 Precision = Literal["auto", "float32", "bfloat16"]
 
 CPU_BATCH = 13
-"""Half a group. Of 50 chat turns on one idle core, 13 of like length at a time cost .68 of one padded batch
-and 4 cost .61; but torch's threads wait for each other at every step, and on busy cores batches of 4 took
-nearly three times as long as the padded one."""
+"""Half a group. For 50 chat turns on one idle core, batches of 13 cost .68 of one padded batch and batches of
+4 cost .61. But torch's threads wait for each other at every step: on busy cores, batches of 4 took nearly
+three times as long as the padded one."""
 
 _HINT = "Give the name or the folder of a cross-encoder with one score as PGRECALL_RERANKER_MODEL."
 
@@ -45,17 +45,23 @@ _HINT = "Give the name or the folder of a cross-encoder with one score as PGRECA
 class LocalReranker(BatchingReranker):
     """A cross-encoder on this machine: a folder, or a name on the Hugging Face hub.
 
-    ``tokens`` bounds what is read of a pair, the query included; the model's own limit holds too.
-    Scores are the model's bare logits, whatever activation its folder names; declare ``scale`` where
-    the graph itself ends in a probability. ``precision`` auto is bfloat16 where the device multiplies
-    it in hardware, which changes logits in the third digit, else float32. A name is downloaded only
-    with ``local_files_only=False``. The model is loaded once a process, on first use or by
-    ``warm_up()``, and shared by every LocalReranker that names it.
+    The model is loaded once per process, on first use or by ``warm_up()``, and shared by every LocalReranker
+    that names it.
+
+    Args:
+        model: the folder or name; None is ``DEFAULT_MODEL``.
+        pairs: maximum number of candidates to read.
+        tokens: maximum number of tokens of a pair, including the query; the model's own limit applies too.
+        scale: probability if the model itself ends in a sigmoid. The activation that the configuration of the
+            model names is not applied.
+        precision: auto is bfloat16 where the hardware supports it, which changes logits in the third digit,
+            else float32.
+        local_files_only: False downloads a model that is not on this machine.
 
     Raises:
-        InvalidInput: a number cannot be used.
+        InvalidInput: a number is invalid.
         MissingExtra: pgrecall[torch] is not installed.
-        RerankerError: ``model`` is neither the folder of a model nor a possible hub name.
+        RerankerError: ``model`` is neither the folder of a model nor a possible name on the hub.
     """
 
     def __init__(
@@ -82,7 +88,7 @@ class LocalReranker(BatchingReranker):
         return f"LocalReranker({self.name!r})"
 
     def warm_up(self) -> None:
-        """Loads the model and reads one pair, so that the first search does neither."""
+        """Loads the model and reads one pair, so that the first search is as fast as later ones."""
         self._scorer().score("query", ["answer"])
 
     def _scorer(self) -> Scorer:
@@ -91,7 +97,7 @@ class LocalReranker(BatchingReranker):
 
 
 def require_tokens(tokens: int) -> int:
-    """The same number, once it leaves room for a query and some of a text."""
+    """Returns the same number; raises InvalidInput if it is too small for a query and part of a text."""
     if tokens < 16:
         raise InvalidInput(f"A reranker cannot read pairs of {tokens} tokens.", hint="Give at least 16.")
     return tokens
@@ -99,7 +105,7 @@ def require_tokens(tokens: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _ModelKey:
-    """Everything that decides which model is loaded, and how."""
+    """Everything that determines which model is loaded, and how."""
 
     source: str
     tokens: int
@@ -109,7 +115,7 @@ class _ModelKey:
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """A loaded model. One thread at a time: tokenizers fail when two threads use them."""
+    """A loaded model, used by one thread at a time because tokenizers are not thread-safe."""
 
     source: str
     batch: int
@@ -145,7 +151,7 @@ def _load(key: _ModelKey) -> _Model:
     model = _cross_encoder(key)
     read_first_token_only(model.model, model.tokenizer)
     limit = min(key.tokens, max_positions(model.config.to_dict()), model.tokenizer.model_max_length)
-    # The name of the limit in sentence-transformers 6, and the one before.
+    # The name of the limit in sentence-transformers 6, and its previous name.
     setattr(model, "max_seq_length" if hasattr(model, "max_seq_length") else "max_length", limit)
     device = str(model.device).partition(":")[0]
     bare = torch.nn.Identity()
@@ -199,7 +205,7 @@ def _download(source: str) -> str:
 
 
 def _require_single_score(model: Any, source: str) -> None:
-    """Refuses other models: the libraries would give them a head of random numbers."""
+    """Refuses other models; the libraries would give them a head with random weights."""
     names = getattr(model.config, "architectures", None) or [""]
     if not names[0].endswith(("ForSequenceClassification", "ForCausalLM")):
         raise RerankerError(f"The model {source} is not a cross-encoder but a {names[0]}.", hint=_HINT)

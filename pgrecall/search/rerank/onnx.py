@@ -1,6 +1,6 @@
-"""The ONNX reranker: a cross-encoder under ONNX Runtime on the CPU, without torch.
+"""The ONNX reranker: a cross-encoder in ONNX Runtime on the CPU, without torch.
 
-onnxruntime and tokenizers are imported when a model is first needed, never before.
+To keep imports fast, onnxruntime and tokenizers are imported when a model is first needed.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _HINT = (
     "Make a folder with `pgrecall models export-onnx`, or download one that holds tokenizer.json and "
     "model.onnx, and give it as PGRECALL_RERANKER_MODEL."
 )
-# Each pair is run separately by one thread, a pair on each core. Nothing is padded; 8-bit activations are
-# scaled by the batch they are in, so that a pair's score would depend on its neighbours; and threads that
-# share one pair wait for each other: two on two busy cores took twice the processor time of one.
+# Each pair is run separately by one thread, one pair per core. This avoids padding. In a batch, 8-bit
+# activations would be scaled together, so that a pair's score would depend on the others. Threads that share
+# one pair wait for each other: two on two busy cores took twice the processor time of one.
 _PAIRS_PER_CORE = 2
 
 _FEATURES = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
@@ -43,12 +43,17 @@ _FEATURES = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type
 class OnnxReranker(BatchingReranker):
     """A folder with ``tokenizer.json`` and ``model.onnx``, or ``onnx/model_qint8*.onnx`` as on the hub.
 
-    ``tokens`` bounds what is read of a pair, the query included; the model's own limit holds too.
-    Declare ``scale`` probability for a graph that ends in a sigmoid. The model is loaded once a
-    process, on first use or by ``warm_up()``, and shared by every OnnxReranker of that folder.
+    The model is loaded once per process, on first use or by ``warm_up()``, and shared by every OnnxReranker
+    of that folder.
+
+    Args:
+        folder: the folder of the model.
+        pairs: maximum number of candidates to read.
+        tokens: maximum number of tokens of a pair, including the query; the model's own limit applies too.
+        scale: probability if the graph ends in a sigmoid.
 
     Raises:
-        InvalidInput: a number cannot be used.
+        InvalidInput: a number is invalid.
         MissingExtra: pgrecall[local] is not installed.
         RerankerError: the folder lacks a file.
     """
@@ -71,7 +76,7 @@ class OnnxReranker(BatchingReranker):
         return f"OnnxReranker({self.name!r})"
 
     def warm_up(self) -> None:
-        """Loads the model and reads one pair, so that the first search does neither."""
+        """Loads the model and reads one pair, so that the first search is as fast as later ones."""
         self._scorer().score("query", ["answer"])
 
     def _scorer(self) -> Scorer:
@@ -80,7 +85,7 @@ class OnnxReranker(BatchingReranker):
 
 
 def model_file(folder: Path) -> Path:
-    """The graph to run: ``model.onnx``, else the 8-bit one for this kind of CPU, else any there is.
+    """Returns the graph to run: ``model.onnx``, else the 8-bit one for this kind of CPU, else any other.
 
     Raises:
         RerankerError: there is none, or no ``tokenizer.json``.
@@ -96,7 +101,7 @@ def model_file(folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _ModelKey:
-    """Everything that decides which model is loaded, and how."""
+    """Everything that determines which model is loaded, and how."""
 
     folder: Path
     file: Path
@@ -105,7 +110,7 @@ class _ModelKey:
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """A loaded model; threads may share it, for its tokenizer's settings never change."""
+    """A loaded model; threads may share it, because its tokenizer's settings never change."""
 
     source: Path
     run: Callable[[str, str], Any]

@@ -32,7 +32,8 @@ _HINT = "Give the folder of a cross-encoder with one score, as sentence-transfor
 
 @dataclass(frozen=True, slots=True)
 class OnnxExport:
-    """The folder of the model, its bytes before and after, and the largest change of a sample's logit."""
+    """The folder of the model, its size in bytes before and after, and the largest change of a sample's
+    logit."""
 
     folder: Path
     bytes_before: int
@@ -41,7 +42,7 @@ class OnnxExport:
 
 
 EXPORT_STEPS = 6
-"""Reading the model, asking it, writing its graph, comparing both, rounding the weights, comparing again."""
+"""Load the model, run it, write its graph, compare both, round the weights, compare again."""
 
 
 def export_onnx(
@@ -51,14 +52,15 @@ def export_onnx(
     exact: bool = False,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> OnnxExport:
-    """Writes the cross-encoder in ``folder`` to ``out`` for an OnnxReranker: model.onnx, tokenizer.json
-    and its configuration. ``out`` appears whole or not at all.
+    """Exports a cross-encoder for OnnxReranker: model.onnx, tokenizer.json and its configuration.
 
-    The graph in full precision must answer as the model does, before its weights are rounded to 8-bit
-    integers; ``exact`` leaves them as they are.
+    The graph in full precision must return the same logits as the model before its weights are rounded.
 
     Args:
-        progress: called after each step with the steps that are done and those there are.
+        folder: the folder of the cross-encoder.
+        out: the folder to create; it appears complete or not at all.
+        exact: keeps the weights in full precision instead of 8-bit integers.
+        progress: called after each step with the number of steps done and the total.
 
     Raises:
         InvalidInput: ``out`` exists and is not empty, or lies in a folder that does not exist.
@@ -139,7 +141,7 @@ def _export(
 
 
 def _require_single_score(model: Any, source: Path) -> None:
-    """Refuses other models: the libraries would give them a head of random numbers."""
+    """Refuses other models; the libraries would give them a head with random weights."""
     names = model.config.architectures or [""]
     if not names[0].endswith("ForSequenceClassification") or model.config.num_labels != 1:
         raise RerankerError(
@@ -165,13 +167,13 @@ def _write_graph(model: Any, samples: Mapping[str, Any], file: Path) -> None:
         verbose=False,
     )
     graph = program.model_proto
-    # Shapes noted for the samples; those of constants folded later contradict them.
+    # These are shapes of the samples, which contradict those of constants folded later.
     del graph.graph.value_info[:]
     onnx.save(graph, file)
 
 
 def _largest_difference(file: Path, samples: Sequence[Mapping[str, Any]], expected: list[float]) -> float:
-    """The largest difference between the graph's logits and those expected."""
+    """Returns the largest difference between the graph's logits and the expected ones."""
     session = load_runtime().InferenceSession(str(file), providers=["CPUExecutionProvider"])
     taken = [item.name for item in session.get_inputs()]
     answers = [session.run(None, {name: fed[name] for name in taken})[0] for fed in samples]
@@ -181,7 +183,7 @@ def _largest_difference(file: Path, samples: Sequence[Mapping[str, Any]], expect
 
 @contextmanager
 def _without_export_logs() -> Iterator[None]:
-    """Suppresses the exporters' notes on operators that no cross-encoder has."""
+    """Suppresses the exporters' warnings about operators that no cross-encoder has."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

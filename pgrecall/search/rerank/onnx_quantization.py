@@ -1,9 +1,9 @@
-"""Weights of an ONNX graph in 8-bit integers, with outlier channels in full precision.
+"""Quantization of an ONNX graph to 8-bit weights, with outlier channels in full precision.
 
-Dynamic quantization rounds the input of a matrix to 256 steps between its least and its greatest number. In a
-BERT a few outlier channels are many times as large as all others (five times in the feed-forward layers of
-MiniLM), and leave the others few steps. So the outlier channels are multiplied in full precision, apart from
-the rest, as LLM.int8() does on GPUs (Dettmers et al. 2022). On 7,500 pairs of chat this halved the error.
+Dynamic quantization rounds the input of a matrix to 256 steps between its minimum and its maximum. In a BERT,
+a few outlier channels are many times as large as all others (five times in the feed-forward layers of MiniLM)
+and leave the others few steps. Therefore the outlier channels are multiplied separately in full precision, as
+in LLM.int8() on GPUs (Dettmers et al., 2022). On 7,500 pairs of chat this halved the error.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     import numpy as np
 
 OUTLIER_CHANNELS = 8
-"""Most channels of a matrix's input that are multiplied in full precision."""
+"""Maximum number of input channels of a matrix in full precision."""
 
 MIN_OUTLIER_RATIO = 2.0
-"""Least ratio of the largest channel to the largest one that is not an outlier."""
+"""Minimum ratio of the largest channel to the largest one that is not an outlier."""
 
 Inputs = Mapping[str, Any]
 
 
 def quantize_weights(file: Path, out: Path, samples: Iterable[Inputs]) -> None:
-    """Writes the graph in ``file`` to ``out`` with its matrices in 8 bits, one scale for each output channel;
-    ``samples`` show which input channels are outliers."""
+    """Quantizes the matrices of the graph in ``file`` to 8 bits, with one scale for each output channel, and
+    writes it to ``out``. ``samples`` are inputs that determine the outlier channels."""
     import onnx
 
     load_runtime()
@@ -47,14 +47,14 @@ def quantize_weights(file: Path, out: Path, samples: Iterable[Inputs]) -> None:
         out,
         nodes_to_exclude=exact,
         per_channel=True,
-        reduce_range=True,  # a CPU without VNNI overflows on 8 bits times 8 bits
+        reduce_range=True,  # 8 bits times 8 bits overflows on CPUs without VNNI
         weight_type=QuantType.QInt8,
     )
     split.unlink()
 
 
 def _products(graph: Any) -> dict[str, list[str]]:
-    """For each input of constant matrices, by name: the names of the products, in their order."""
+    """Returns, for each input of constant matrices, the names of the products in their order."""
     constants = {constant.name for constant in graph.initializer}
     found: dict[str, list[str]] = {}
     for node in graph.node:
@@ -64,7 +64,7 @@ def _products(graph: Any) -> dict[str, list[str]]:
 
 
 def _peaks(model: Any, samples: Iterable[Inputs]) -> dict[str, np.ndarray]:
-    """The greatest magnitude of each channel of each matrix's input."""
+    """Returns the largest magnitude of each channel of each matrix's input."""
     import numpy as np
     from onnx import ModelProto, helper
 
@@ -86,7 +86,7 @@ def _peaks(model: Any, samples: Iterable[Inputs]) -> dict[str, np.ndarray]:
 
 
 def _outlier_channels(peaks: np.ndarray) -> np.ndarray | None:
-    """The outlier channels, ascending; None where no channels stand out."""
+    """Returns the outlier channels, ascending; None if there are none."""
     import numpy as np
 
     order = np.argsort(-peaks, kind="stable")
@@ -96,8 +96,8 @@ def _outlier_channels(peaks: np.ndarray) -> np.ndarray | None:
 
 
 def _split_outliers(graph: Any, name: str, results: Sequence[str], outliers: np.ndarray) -> list[str]:
-    """Turns each product x W into (x, 0 at the outliers) W + x[outliers] W[outliers]; returns the names
-    of the latter."""
+    """Replaces each product x W by (x, 0 at the outliers) W + x[outliers] W[outliers]; returns the names of
+    the latter."""
     import numpy as np
     from onnx import helper, numpy_helper
 

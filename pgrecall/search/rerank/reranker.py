@@ -1,4 +1,4 @@
-"""Rerankers: a model scores each candidate together with the query, here, over HTTP, or as a function."""
+"""The interface of rerankers, their choice by the settings, and a reranker that calls a function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pgrecall.search.rerank.scores import (
 from pgrecall.settings import Settings
 
 _DEADLINE_FACTOR = 1.1
-"""Factor on the deadline, so that a reranker that keeps it itself can still return what it has read."""
+"""Factor on the deadline, so that a reranker that keeps the deadline itself can still return its result."""
 
 
 class Reranker(Protocol):
@@ -32,19 +32,19 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the model. Coefficients fitted for one name are not used for another."""
+        """The name of the model. Coefficients fitted for one name are not used for another."""
 
     @property
     def scale(self) -> Scale:
-        """Scale of the model's output. The scores of an outcome are logits either way."""
+        """The scale of the model's output. The scores of an outcome are always logits."""
 
     def rerank(
         self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
     ) -> RerankOutcome:
-        """The ``top_n`` best of the candidates, which come in their original order.
+        """Returns the ``top_n`` best of the candidates, which are in their original order.
 
-        ``deadline`` is in seconds from now: when it has passed, the outcome holds what was read by
-        then. None sets no limit.
+        ``deadline`` is in seconds from now: the outcome contains the candidates that were read by then. None
+        sets no limit.
 
         Raises:
             RerankerError: the reranker failed or returned unexpected scores.
@@ -53,13 +53,13 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class SupportsWarmUp(Protocol):
-    """A reranker that has a model to load."""
+    """A reranker that can load its model in advance."""
 
     def warm_up(self) -> None: ...
 
 
 def make_reranker(settings: Settings) -> Reranker | None:
-    """The reranker the settings name, or None for ``none``. No model is loaded, nothing is sent.
+    """Returns the configured reranker; None for ``none``. Loads no model and sends nothing.
 
     Raises:
         InvalidInput: ``http`` lacks its URL or ``cohere`` its model; ``onnx`` lacks its folder.
@@ -113,7 +113,7 @@ def _required(value: str | None, kind: str, setting: str) -> str:
 
 
 def warm_up(reranker: Reranker) -> None:
-    """Loads what the reranker needs, so that no search waits for it.
+    """Loads the model of the reranker, so that no search waits for it.
 
     Raises:
         RerankerError: it cannot be loaded.
@@ -130,11 +130,12 @@ def try_rerank(
     top_n: int,
     deadline: float | None,
 ) -> RerankOutcome:
-    """Reranks, and turns any failure into an outcome without scores that gives the reason: an error, a missed
-    deadline, or a result that does not fit the candidates.
+    """Reranks; any failure becomes an outcome without scores that has the reason.
+
+    Failures are an error, a missed deadline, and a result that does not match the candidates.
 
     Raises:
-        InvalidInput: ``top_n``, ``deadline`` or the ids cannot be used.
+        InvalidInput: ``top_n``, ``deadline`` or the ids are invalid.
     """
     require_rerankable(candidates, top_n, deadline)
     outcomes: list[RerankOutcome] = []
@@ -154,7 +155,7 @@ def try_rerank(
 
 
 def _checked(returned: object, name: str, candidates: Sequence[RerankCandidate], top_n: int) -> RerankOutcome:
-    """The outcome with its ranks computed again; its ids must be those of candidates, each at most once."""
+    """Recomputes the ranks of an outcome; its ids must be those of candidates, each at most once."""
     places = {candidate.id: place for place, candidate in enumerate(candidates)}
     if not isinstance(returned, RerankOutcome) or not _scores_each_once(returned, places):
         raise RerankerError(
@@ -171,15 +172,15 @@ def _scores_each_once(outcome: RerankOutcome, places: Mapping[int, int]) -> bool
 
 
 class CallableReranker(BatchingReranker):
-    """A function of a query and texts that returns one number for each text, in their order.
+    """A reranker that calls a function of a query and texts, such as a language model as a judge.
 
-    A language model as a judge fits here. One call gets ``batch`` texts and returns numbers on ``scale``.
-    A call that is running when the deadline passes is not interrupted.
+    The function gets up to ``batch`` texts and returns one number for each, in their order, on ``scale``. A
+    running call is not interrupted at the deadline.
 
         CallableReranker(lambda query, texts: [len(text) / 100 for text in texts], "length", "logit")
 
     Raises:
-        InvalidInput: the scale or a number cannot be used.
+        InvalidInput: the scale or a number is invalid.
     """
 
     def __init__(

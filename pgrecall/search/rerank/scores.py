@@ -1,4 +1,4 @@
-"""The input and output of every reranker: candidates in, scores on the logit scale out."""
+"""The input and output of rerankers: candidates, and scores on the logit scale."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Literal, assert_never
 from pgrecall.errors import RerankerError
 
 Scale = Literal["logit", "probability"]
-"""The scale of a model's output. It must be declared, since a batch does not show it: all logits of
-a batch may lie between 0 and 1, and a second sigmoid would squeeze probabilities into 0.50 to 0.73."""
+"""The scale of a model's output. It must be declared, because it cannot be inferred: all logits of a batch
+may lie between 0 and 1, and a second sigmoid would squeeze probabilities into 0.50 to 0.73."""
 
 EPSILON = 1e-6
 """Probabilities are clipped to this distance from 0 and 1, which limits logits to 13.9."""
@@ -40,8 +40,7 @@ class RerankScore:
 class RerankOutcome:
     """The candidates that were read, best first.
 
-    ``complete`` holds when all were read that should have been, and no deadline cut them short;
-    else ``reason`` says in a sentence what happened.
+    ``complete``: all candidates were read; otherwise ``reason`` is a sentence with the cause.
     """
 
     scores: tuple[RerankScore, ...] = ()
@@ -50,7 +49,7 @@ class RerankOutcome:
 
 
 def as_logits(values: object, count: int, scale: Scale, name: str) -> list[float]:
-    """The output of the reranker ``name`` for ``count`` texts, on the logit scale.
+    """Converts the output of the reranker ``name`` for ``count`` texts to the logit scale.
 
     Raises:
         RerankerError: the count differs, a value is not a finite number, or one declared a
@@ -78,7 +77,8 @@ def as_logits(values: object, count: int, scale: Scale, name: str) -> list[float
 def rank_by_logit(
     candidates: Sequence[RerankCandidate], logits: Mapping[int, float], top_n: int
 ) -> tuple[RerankScore, ...]:
-    """The ``top_n`` best candidates that have a logit. Candidates with equal logits keep their order."""
+    """Returns the ``top_n`` best candidates with a logit, best first. Candidates with equal logits keep their
+    order."""
     places = sorted(logits, key=lambda place: (-logits[place], place))[:top_n]
     return tuple(
         RerankScore(candidates[place].id, logits[place], original_rank=place + 1, new_rank=rank)
@@ -87,7 +87,7 @@ def rank_by_logit(
 
 
 def _finite(value: object, name: str) -> float:
-    yes_or_no = type(value) is bool  # a Real too, and no score
+    yes_or_no = type(value) is bool  # a bool is a Real
     number = _number(value) if isinstance(value, Real) and not yes_or_no else math.nan
     if not math.isfinite(number):
         raise RerankerError(

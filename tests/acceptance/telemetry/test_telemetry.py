@@ -17,8 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from pgrecall.errors import DatabaseUnavailable, InvalidInput
 from pgrecall.faces.telemetry.metrics import Metrics, RunMetrics
-from pgrecall.faces.telemetry.runs import RunObserver, RunTracer, runs_observed
-from pgrecall.faces.telemetry.telemetry import Telemetry
+from pgrecall.faces.telemetry.telemetry import RunObserver, RunTracer, Telemetry, runs_observed
 from pgrecall.faces.telemetry.tracing import Tracing
 from tests.acceptance.cli.command_tools import Command, environment
 from tests.acceptance.mcp.mcp_tools import answer, command, connected, refusal, run, served_over_http

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgrecall.faces.charts.axes import NARROW, Scale, Tick, count_ticks, names_below, power_ticks
+from pgrecall.faces.charts.axes import NARROW, Scale, Tick, count_ticks, power_ticks, tick_labels
 from pgrecall.faces.charts.chart_files import chart_document, style
 from pgrecall.faces.charts.link_chart import link_chart
 from pgrecall.faces.charts.memory_chart import Life, days_until, future_instants, memory_chart
@@ -291,7 +291,7 @@ def test_a_life_shows_its_accesses_and_when_it_leaves_its_zones() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20).map(sorted))
 def test_names_beneath_a_chart_never_touch(values: list[float]) -> None:
     ticks = [Tick(value, "2026-06-01"[: 1 + place % 10]) for place, value in enumerate(values)]
-    root = ElementTree.fromstring(element("g", names_below(ticks, Scale(0, 1, 52, 960), 10)))
+    root = ElementTree.fromstring(element("g", tick_labels(ticks, Scale(0, 1, 52, 960), 10)))
     ends = [
         (float(name.get("x", "")) - half, float(name.get("x", "")) + half)
         for name in root

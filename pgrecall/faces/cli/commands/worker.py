@@ -159,7 +159,7 @@ def _endpoint(host: str, port: int | None, watched: _Watched) -> Iterator[None]:
     from pgrecall.faces.http.endpoint import metrics_endpoint
     from pgrecall.faces.telemetry.census import CensusCache
     from pgrecall.faces.telemetry.metrics import RunMetrics
-    from pgrecall.faces.telemetry.runs import RunObserver, runs_observed
+    from pgrecall.faces.telemetry.telemetry import RunObserver, runs_observed
 
     def report(error: RecallError) -> None:
         logging.getLogger("pgrecall.jobs").warning("The census failed: %s", type(error).__name__)
@@ -179,7 +179,7 @@ def runs_traced() -> AbstractContextManager[None]:
     """Makes a span of each run of a job inside the block, where OpenTelemetry is set up."""
     if not tracing_is_set_up():
         return nullcontext()
-    from pgrecall.faces.telemetry.runs import RunTracer, runs_observed
+    from pgrecall.faces.telemetry.telemetry import RunTracer, runs_observed
     from pgrecall.faces.telemetry.tracing import Tracing
 
     return runs_observed(RunTracer(Tracing()))

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from pgrecall.client.concurrency import async_run
 from pgrecall.encoding import memory_reference
 from pgrecall.faces.charts.axes import NARROW
-from pgrecall.faces.charts.link_chart import DRAWN, HOPS, link_chart, node_name, relations
+from pgrecall.faces.charts.link_chart import FOLLOWED_RELATIONS, HOPS, link_chart, node_name, relations
 from pgrecall.faces.charts.memory_chart import Life, future_instants, memory_chart, past_instants
 from pgrecall.faces.page.form_fields import int_field
 from pgrecall.faces.page.markdown import render_markdown
@@ -124,7 +124,7 @@ async def links(request: PageRequest) -> Response:
     reference = memory_reference(request.request.path_params["memory"])
     stored = await request.memory.get(reference, now=request.now)
     found = await request.memory.charts.neighbourhood(stored.id, hops=hops, limit=most, now=request.now)
-    undrawn = [link for link in stored.links if link.relation not in DRAWN]
+    undrawn = [link for link in stored.links if link.relation not in FOLLOWED_RELATIONS]
     return await request.render(
         "links.html.j2",
         center=found.nodes[0],
