@@ -1,4 +1,4 @@
--- Errors, and checks of arguments that many functions share.
+-- Functions that raise errors, and checks of arguments that many functions share.
 
 -- raise_denied: raises insufficient_privilege with a sentence (the full stop is added) and a hint.
 CREATE OR REPLACE FUNCTION recall.raise_denied(p_sentence text, p_hint text) RETURNS void

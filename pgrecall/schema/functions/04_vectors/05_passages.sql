@@ -42,7 +42,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- passages_counted: the number of passages. NULL if this is not an array, because then nothing is known about passages.
+-- passages_counted: the number of passages. NULL if this is not an array, because it is then unknown whether there are
+-- passages.
 CREATE OR REPLACE FUNCTION recall.passages_counted(p_passages jsonb) RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN jsonb_typeof(p_passages) = 'array' THEN jsonb_array_length(p_passages)::smallint END;

@@ -1,5 +1,6 @@
 -- The log of changes. Its order is (era, xid, id), where xid is the number of the transaction and id that of the row. A
--- change can be read only when no transaction with a smaller number is under way, so no earlier change can appear later.
+-- change can be read only when no transaction with a smaller number is in progress, so no earlier change can appear
+-- later.
 
 -- change_kinds: the kinds of changes that readers get. Readers should ignore unknown kinds, because later versions may
 -- log more.

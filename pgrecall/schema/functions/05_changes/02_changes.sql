@@ -18,8 +18,8 @@ BEGIN
     id := v_parts[3];
 END $$;
 
--- settled_until: the newest era, and the transaction number in it below which no transaction is under way. In a database
--- that was restored from a dump and not written to since, all changes are settled.
+-- settled_until: the newest era, and the transaction number in it below which no transaction is in progress. In a
+-- database that was restored from a dump and not written to since, all changes are settled.
 CREATE OR REPLACE FUNCTION recall.settled_until(OUT era int, OUT xid bigint)
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$

@@ -1,4 +1,4 @@
--- Vitality of stored memories at any moment.
+-- Vitality of stored memories at any time.
 
 -- vitality: the vitality of a memory of this tenant at p_now, from 0 to 1. NULL if there is no such memory. With more
 -- than eight accesses it is an approximation (docs/explanation/vitality.md).

@@ -1,4 +1,4 @@
--- Why a draft cannot be stored.
+-- Checks of drafts: the reason why a draft cannot be stored.
 
 -- is_relation: whether p_relation is a relation that links can have.
 CREATE OR REPLACE FUNCTION recall.is_relation(p_relation text) RETURNS boolean

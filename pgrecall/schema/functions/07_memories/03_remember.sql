@@ -1,4 +1,4 @@
--- Writing: remember, remember_many.
+-- Storing memories: remember and remember_many.
 
 -- remember_many: stores drafts (a JSON array of objects with the fields of a memory) and returns one row each, in the
 -- order given: `outcome` is created, updated, revived, unchanged or rejected, `problem` says why it was rejected. A

@@ -1,4 +1,4 @@
--- Insert and update of the rows of drafts.
+-- Inserting and updating the rows of drafts.
 
 -- default_draft: the row of a draft without any field at p_now, except its id.
 CREATE OR REPLACE FUNCTION recall.default_draft(p_tenant text, p_language text, p_now timestamptz) RETURNS recall.memory

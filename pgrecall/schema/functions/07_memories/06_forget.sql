@@ -1,7 +1,8 @@
 -- Forgetting: archiving a memory, or deleting it with everything recorded about it.
 
--- forget: archives a memory, which leaves default search and stays stored. With p_hard deletes it with everything
--- about it, and removes its text from the context of the turn that followed. Returns whether anything changed.
+-- forget: archives a memory, which stays stored and which searches omit by default. With p_hard, deletes it with
+-- everything about it, and removes its text from the context of the turn that followed. Returns whether anything
+-- changed.
 CREATE OR REPLACE FUNCTION recall.forget(
     p_memory_id bigint, p_hard boolean DEFAULT false, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -17,7 +18,7 @@ BEGIN
     RETURN cardinality(recall.archive_memories(v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
 END $$;
 
--- unarchive: brings an archived memory back, whatever archived it: its links, accesses and vitality are as if it had
+-- unarchive: restores an archived memory, whatever archived it: its links, accesses and vitality are as if it had
 -- stayed. Returns whether it was archived.
 CREATE OR REPLACE FUNCTION recall.unarchive(p_memory_id bigint, p_now timestamptz DEFAULT now()) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
@@ -28,7 +29,7 @@ BEGIN
 END $$;
 
 -- delete_memories: deletes memories and everything that is only about them; the log of changes keeps their ids, as
--- deleted. Returns how many there were: fewer if another transaction has just deleted some.
+-- deleted. Returns how many it deleted: fewer if another transaction has just deleted some.
 CREATE OR REPLACE FUNCTION recall.delete_memories(p_tenant text, p_ids bigint[], p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE

@@ -96,7 +96,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- get: one memory with its vitality terms at p_now, its links, and how often it was stored, shown and used; no row if
--- there is none. It does not count as an access.
+-- there is none. Reading it does not count as an access.
 CREATE OR REPLACE FUNCTION recall.get(p_memory_id bigint, p_now timestamptz DEFAULT now())
 RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, context text,

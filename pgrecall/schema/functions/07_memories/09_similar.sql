@@ -1,7 +1,7 @@
--- What a new memory repeats: the same text, or nearly the same.
+-- Near-duplicates: the memory that a new one repeats, with the same or nearly the same text.
 
--- holds_draft: whether a memory has the text of a draft and all else that the draft gives, so that storing the draft
--- would add nothing.
+-- holds_draft: whether a memory has the text and all other fields of a draft, so that storing the draft would add
+-- nothing.
 CREATE OR REPLACE FUNCTION recall.holds_draft(m recall.memory, d recall.memory) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN m.title = d.title AND m.body = d.body AND m.layer = d.layer
@@ -29,10 +29,10 @@ RETURN regexp_count(p_text,
     '\m(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|kein\w*|nie|niemals'
     '|niemand|nichts|ohne|weder|nunca|jamás|nadie|nada|ning[uú]n\w*|sin|tampoco)\M|n[''\u2019]t\M', 1, 'i');
 
--- states_otherwise: whether two texts, however near in meaning, state different things, as far as their letters show:
--- other numbers, more or fewer negations (of English, German and Spanish), less than half of their words in common, or
--- the same sentence of up to 40 words with other words in some places (`on Tuesday`, `on Thursday`; `from A to B`, `from
--- B to A`; words swapped with their neighbours are a rewording). A synonym in such a place keeps them apart too. It reads
+-- states_otherwise: whether two texts, however near in meaning, state different things, judged by their letters: other
+-- numbers, more or fewer negations (of English, German and Spanish), less than half of their words in common, or the
+-- same sentence of up to 40 words with other words in some places (`on Tuesday`, `on Thursday`; `from A to B`, `from B
+-- to A`; words swapped with their neighbours are a rewording). A synonym in such a place keeps them apart too. It reads
 -- the first 8,000 characters.
 CREATE OR REPLACE FUNCTION recall.states_otherwise(p_text text, p_other text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -69,10 +69,10 @@ BEGIN
             = ARRAY(SELECT v_others[i] FROM unnest(v_places) i ORDER BY 1));
 END $$;
 
--- similar_memory: the live memory of this tenant that a draft repeats; no row if there is none. `held` says that it has
--- all that the draft gives. First a memory with the same words in the same order, whatever the case, punctuation and
--- space, by an index; else, of the ten nearest in meaning, the nearest from a cosine of 0.95 that does not state otherwise.
--- It looks at a hundred memories with the same words at most.
+-- similar_memory: the live memory of this tenant that a draft repeats; no row if there is none. `held` says whether it
+-- has all that the draft has. It is a memory with the same words in the same order, ignoring case, punctuation and
+-- space, found by an index. Otherwise it is the nearest of the ten nearest in meaning with a cosine of at least 0.95
+-- that does not state otherwise. At most a hundred memories with the same words are compared.
 CREATE OR REPLACE FUNCTION recall.similar_memory(
     p_tenant text, p_draft recall.memory, p_embedding halfvec, p_now timestamptz
 ) RETURNS TABLE (id bigint, key text, similarity double precision, held boolean)

@@ -1,6 +1,7 @@
--- Versions: what a memory said before it was changed.
+-- Versions of memories: their text and fields before each change.
 
--- current_face: the interface that makes the changes of this transaction: the setting `recall.face` of a program, else sql.
+-- current_face: the interface through which this transaction makes changes: the setting `recall.face` of a program,
+-- else sql.
 CREATE OR REPLACE FUNCTION recall.current_face() RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -36,8 +37,8 @@ BEGIN
 END $$;
 
 -- keep_versions: stores the current content of these locked memories as the newest version of each, and deletes the
--- oldest beyond the setting versions.per_memory, unless the change is one that an undo takes back wholly. For callers that
--- are about to change them.
+-- oldest beyond the setting versions.per_memory, unless an undo can reverse the whole change. For callers that are
+-- about to change the memories.
 CREATE OR REPLACE FUNCTION recall.keep_versions(
     p_tenant text, p_ids bigint[], p_now timestamptz, p_delete_oldest boolean DEFAULT true
 ) RETURNS void
@@ -106,7 +107,7 @@ BEGIN
     ORDER BY x.number DESC;
 END $$;
 
--- present_version: what a memory says now, as a version that nobody replaced.
+-- present_version: the current content of a memory, as a version that was not replaced.
 CREATE OR REPLACE FUNCTION recall.present_version(p_tenant text, p_memory_id bigint) RETURNS recall.memory_version
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -125,7 +126,8 @@ BEGIN
     RETURN v_present;
 END $$;
 
--- require_version: the version of a memory with this number (NULL: the present). Raises an error if it is not kept.
+-- require_version: the version of a memory with this number (NULL means the current one). Raises an error if it is not
+-- kept.
 CREATE OR REPLACE FUNCTION recall.require_version(p_tenant text, p_memory_id bigint, p_number int)
 RETURNS recall.memory_version
 LANGUAGE plpgsql STABLE
@@ -153,8 +155,8 @@ SET search_path FROM CURRENT
 RETURN to_jsonb(p_version) - '{tenant, memory_id, number, written_at, written_by, written_through, replaced_at, replaced_by,
     replaced_through}'::text[];
 
--- diff_versions: the fields in which two versions of a memory differ, with their values, and the word by word difference
--- of title and body (text_difference); without p_later, from a version to the current one.
+-- diff_versions: the fields in which two versions of a memory differ, with their values, and the word-by-word
+-- difference of title and body (text_difference); without p_later, from a version to the current one.
 CREATE OR REPLACE FUNCTION recall.diff_versions(p_memory_id bigint, p_earlier int, p_later int DEFAULT NULL)
 RETURNS TABLE (field text, earlier jsonb, later jsonb, words jsonb)
 LANGUAGE plpgsql STABLE ROWS 5
@@ -214,8 +216,8 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- erase_versions: deletes the versions of this tenant that belong to the subject of an erasure although their memories no
--- longer do: somebody else's name or other tags were put on them since. Returns the number of rows by table.
+-- erase_versions: deletes the versions of this tenant that belong to the subject of an erasure although their memories
+-- no longer do, because their author or tags were changed since. Returns the number of rows by table.
 CREATE OR REPLACE FUNCTION recall.erase_versions(p_tenant text, p_subject jsonb) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,6 +1,6 @@
 -- Superseding: a memory replaces another, which is kept.
 
--- supersede: records that p_new supersedes p_old: default search shows only the new one, and a link records the
+-- supersede: records that p_new supersedes p_old: by default, searches show only the new one, and a link records the
 -- reason. Returns false if this was already recorded. Raises an error if p_old supersedes p_new, directly or through
 -- others.
 CREATE OR REPLACE FUNCTION recall.supersede(

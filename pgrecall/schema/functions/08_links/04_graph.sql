@@ -2,7 +2,7 @@
 
 -- link_graph: the references between live memories of this tenant as a blob of pairs (source, target), most significant
 -- byte first. NULL if there are none. If all ids fit into four bytes, the blob is a byte 4 followed by four bytes for
--- each id, which halves the cost of collecting and sending, the largest part. Otherwise it has eight bytes for each id,
+-- each id, which halves the cost of collecting and sending, the largest cost. Otherwise it has eight bytes for each id,
 -- without a first byte. It is one aggregate, because a row for each link would cost more than the algorithms. It is
 -- PL/pgSQL, because an SQL function cannot use parallel workers.
 CREATE OR REPLACE FUNCTION recall.link_graph() RETURNS bytea

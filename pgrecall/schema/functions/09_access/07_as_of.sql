@@ -1,5 +1,5 @@
--- The past: vitality at an earlier moment, computed from the log and the histories with the current rates and settings.
--- An access counts from its own time on, whenever it was recorded.
+-- Vitality at a past time, computed from the log and the histories with the current rates and settings. An access
+-- counts from its own time on, whenever it was recorded.
 
 -- was_archived: whether a memory was archived at that moment.
 CREATE OR REPLACE FUNCTION recall.was_archived(p_tenant text, p_memory_id bigint, p_as_of timestamptz)

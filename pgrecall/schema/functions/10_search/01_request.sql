@@ -174,7 +174,7 @@ BEGIN
     RETURN v_read.filter;
 END $$;
 
--- without_filters: a request that all memories pass, whatever its filters were. A past moment stays.
+-- without_filters: a request without its filters, which all memories pass. A past moment (as_of) stays.
 CREATE OR REPLACE FUNCTION recall.without_filters(p_request jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

@@ -1,7 +1,7 @@
--- The semantic arm: the memories nearest in meaning. Statements are made for the table that has the tenant's vectors.
--- A memory with passages has several vectors there; its similarity is that of similarities_to_vector. The arm reads as
--- many vectors as it needs memories, and more if they belong to too few memories. Relevance compares the similarity with
--- the typical one of the tenant, because an embedder that hardly knows a language finds all texts similar.
+-- The semantic arm: the memories nearest in meaning. Statements are made for the table that has the tenant's vectors. A
+-- memory with passages has several vectors there; its similarity is that of similarities_to_vector. The arm reads as
+-- many vectors as it needs memories, and more if they belong to too few memories. Relevance compares the similarity
+-- with the typical one of the tenant, because an embedder with little knowledge of a language finds all texts similar.
 
 -- hnsw_ef_search: the value of hnsw.ef_search for a vector index of p_total memories. The more there are, the larger it
 -- must be to find the same share of the nearest.
@@ -136,7 +136,7 @@ BEGIN
         EXIT WHEN cardinality(v_ids) >= v_limit OR v_seen < v_vectors OR v_vectors >= 64 * v_limit;
         v_vectors := v_vectors * 4;
     END LOOP;
-    -- Where a few memories have more vectors than were looked at, reading the others' would find none that is near.
+    -- If a few memories have more vectors than were read, reading those of others would find none that is near.
     IF cardinality(v_ids) - cardinality(v_hidden) < p_pool
         AND (v_filtered OR v_indexed AND (v_seen < 64 * v_limit OR v_hidden <> '{}')
              OR NOT v_indexed AND v_seen = v_vectors) THEN

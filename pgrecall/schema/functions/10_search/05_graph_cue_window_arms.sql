@@ -1,4 +1,4 @@
--- The arms besides words and meaning: links of the best candidates, cues, and a window of time.
+-- The graph, cue and window arms: links of the best candidates, associations with cues, and a window of time.
 
 -- link_share: the share of its relevance that a memory lends over a link of this relation, forwards or backwards. A
 -- memory that contradicts or replaces another does not answer in its place. Co-access belongs to the cue arm. Inlined.
@@ -107,11 +107,11 @@ BEGIN
             GROUP BY a.memory_id ORDER BY max(a.at) DESC, a.memory_id LIMIT 8) u);
 END $$;
 
--- cue_arm: the memories associated with these cues: `strength`, 0 to 1, joins each cue's association with a memory and the
--- share a link lends, as independent chances; `cue` is the one that does most. The strongest first, at most p_limit.
--- The association is the share of the cue's sessions in which the memory was used too (see associates): how likely it
--- is to be used next. Beside words (p_beside_words) it is the cosine of their sessions, which leaves out how often the
--- memory is used at all: use counts for that.
+-- cue_arm: the memories associated with these cues, strongest first, at most p_limit. `strength`, 0 to 1, combines each
+-- cue's association with a memory and the share that a link lends, as independent probabilities; `cue` is the cue that
+-- contributes most. The association is the share of the cue's sessions in which the memory was used too (see
+-- associates), which estimates how likely it is to be used next. In a search with words (p_beside_words), it is the
+-- cosine of their sessions, which ignores how often the memory is used at all, because use is counted separately.
 CREATE OR REPLACE FUNCTION recall.cue_arm(
     p_tenant text, p_cues bigint[], p_limit int, p_now timestamptz, p_beside_words boolean
 )

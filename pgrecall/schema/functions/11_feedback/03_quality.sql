@@ -1,4 +1,4 @@
--- Quality: how often hits were used, and which queries nothing answered. These functions read the log of searches and
+-- Quality: how often hits were used, and which queries had no answer. These functions read the log of searches and
 -- change nothing.
 
 -- share_interval: the interval of Wilson (1927) for a share in p_total trials; p_z2 is the square of the normal quantile.
@@ -90,9 +90,9 @@ BEGIN
         FROM search s);
 END $$;
 
--- unanswered_queries: queries of the newest 10,000 searches since p_since that nothing answered: each time either
--- nothing was shown, or the hits were judged and none was used. Most frequent first, then the newest. Queries that
--- differ only in case and spaces count as one.
+-- unanswered_queries: queries of the newest 10,000 searches since p_since without an answer: each time either nothing
+-- was shown, or the hits were judged and none was used. Most frequent first, then the newest. Queries that differ only
+-- in case and spaces count as one.
 CREATE OR REPLACE FUNCTION recall.unanswered_queries(p_limit int DEFAULT 20, p_since timestamptz DEFAULT NULL)
 RETURNS TABLE (query text, times bigint, empty bigint, rejected bigint, last_at timestamptz, search_id bigint)
 LANGUAGE plpgsql STABLE ROWS 20

@@ -14,7 +14,7 @@ RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
     '|noviembre|diciembre|hoy|ayer|mañana|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|mars|avril'
     '|juin|juillet|août|septembre|octobre|novembre|décembre|hier|demain)\M', 'g') t ORDER BY 1);
 
--- decisive_words: small words that change the statement of a sentence, and numbers in words, in lower case, sorted. Texts
+-- decisive_words: small words that change the meaning of a sentence, and numbers in words, in lower case, sorted. Texts
 -- with different decisive words state different things, even if all other words are the same.
 CREATE OR REPLACE FUNCTION recall.decisive_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

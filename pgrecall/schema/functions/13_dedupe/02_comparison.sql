@@ -1,6 +1,6 @@
--- Whether two memories say the same. A duplicate says nothing new: all of its content words are in the other memory, and
--- numbers, names, dates, negations and decisive words are equal. Memories that fail this test are not merged, however
--- similar in meaning they are.
+-- Comparison of two memories: whether one is a duplicate of the other. A duplicate adds nothing: all of its content
+-- words are in the other memory, and numbers, names, dates, negations and decisive words are equal. Memories that fail
+-- this test are not merged, however similar in meaning they are.
 
 -- attribute_difference: the attribute by which two memories are different, whatever their texts are. NULL if they may be
 -- duplicates.
@@ -39,9 +39,9 @@ CREATE OR REPLACE FUNCTION recall.has_placeholder(p_title text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_title ~ '\{\{.*\}\}|\{%.*%\}|<%.*%>|\$\{.*\}';
 
--- is_same_title: whether two titles may name the same: one is empty, or both have the same words of content, whatever
--- their order and spelling by case. A word more in a title is another thing: `Sanctum` and `Sanctum reborn`. A title with
--- a placeholder is of a template. Templates of different notes often have the same few words, and none may be missing.
+-- is_same_title: whether two titles can name the same thing: one is empty, or both have the same content words,
+-- ignoring order and case. An additional word names another thing: `Sanctum` and `Sanctum reborn`. A title with a
+-- placeholder is of a template. Templates of different notes often have the same few words, and none may be missing.
 CREATE OR REPLACE FUNCTION recall.is_same_title(p_language text, p_title text, p_other text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN NOT recall.has_placeholder(p_title) AND NOT recall.has_placeholder(p_other) AND (
@@ -49,7 +49,8 @@ RETURN NOT recall.has_placeholder(p_title) AND NOT recall.has_placeholder(p_othe
     OR recall.content_words(p_language, p_title) <> '{}'
        AND recall.content_words(p_language, p_title) = recall.content_words(p_language, p_other));
 
--- repeated_words: the stems of content of a text and those of the words p_telling that it has, each with how often.
+-- repeated_words: the content words of a text and those of the words p_telling that it contains, as stems, each with
+-- its number of occurrences.
 CREATE OR REPLACE FUNCTION recall.repeated_words(p_language text, p_text text, p_telling text[])
 RETURNS TABLE (word text, times bigint)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -61,11 +62,11 @@ SET search_path FROM CURRENT AS $$
     SELECT w, count(*) FROM unnest(string_to_array(recall.plain_words(p_text), ' ')) w WHERE w = ANY (p_telling) GROUP BY w
 $$;
 
--- compare_texts: what two texts of one language are to each other. The verdict is `same` (one of them says nothing that
--- the other does not), `contradicts` (but for a negation, a number, a date or a decisive word they are the same) or
--- `apart`, with the reason in words; `one_words` and `other_words` count the words of content that only that one has, or has more often.
--- Texts of more than 8,000 characters are the same only if all their words are. Pairs are judged once: when these rules change,
--- a revision must empty `compared` and `duplicate_pair`, as 0026 does.
+-- compare_texts: the relation of two texts of one language. The verdict is `same` (one of them adds nothing to the
+-- other), `contradicts` (they differ only in a negation, a number, a date or a decisive word) or `apart`, with the
+-- reason in words; `one_words` and `other_words` count the words of content that only that one has, or has more often.
+-- Texts of more than 8,000 characters are the same only if all their words are. Pairs are judged once: when these rules
+-- change, a revision must empty `compared` and `duplicate_pair`, as 0026 does.
 CREATE OR REPLACE FUNCTION recall.compare_texts(
     p_language text, p_one text, p_other text,
     OUT verdict text, OUT reason text, OUT one_words int, OUT other_words int

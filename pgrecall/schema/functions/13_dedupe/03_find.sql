@@ -2,8 +2,8 @@
 -- words. A memory without a vector is compared with those that share its rarest words. Only changed texts are compared
 -- again. A pair is stored under both ids, so it does not matter from which side it was found.
 
--- near_by_vectors: pairs of these memories and the p_near nearest other live memories with at least this similarity. The
--- search is exact for a tenant without its own vector table.
+-- near_by_vectors: pairs of these memories and the p_near nearest other live memories with at least this similarity.
+-- Exact for a tenant without its own vector table.
 CREATE OR REPLACE FUNCTION recall.near_by_vectors(
     p_tenant text, p_ids bigint[], p_near int, p_min_similarity double precision
 ) RETURNS TABLE (id bigint, other bigint, similarity double precision)
@@ -28,7 +28,7 @@ DECLARE
     v_ids bigint[] := p_ids;
 BEGIN
     IF v_table <> 'vector_shared' THEN
-        -- A quick look first: most memories have nothing near, and it finds at least one of what is near.
+        -- A quick search first: most memories have no near ones, and it finds at least one if there are any.
         PERFORM set_config('hnsw.ef_search', '10', true);
         EXECUTE format('SELECT array_agg(DISTINCT q.id) FROM (%s) q WHERE q.other <> q.id AND q.distance <= 1.02 - $3', v_look)
         INTO v_ids USING p_tenant, p_ids, p_min_similarity;
@@ -110,8 +110,8 @@ BEGIN
         LIMIT p_near) n;
 END $$;
 
--- lacks_words: whether one of these words, which only one text has, is in no other spelling among the words that only
--- another has. Up to ten words may be spelled differently, as in compare_texts.
+-- lacks_words: whether one of these words, which only one text has, has no other spelling among the words that only the
+-- other text has. Up to ten words may be spelled differently, as in compare_texts.
 CREATE OR REPLACE FUNCTION recall.lacks_words(p_words text[], p_of_other text[]) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -124,8 +124,8 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- may_say_the_same: those of these pairs of memories that compare_texts may call anything but `apart`. It compares the
--- stored words of the index, which costs a tenth: where each body has a word that is nowhere in the other memory, neither
--- says all that the other does. Long texts are left to compare_texts.
+-- stored words of the index, which costs a tenth: if each body has a word that the other memory does not contain,
+-- neither contains all of the other. Long texts are left to compare_texts.
 CREATE OR REPLACE FUNCTION recall.may_say_the_same(
     p_tenant text, p_ids bigint[], p_others bigint[], p_similarities double precision[]
 ) RETURNS TABLE (src bigint, dst bigint, similarity double precision)

@@ -25,10 +25,10 @@ SET jit = off AS $$
           SELECT FROM recall.link l WHERE l.tenant = p_tenant AND l.relation = 'next' AND l.dst IN (p.src, p.dst)))
 $$;
 
--- duplicate_clusters: the clusters of a tenant's duplicates: for each memory that would be merged, the keeper that stays,
--- their similarity, and the number of words that only the keeper has. A keeper says everything that the others of its
--- cluster say. Among memories that say the same, the one with the highest vitality stays, then the longest, then the
--- newest. Pinned memories are never merged into others.
+-- duplicate_clusters: the clusters of a tenant's duplicates: for each memory that would be merged, the keeper that
+-- stays, their similarity, and the number of words that only the keeper has. A keeper contains everything that the
+-- others of its cluster contain. Among memories with the same content, the one with the highest vitality stays, then
+-- the longest, then the newest. Pinned memories are never merged into others.
 CREATE OR REPLACE FUNCTION recall.duplicate_clusters(
     p_tenant text, p_min_similarity double precision, p_layers text[], p_now timestamptz
 ) RETURNS TABLE (memory_id bigint, keeper_id bigint, similarity double precision, more_words int)
@@ -89,7 +89,7 @@ BEGIN
         GROUP BY k.number, k.id ORDER BY k.number
     LOOP
         v_keepers := coalesce(v_keepers, array_fill(0, ARRAY[v_node.nodes]));
-        -- A merged memory is no keeper of others: each must say the same as the keeper itself.
+        -- A merged memory keeps no others: each must be a duplicate of the keeper itself.
         CONTINUE WHEN v_keepers[v_node.number] <> 0 OR v_node.goers IS NULL;
         FOR i IN 1 .. cardinality(v_node.goers) LOOP
             v_at := v_node.goers[i];

@@ -1,4 +1,4 @@
--- Verification: compares stored data with the data it is derived from.
+-- Verification: checks that compare stored data with the data it is derived from.
 
 -- wrong_names: memories whose rows in the table of names differ from their title and aliases, or have the wrong
 -- layer.
@@ -16,7 +16,7 @@ SET search_path FROM CURRENT AS $$
     WHERE w.id IS NULL OR n.memory_id IS NULL
 $$;
 
--- answered_links: targets that pending links of this tenant wait for although a memory with that key exists.
+-- answered_links: targets of pending links of this tenant although a memory with that key exists.
 CREATE OR REPLACE FUNCTION recall.answered_links(p_tenant text) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

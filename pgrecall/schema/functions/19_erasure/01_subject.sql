@@ -1,5 +1,6 @@
 -- Subjects of erasures: a subject determines which memories are deleted for good. It is a JSON object of texts: author,
--- session, tag, source, key (`*` stands for any characters). A memory belongs to the subject if all given texts apply.
+-- session, tag, source, key (`*` stands for any characters). A memory belongs to the subject if it matches all given
+-- texts.
 
 -- require_subject: returns the subject. Raises an error if it is not valid.
 CREATE OR REPLACE FUNCTION recall.require_subject(p_subject jsonb) RETURNS jsonb
@@ -33,7 +34,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN replace(regexp_replace(p_pattern, '([\\%_])', '\\\1', 'g'), '*', '%');
 
 -- memories_of_subject: the ids of this tenant's memories that belong to a subject, including archived ones. With p_ids,
--- only those among them. Authors and tags are compared without regard to case.
+-- only those among them. Authors and tags are compared ignoring case.
 CREATE OR REPLACE FUNCTION recall.memories_of_subject(p_tenant text, p_subject jsonb, p_ids bigint[] DEFAULT NULL)
 RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE
