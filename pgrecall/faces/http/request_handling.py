@@ -16,7 +16,12 @@ from starlette.responses import Response
 from pgrecall.database.calling_interface import acting_through
 from pgrecall.faces.http.authentication import authenticate, require_right
 from pgrecall.faces.http.bodies_in_flight import uncounted
-from pgrecall.faces.http.request_limits import ClientConnection, body_too_large, replay
+from pgrecall.faces.http.request_limits import (
+    ClientConnection,
+    body_too_large,
+    replay,
+    require_few_values,
+)
 from pgrecall.faces.http.service import Service, get_service
 
 if TYPE_CHECKING:
@@ -41,9 +46,10 @@ class ApiRoute(APIRoute):
         require_right(request)
         return memory
 
-    def require_media_type(self, request: Request) -> None:
-        """Raises HTTPException 415 for a body that this route does not read."""
+    def check_body(self, request: Request, body: bytes) -> None:
+        """Raises HTTPException 415 or 413 for a body that this route does not read."""
         _require_json(request)
+        require_few_values(body)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -57,7 +63,7 @@ class ApiRoute(APIRoute):
                 async with received_body(service, request, connection, authenticate, limit) as body:
                     _require_known_parameters(request, known)
                     if body:
-                        self.require_media_type(request)
+                        self.check_body(request, body)
                     response = handle(Request(request.scope, replay(body)))
                     work = run_in_slot(service, request.state.memory.tenant, response)
                     with acting_through("http"):
@@ -71,7 +77,7 @@ class ApiRoute(APIRoute):
 class UploadRoute(ApiRoute):
     """A route that receives a file as the body, with any Content-Type."""
 
-    def require_media_type(self, request: Request) -> None:
+    def check_body(self, request: Request, body: bytes) -> None:
         pass
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -16,6 +17,15 @@ T = TypeVar("T")
 
 DRAIN_SECONDS = 1.0
 """How long the rest of a refused request is read, so that its client gets to read the response."""
+
+
+MAX_CONTAINERS = 200_000
+"""Lists and objects in one body."""
+
+MAX_VALUES = 2_000_000
+"""Values in one body: as many numbers of vectors as 8 MB hold with three digits each."""
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class ClientConnection:
@@ -105,6 +115,26 @@ class ClientConnection:
 
 def body_too_large(limit: int) -> HTTPException:
     return HTTPException(413, f"The body is larger than {limit:,} bytes; send smaller requests.")
+
+
+def require_few_values(body: bytes) -> None:
+    """Refuses JSON of so many values that parsing it would keep all other requests waiting.
+
+    8 MB of small lists took half a second. Parsing is C code that no thread can interrupt.
+
+    Raises:
+        HTTPException: 413.
+    """
+    if _is_heavy(body) and _is_heavy(_STRING.sub(b"", body)):  # signs inside of a text do not count
+        raise HTTPException(
+            413,
+            f"The body has more than {MAX_CONTAINERS:,} JSON lists and objects or {MAX_VALUES:,} values; "
+            "send smaller requests.",
+        )
+
+
+def _is_heavy(body: bytes) -> bool:
+    return body.count(b"[") + body.count(b"{") > MAX_CONTAINERS or body.count(b",") > MAX_VALUES
 
 
 def replay(body: bytes) -> Receive:

@@ -68,6 +68,7 @@ class McpApp:
         memory_for: returns the client for a request.
         turn_for: bounds how many calls of a tenant run at once.
         hold_body: bounds the memory of a tenant's requests.
+        check_body: refuses a body that costs too much to parse.
         allowed_hosts: allowed values of the headers Host and Origin; None when the application around it
             asks for keys.
         body_limit: bytes that a request may have.
@@ -81,6 +82,7 @@ class McpApp:
         *,
         turn_for: TurnForRequest = lambda _: nullcontext(),
         hold_body: HoldBody = lambda _: nullcontext(lambda _: None),
+        check_body: Callable[[bytes], None] = lambda _: None,
         allowed_hosts: Sequence[str] | None = None,
         body_limit: int = BODY_LIMIT,
         body_seconds: float = BODY_SECONDS,
@@ -92,6 +94,7 @@ class McpApp:
             _memory_from_scope, _session_id, self._telemetry, _trace_from_scope, _with_our_errors(turn_for)
         )
         self._hold_body = hold_body
+        self._check_body = check_body
         self._security = _security_settings(allowed_hosts)
         self._body_limit = body_limit
         self._body_seconds = body_seconds
@@ -125,7 +128,7 @@ class McpApp:
         """The same request with its whole body there; the SDK would wait for a slow client without end.
 
         Raises:
-            HTTPException: 408, it did not arrive in time; or what ``take`` raises.
+            HTTPException: 408, it did not arrive in time; or what ``take`` or ``check_body`` raises.
             ClientDisconnect: the client went away.
         """
         messages: list[Message] = []
@@ -144,6 +147,7 @@ class McpApp:
         except TimeoutError:
             detail = f"The request did not arrive within {self._body_seconds:g} seconds."
             raise HTTPException(408, detail, {"Connection": "close"}) from None
+        self._check_body(b"".join(message.get("body", b"") for message in messages))
 
         async def replayed() -> Message:
             return messages.pop(0) if messages else await receive()

@@ -144,6 +144,14 @@ def test_an_unread_answer_ends_the_connection(kept: Served, shared_url: str) -> 
     assert len(whole.content) > size * pages
 
 
+@pytest.mark.parametrize("path", ["/v1/memories", "/mcp"])
+def test_a_body_of_too_many_values_is_not_parsed(kept: Served, path: str) -> None:
+    media = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    answer = kept.client.post(path, content=b"[" + b"[]," * 200_000 + b"[]]", headers=media)
+    assert (answer.status_code, "more than 200,000 JSON lists" in answer.text) == (413, True)
+    assert kept.client.get("/healthz").status_code == 200
+
+
 def test_two_hundred_at_once_are_all_answered(database_url: str) -> None:
     with member(database_url) as memory:
         for number in range(50):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
 
@@ -13,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from pgrecall.client.concurrency import async_run
 from pgrecall.faces.http.authentication import KNOWN_OF_EACH, KnownTenants
+from pgrecall.faces.http.request_limits import MAX_CONTAINERS, MAX_VALUES, require_few_values
 from pgrecall.faces.http.request_queue import MAX_RETRY_AFTER, RequestQueue
 from pgrecall.faces.http.server import listening_socket
 
@@ -289,3 +291,27 @@ def test_accepted_connections_have_tcp_nodelay() -> None:
         accepted, _ = listener.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.parametrize(
+    ("body", "refused"),
+    [
+        (b"[" * MAX_CONTAINERS, False),
+        (b"[" * (MAX_CONTAINERS + 1), True),
+        (b"[]{" * MAX_CONTAINERS, True),
+        (b"[" + b"1," * MAX_VALUES, False),
+        (b"[" + b"1," * (MAX_VALUES + 1), True),
+        (json.dumps({"body": "[{," * MAX_VALUES}).encode(), False),
+        (json.dumps({"body": '\\"[' * MAX_CONTAINERS * 2}).encode(), False),
+        (json.dumps(["\\", *[[]] * MAX_CONTAINERS]).encode(), True),
+        (json.dumps({"[" * MAX_CONTAINERS: "[", "a": [1]}).encode(), False),
+        (b'"' + b"[" * (MAX_CONTAINERS + 1), True),  # a text without an end is no text
+    ],
+)
+def test_values_outside_of_texts_are_counted(body: bytes, refused: bool) -> None:
+    if not refused:
+        require_few_values(body)
+        return
+    with pytest.raises(HTTPException, match="send smaller requests") as caught:
+        require_few_values(body)
+    assert caught.value.status_code == 413
