@@ -47,10 +47,11 @@ class Noted:
     def born(self) -> datetime:
         return self.log[0].at
 
-    def valid(self, now: datetime) -> bool:
-        """Within its period, and not past the time at which it is to be archived."""
+    def valid(self, now: datetime, archived: bool) -> bool:
+        """Within its period, and not past the time at which it is to be archived, unless it is archived."""
         begin = self.draft.get("valid_from")
-        ends = (self.draft.get("valid_until"), self.draft.get("expires_at"))
+        expires = None if archived else self.draft.get("expires_at")
+        ends = (self.draft.get("valid_until"), expires)
         return (begin is None or begin <= now) and all(end is None or now < end for end in ends)
 
     def archive(self, now: datetime, gone: bool) -> None:

@@ -30,7 +30,7 @@ def passes(memory: Noted, wanted: Mapping[str, Any], now: datetime) -> bool:
     return (
         (wanted.get("include_archived", False) or memory.archived is None)
         and (wanted.get("include_superseded", False) or memory.superseded_by is None)
-        and (wanted.get("include_invalid", False) or memory.valid(now))
+        and (wanted.get("include_invalid", False) or memory.valid(now, memory.archived is not None))
         and all(wanted.get(f"{name}s") is None or draft.get(name) in wanted[f"{name}s"]
                 for name in ("layer", "role", "author", "source"))
         and set(wanted.get("tags") or ()) <= set(draft["tags"])
@@ -52,7 +52,12 @@ def containing(book: Book, word: str, ids: set[int]) -> set[int]:
 def known_then(memory: Noted, then: datetime) -> bool:
     """Whether a memory's event had happened at a past moment, and it was neither archived nor replaced."""
     replaced = memory.superseded_at is not None and memory.superseded_at <= then
-    return memory.happened <= then and not memory.was_archived(then) and not replaced and memory.valid(then)
+    return (
+        memory.happened <= then
+        and not memory.was_archived(then)
+        and not replaced
+        and memory.valid(then, archived=False)
+    )
 
 
 def refresh_medians(book: Book, now: datetime) -> None:

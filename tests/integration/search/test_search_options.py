@@ -273,6 +273,28 @@ def test_as_of_shows_what_was_not_archived_yet(sql: Query) -> None:
     assert len(sql("SELECT FROM recall.search('winch office', p_as_of => %s)", (NOW - 6 * DAY,))) == 1
 
 
+def test_an_expired_memory_is_hidden_until_it_is_archived_and_then_counts_as_archived(sql: Query) -> None:
+    memory = remember(sql, "The winch office", key="office", at=NOW - 60 * DAY)
+    sql("UPDATE recall.memory SET expires_at = %s", (NOW - 20 * DAY,))
+    assert sql("SELECT recall.expire_memories(9, %s) AS gone", (NOW - 5 * DAY,)) == [{"gone": 1}]
+    search = "SELECT id FROM recall.search('winch office', p_as_of => %s, p_include_archived => %s)"
+    found = {
+        (days, archived): [row["id"] for row in sql(search, (NOW - days * DAY, archived))]
+        for days in (30, 10, 1)
+        for archived in (False, True)
+    }
+    assert found == {
+        (30, False): [memory], (30, True): [memory],
+        (10, False): [], (10, True): [],  # past its time, and not archived yet
+        (1, False): [], (1, True): [memory],
+    }  # fmt: skip
+    for days, hidden in ((10, ["expired"]), (1, ["archived"])):
+        request = json.dumps({"query": "winch office", "as_of": (NOW - days * DAY).isoformat()})
+        [row] = sql("SELECT recall.explain_miss(%s, %s, p_now => %s) AS why", (memory, request, NOW))
+        assert row["why"]["filters"] == hidden
+    assert sql("SELECT id FROM recall.search('winch office', p_include_archived => true)") == [{"id": memory}]
+
+
 # --- truth over time ------------------------------------------------------------------------------------
 
 

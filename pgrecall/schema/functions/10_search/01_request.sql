@@ -11,8 +11,9 @@ RETURN CASE WHEN (f.include_archived OR m.archived_at IS NULL)
     AND (f.include_superseded OR m.superseded_by IS NULL)
     AND (f.include_invalid OR ((m.valid_from IS NULL OR m.valid_from <= f.moment)
                                AND (m.valid_until IS NULL OR m.valid_until > f.moment)
-                               -- An expired memory that was archived counts only as archived.
-                               AND (m.expires_at IS NULL OR m.expires_at > f.moment OR m.archived_at IS NOT NULL)))
+                               -- An expired memory that was archived by then counts only as archived.
+                               AND (m.expires_at IS NULL OR m.expires_at > f.moment
+                                    OR m.archived_at <= coalesce(f.as_of, 'infinity'))))
     AND (f.layers IS NULL OR m.layer = ANY (f.layers))
     AND (f.roles IS NULL OR m.role = ANY (f.roles))
     AND (f.authors IS NULL OR m.author = ANY (f.authors))
@@ -38,7 +39,8 @@ RETURN array_remove(ARRAY[
          THEN 'superseded' END,
     CASE WHEN NOT f.include_invalid AND m.valid_from > f.moment THEN 'not valid yet' END,
     CASE WHEN NOT f.include_invalid AND m.valid_until <= f.moment THEN 'no longer valid' END,
-    CASE WHEN NOT f.include_invalid AND m.expires_at <= f.moment AND m.archived_at IS NULL THEN 'expired' END,
+    CASE WHEN NOT f.include_invalid AND m.expires_at <= f.moment
+          AND (m.archived_at <= coalesce(f.as_of, 'infinity')) IS NOT TRUE THEN 'expired' END,
     CASE WHEN f.layers IS NOT NULL AND (m.layer = ANY (f.layers)) IS NOT TRUE THEN 'layers' END,
     CASE WHEN f.roles IS NOT NULL AND (m.role = ANY (f.roles)) IS NOT TRUE THEN 'roles' END,
     CASE WHEN f.authors IS NOT NULL AND (m.author = ANY (f.authors)) IS NOT TRUE THEN 'authors' END,
