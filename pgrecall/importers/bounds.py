@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import READ_FAULTS, open_bytes
+from pgrecall.importers.files import ZIP_FAULTS, open_bytes
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ def _unpacked(path: Path, most: int) -> int:
             with open_bytes(path) as file:
                 while size <= most and (data := file.read(_CHUNK)):
                     size += len(data)
-    except (*READ_FAULTS, BadZipFile, NotImplementedError):
+    except ZIP_FAULTS:
         return 0
     return size
 

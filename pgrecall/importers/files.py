@@ -6,13 +6,24 @@ import gzip
 import os
 import zlib
 from collections.abc import Iterator
+from lzma import LZMAError
 from pathlib import Path
 from typing import BinaryIO, cast
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
 
 LARGEST_BYTES = 10_000_000
 READ_FAULTS = (OSError, EOFError, zlib.error)
+ZIP_FAULTS = (
+    *READ_FAULTS,
+    BadZipFile,
+    LZMAError,
+    RuntimeError,  # it is encrypted
+    NotImplementedError,  # it is packed in a way that is not known
+    UnicodeDecodeError,  # of a name
+)
+"""What reading a damaged archive raises."""
 
 
 def require_folder(path: Path) -> None:
@@ -48,6 +59,11 @@ def open_bytes(path: Path) -> BinaryIO:
     if path.suffix == ".gz":
         return cast(BinaryIO, gzip.open(path, "rb"))
     return path.open("rb")
+
+
+def named_entries(archive: ZipFile) -> list[ZipInfo]:
+    """The entries of an archive, without those that have no name, which zipfile cannot handle."""
+    return [entry for entry in archive.infolist() if entry.filename]
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:

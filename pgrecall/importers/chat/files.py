@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import (
     LARGEST_BYTES,
-    READ_FAULTS,
+    ZIP_FAULTS,
     decode,
+    named_entries,
     open_bytes,
     reason,
     require_file,
@@ -28,7 +29,6 @@ from pgrecall.models.import_export import Problem
 _CONVERSATIONS = re.compile(r"conversations(-[0-9]{1,6})?\.json", re.IGNORECASE)
 _SESSION = re.compile(r"session-[\w-]+\.json")  # of Gemini CLI, before it wrote lines
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-_FAULTS = (*READ_FAULTS, BadZipFile, RuntimeError, NotImplementedError)
 _REPACK = "Export it again, or unpack it and import the folder."
 _BOMB_BYTES, _BOMB_RATIO = 200_000_000, 200
 """An entry that is larger, and packed better than text ever is, is refused; JSON packs to a tenth."""
@@ -69,7 +69,7 @@ class ChatFile:
             else:
                 with ZipFile(self.path) as archive, archive.open(self.entry) as entry:
                     yield cast(BinaryIO, entry)
-        except _FAULTS as error:
+        except ZIP_FAULTS as error:
             raise InvalidInput(f"{self.shown} cannot be read: {reason(error)}.", hint=_REPACK) from error
 
 
@@ -115,8 +115,8 @@ def count_other_files(path: Path, read: Sequence[ChatFile]) -> int:
 def _entries(path: Path) -> list[ZipInfo]:
     try:
         with ZipFile(path) as archive:
-            return archive.infolist()
-    except _FAULTS as error:
+            return named_entries(archive)
+    except ZIP_FAULTS as error:
         raise InvalidInput(f"{show(path)} cannot be read: {reason(error)}.", hint=_REPACK) from error
 
 

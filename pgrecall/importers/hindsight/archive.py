@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from pydantic import BaseModel, Field
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import decode, reason, show
+from pgrecall.importers.files import ZIP_FAULTS, decode, reason, show
 from pgrecall.importers.hindsight.facts import Fact, Placed
 from pgrecall.importers.json_records import OPEN, Name, parsed, validated
 from pgrecall.models.import_export import Problem
@@ -21,7 +20,6 @@ from pgrecall.models.memories import DraftLink
 LARGEST_ENTRY = 256_000_000
 _VERSION = 1
 _DOCUMENT = re.compile(r"documents/[0-9]+\.json")
-_FAULTS = (BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, zlib.error)
 _HINT = "Export the bank again, and pass the file without unpacking it."
 
 
@@ -39,7 +37,7 @@ def read_archive(path: Path) -> Iterator[Placed | Problem]:
     try:
         with ZipFile(path) as archive:
             manifest = _entry(archive, "manifest.json")
-    except _FAULTS as error:
+    except ZIP_FAULTS as error:
         raise InvalidInput(f"{show(path)} cannot be read: {reason(error)}.", hint=_HINT) from error
     except (KeyError, ValueError) as error:
         raise InvalidInput(
@@ -67,7 +65,7 @@ def _read(path: Path, bank: str | None) -> Iterator[Placed | Problem]:
                 yield Placed(observation, name, f"observation {number + 1}", bank)
             for entry in sorted(filter(_DOCUMENT.fullmatch, archive.namelist())):
                 yield from _facts(archive, entry, path, bank, names)
-    except _FAULTS as error:
+    except ZIP_FAULTS as error:
         raise InvalidInput(f"{show(path)} cannot be read: {reason(error)}.", hint=_HINT) from error
 
 

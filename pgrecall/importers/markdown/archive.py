@@ -9,10 +9,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import LARGEST_BYTES, READ_FAULTS, reason, show
+from pgrecall.importers.files import LARGEST_BYTES, ZIP_FAULTS, named_entries, reason, show
 from pgrecall.importers.markdown.notes import is_note
 from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.models.import_export import Problem
@@ -22,15 +22,13 @@ MOST_NOTES = 100_000
 MOST_BYTES = 1_000_000_000
 """Of all notes of an archive, unpacked."""
 
-_FAULTS = (*READ_FAULTS, BadZipFile, RuntimeError, NotImplementedError)
-
 
 def notes_in(path: Path) -> Sequence[ZipInfo]:
     """The notes of an archive, without hidden ones; none if it cannot be read."""
     try:
         with ZipFile(path) as archive:
-            return [entry for entry in archive.infolist() if _is_note(entry)]
-    except _FAULTS:
+            return [entry for entry in named_entries(archive) if _is_note(entry)]
+    except ZIP_FAULTS:
         return []
 
 
@@ -85,7 +83,7 @@ def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Prob
                 with archive.open(entry) as packed, target.open("wb") as file:
                     shutil.copyfileobj(packed, file)
                 _date(target, entry)
-    except _FAULTS as error:
+    except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{show(path)} cannot be read: {reason(error)}.", hint="Pack the folder again."
         ) from error

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import zipfile
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.bounds import require_unpacked
 from pgrecall.importers.detect import count_items, known_kind, open_source
 from pgrecall.importers.markdown import archive
 from pgrecall.models.import_export import Problem
@@ -65,3 +68,43 @@ def test_a_damaged_archive_is_one_sentence(tmp_path: Path) -> None:
     path.write_bytes(whole.replace(b"Text Text", b"Text Tixt", 1))
     with pytest.raises(InvalidInput, match=r"v.zip cannot be read: Bad CRC"):
         assert not any(isinstance(item, Draft) for item in read(path))
+
+
+METHODS = {
+    "stored": zipfile.ZIP_STORED,
+    "deflate": zipfile.ZIP_DEFLATED,
+    "bzip2": zipfile.ZIP_BZIP2,
+    "lzma": zipfile.ZIP_LZMA,
+}
+CONTENTS: dict[str, dict[str, str]] = {
+    "notes": {f"v/n{number}.md": f"# Note {number}\n\n" + "See [[n1]]. " * 20 for number in range(3)},
+    "hindsight": {
+        "manifest.json": '{"schema_version": 1, "source_bank_id": "b"}',
+        "observations.json": '[{"text": "They sail.", "sources": [{"document_id": "d", "fact_index": 0}]}]',
+        "documents/1.json": '{"id": "d", "facts": [{"text": "Ann sails.", "fact_type": "world"}]}',
+    },
+    "chats": {
+        "conversations.json": '[{"uuid": "u", "name": "n", "chat_messages": [{"uuid": "m", '
+        '"sender": "human", "text": "hello", "created_at": "2026-03-03T09:00:00Z"}]}]'
+    },
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("content", CONTENTS)
+def test_a_file_with_wrong_bytes_is_read_or_refused(content: str, method: str, tmp_path: Path) -> None:
+    path = tmp_path / "v.zip"
+    with zipfile.ZipFile(path, "w", METHODS[method]) as made:
+        for name, text in CONTENTS[content].items():
+            made.writestr(name, text)
+    whole = path.read_bytes()
+    dice = random.Random(content + method)
+    for _ in range(250):
+        damaged = bytearray(whole)
+        for _ in range(dice.randint(1, 5)):
+            place = dice.randrange(len(damaged))
+            damaged[place : place + dice.choice((1, 1, 4))] = dice.randbytes(dice.choice((0, 1, 1, 4)))
+        path.write_bytes(damaged)
+        with suppress(InvalidInput):
+            require_unpacked(path, 1_000_000)
+            read(path)
