@@ -1,4 +1,4 @@
-"""What differs between the two clients beyond the keywords, in pairs that ``generate_sync.py`` exchanges."""
+"""Pairs of functions that differ between both clients; ``generate_sync.py`` replaces one by the other."""
 
 from __future__ import annotations
 

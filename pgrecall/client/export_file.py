@@ -1,4 +1,4 @@
-"""A tenant written to a file and read from one: one transaction, and never much of it in memory."""
+"""Writing a tenant to a file and reading it, in one transaction and with little memory."""
 
 from __future__ import annotations
 

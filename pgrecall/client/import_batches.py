@@ -1,4 +1,4 @@
-"""Batches of an import: what an importer reads cut into portions, sorted, and counted."""
+"""Batches of an import: items divided into portions, sorted and counted."""
 
 from __future__ import annotations
 

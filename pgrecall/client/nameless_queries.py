@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 MOST = 10_000
-"""Tenants to remember; beyond, the one first remembered is forgotten."""
+"""Maximum number of tenants to remember; more displace the oldest."""
 
 
 class NamelessQueries:

@@ -1,4 +1,4 @@
-"""From judged queries to coefficients: search for each, fit, compare, and store what predicts better."""
+"""Fitting of coefficients to judged queries: searches, fits, compares, and stores what predicts better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``memory.charts`` and ``memory.history``: numbers to draw, and the past of memories."""
+"""``memory.charts`` and ``memory.history``: data of charts, and the past of memories."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class AsyncChartsGroup(AsyncGroup):
-    """Numbers to draw. Each call is bounded, whatever is stored."""
+    """Data of charts. The cost and the result of each call are bounded."""
 
     async def accesses(self, memory: int | str, *, limit: int = 1000) -> tuple[AccessRecord, ...]:
-        """Lists the newest logged accesses of a memory, newest first, repeats and showings included.
+        """Lists the newest logged accesses of a memory, newest first, including repeats and showings.
 
         Args:
             memory: its id or key.
-            limit: accesses at most, 1 to 10,000.
+            limit: maximum number of accesses, 1 to 10,000.
 
         Returns:
             Each access with its time, kind, weight (0.1 or 1) and session.
@@ -48,7 +48,7 @@ class AsyncChartsGroup(AsyncGroup):
         """Counts live memories by vitality, for each layer.
 
         Args:
-            bins: equal parts of 0 to 1, 2 to 200.
+            bins: number of equal bins from 0 to 1, 2 to 200.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -62,17 +62,17 @@ class AsyncChartsGroup(AsyncGroup):
     async def vitality_curve(
         self, memory: int | str, instants: Sequence[datetime], *, now: datetime | None = None
     ) -> tuple[VitalityPoint, ...]:
-        """Computes the vitality of a memory at past instants, and at future ones if it is not used again.
+        """Computes the vitality of a memory at past times, and at future times if it is not used again.
 
         The rates and settings of today apply, as in :meth:`AsyncHistoryGroup.vitality`.
 
         Args:
             memory: its id or key.
-            instants: at most 2,000; those before the memory existed are left out of the result.
+            instants: the times, at most 2,000; those before the memory existed are omitted.
             now: time to use instead of the database's clock.
 
         Returns:
-            Vitality and retention (0 to 1) and the zone at each instant, in order.
+            Vitality and retention (0 to 1) and the zone at each time, in order.
 
         Raises:
             MemoryNotFound: there is none in this tenant.
@@ -87,8 +87,8 @@ class AsyncChartsGroup(AsyncGroup):
 
         Args:
             memory: its id or key.
-            hops: links away at most, in either direction, 1 to 3.
-            limit: memories at most, 2 to 500.
+            hops: maximum distance in links, in either direction, 1 to 3.
+            limit: maximum number of memories, 2 to 500.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -115,11 +115,11 @@ class AsyncChartsGroup(AsyncGroup):
         Takes one pass over all memories, about five microseconds each.
 
         Args:
-            lists: which lists; none for only the layers.
-            layer: memories of this layer only.
-            limit: memories in each list, 1 to 200.
-            offset: how many of each list to skip, at most 100,000.
-            bins: equal parts of 0 to 1 that the histogram counts in, 2 to 200.
+            lists: the lists to return; empty for the layers only.
+            layer: only memories of this layer.
+            limit: maximum number of memories in each list, 1 to 200.
+            offset: number of memories to skip in each list, at most 100,000.
+            bins: number of equal bins of the histogram from 0 to 1, 2 to 200.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -134,18 +134,18 @@ class AsyncChartsGroup(AsyncGroup):
     async def zones_over_time(
         self, instants: Sequence[datetime], *, sample: int = 1000
     ) -> tuple[ZoneShare, ...]:
-        """Estimates how many memories each layer held in each zone at past instants.
+        """Estimates how many memories each layer had in each zone at past times.
 
-        Looks at the same ``sample`` memories each time; exact where there are no more than that, else within
-        a share of 1 / sqrt(sample) of all memories, nineteen times in twenty. :meth:`AsyncHistoryGroup.zones`
-        looks at all.
+        Computes a sample of the memories, the same at each time. The result is exact if all memories fit into
+        the sample; otherwise its error is at most 1 / sqrt(sample) of all memories in 95 % of cases.
+        :meth:`AsyncHistoryGroup.zones` reads all memories.
 
         Args:
-            instants: at most 100.
-            sample: memories to look at, 100 to 100,000.
+            instants: the times, at most 100.
+            sample: number of memories in the sample, 100 to 100,000.
 
         Returns:
-            For each instant and layer, the number of memories in each zone.
+            For each time and layer, the number of memories in each zone.
 
         Raises:
             InvalidInput: there are too many instants, or the sample is out of its bounds.
@@ -157,11 +157,11 @@ class AsyncHistoryGroup(AsyncGroup):
     """The past, computed from the access log by the rates and settings of today."""
 
     async def vitality(self, memory: int | str, at: datetime) -> VitalityTerms:
-        """Computes every term of a memory's vitality at a past instant.
+        """Computes every term of a memory's vitality at a past time.
 
         Args:
             memory: its id or key.
-            at: the instant.
+            at: the time.
 
         Returns:
             The terms of its vitality, and its zone.
@@ -173,10 +173,10 @@ class AsyncHistoryGroup(AsyncGroup):
         return await self._connection.execute(charts.vitality_as_of(memory, at))
 
     async def zones(self, at: datetime) -> tuple[LayerStatus, ...]:
-        """Counts how many live memories each layer held in each zone at a past instant.
+        """Counts the live memories of each layer in each zone at a past time.
 
         Args:
-            at: the instant.
+            at: the time.
 
         Returns:
             Counts of all layers.

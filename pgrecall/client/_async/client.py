@@ -1,4 +1,5 @@
-"""What every client has: opening and closing, views for a tenant or a session, and groups of methods."""
+"""The part common to all clients: opening, closing, views for a tenant or a session, and groups of
+methods."""
 
 from __future__ import annotations
 
@@ -74,9 +75,8 @@ class AsyncClient:
         # sync: self.__enter__()  # a Memory is open once it is made
 
     async def open(self) -> Self:
-        """Finds or starts the database and checks that it can be used. Harmless when repeated.
-
-        Entering the client as a context manager does it. A view has nothing to open.
+        """Finds or starts the database and checks that it can be used. Repeating it is harmless. Entering the
+        client as a context manager calls it. A view has nothing to open.
 
         Returns:
             This client.
@@ -118,12 +118,12 @@ class AsyncClient:
 
     @property
     def configuration(self) -> Settings:
-        """The settings this client was made with. Those a tenant can tune are in ``settings``."""
+        """The settings this client was created with. Those that a tenant can change are in ``settings``."""
         return self._connection.resources.settings
 
     @property
     def embedder(self) -> Embedder | None:
-        """The model that turns texts into vectors; None: searches go by words and names only."""
+        """The model that turns texts into vectors; None if searches use only words and names."""
         return self._connection.resources.embedder
 
     @property

@@ -1,4 +1,4 @@
-"""Context: from a query to a block of memories for a prompt."""
+"""Building a block of context for a prompt from the memories that answer a query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 async def build_context(
     connection: AsyncConnection, searched: SearchRequest, request: ContextRequest
 ) -> ContextBlock:
-    """Searches, chooses, and logs what is in the block: what was only weighed was not shown."""
+    """Searches, selects memories, and logs those in the block as shown."""
     from pgrecall.operations.layers import layers
     from pgrecall.search.context.request_checks import require_layers, require_valid_request
 
@@ -40,7 +40,7 @@ async def build_context(
 async def _chosen(
     connection: AsyncConnection, result: SearchResult, searched: SearchRequest, request: ContextRequest
 ) -> ContextBlock:
-    """The block these hits make, once it is known how alike they are and which replace which."""
+    """Selects hits for the block, by their similarities and successors."""
     from pgrecall.search.context.selection import select_memories
     from pgrecall.search.context.similarity import fill_missing_similarities
 

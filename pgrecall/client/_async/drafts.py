@@ -66,7 +66,7 @@ async def edit(
 async def restore_version(
     connection: AsyncConnection, reference: int | str, number: int, now: datetime | None
 ) -> Remembered:
-    """Makes a memory say what it said in a version; a text that it does not have now is embedded."""
+    """Restores the text and fields of a version; a text that differs from the current one is embedded."""
     embedded, digest, unread = None, None, 0
     if connection.embedder is not None:
         [current] = await connection.execute(versions.versions(reference, 1))
@@ -94,7 +94,7 @@ async def import_drafts(
     strict: bool,
     progress: Callable[[int], None],
 ) -> ImportReport:
-    """Stores what an importer reads, batch by batch; then updates statistics, vectors and the graph."""
+    """Stores the items of an importer, batch by batch; then updates statistics, vectors and the graph."""
     report = ImportReport()
     seen: set[str] = set()
     sessions: set[str] = set()

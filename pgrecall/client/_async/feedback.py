@@ -1,4 +1,5 @@
-"""``memory.feedback`` and ``memory.calibration``: what verdicts add up to, and what is learnt from them."""
+"""``memory.feedback`` and ``memory.calibration``: reports of verdicts, and coefficients fitted to judged
+queries."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ class AsyncFeedbackGroup(AsyncGroup):
         """Reports how often each memory, and each rank, was shown, used and rejected.
 
         Args:
-            limit: memories at most, 1 to 10,000, the most shown first; all ranks are reported.
+            limit: maximum number of memories, 1 to 10,000, the most shown first; all ranks are reported.
             unused: only memories that were shown and never used.
             since: only searches from this time on; at most the newest 100,000 of them.
 
@@ -46,12 +47,12 @@ class AsyncFeedbackGroup(AsyncGroup):
         """Lists the newest searches with a verdict, oldest first, for :meth:`AsyncCalibrationGroup.fit`.
 
         Each judgement has the propensity of its rank. Weighing it by ``1 / propensity`` (at most 10) corrects
-        for lower ranks being looked at less.
+        for the fact that readers look less at lower ranks.
 
         Args:
             since: only searches from this time on.
-            skipped: include what stood above a used memory and was passed over, as not relevant.
-            limit: searches at most, 1 to 100,000.
+            skipped: include memories that were skipped above a used one, as not relevant.
+            limit: maximum number of searches, 1 to 100,000.
 
         Returns:
             Each search with its judgements.
@@ -79,15 +80,15 @@ class AsyncCalibrationGroup(AsyncGroup):
 
         Each query is searched; its candidates are the examples of a logistic fit in which no feature may
         count against a memory. Five-fold cross-validation over queries measures the fit on questions it has
-        not seen. It is stored for this tenant when its log loss there is below today's. Nothing searched
-        here is logged.
+        not seen. It is stored for this tenant if its log loss there is lower than that of the current
+        coefficients. These searches are not logged.
 
         Args:
             qrels: judged queries, or a JSONL file of them (:func:`pgrecall.importers.qrels.read_qrels`).
-            profile: the profile to fit; with ``reranker`` that of the relevance that its scores complete.
-            reranker: fit how the scores of the configured reranker are read instead.
+            profile: the profile to fit; with ``reranker``, the profile of the searches.
+            reranker: fit the conversion of the configured reranker's scores instead.
             dry_run: store nothing.
-            force: store even what does not predict better.
+            force: store the result even if it does not predict better.
             progress: called with 1 for each query that was searched.
 
         Returns:
@@ -115,11 +116,11 @@ class AsyncCalibrationGroup(AsyncGroup):
         return await fit(self._connection, request)
 
     async def reset(self, profile: str = "balanced", *, reranker: bool = False) -> bool:
-        """Removes this tenant's own coefficients, so that those that ship apply again.
+        """Removes this tenant's own coefficients, so that the shipped ones apply again.
 
         Args:
             profile: the profile to reset.
-            reranker: reset how the scores of the configured reranker are read instead.
+            reranker: reset the coefficients of the configured reranker instead.
 
         Returns:
             Whether there were any.
@@ -134,7 +135,7 @@ class AsyncCalibrationGroup(AsyncGroup):
         return await self._connection.execute(feedback.reset_rerank_model(self._connection.reranker.name))
 
     async def relevance_models(self, profile: str | None = None) -> tuple[RelevanceModel, ...]:
-        """Lists the coefficients of all profiles or of one; of each, those in force first.
+        """Lists the coefficients of all profiles or of one, by profile, those in force first.
 
         Args:
             profile: only this profile; None for all.
@@ -145,7 +146,7 @@ class AsyncCalibrationGroup(AsyncGroup):
         return await self._connection.execute(feedback.relevance_models(profile))
 
     async def rerank_models(self) -> tuple[RerankModel, ...]:
-        """Lists how the scores of rerankers are read, by reranker, those in force first.
+        """Lists the coefficients of rerankers, by reranker, those in force first.
 
         Returns:
             The rows of coefficients with their origin.

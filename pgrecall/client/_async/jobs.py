@@ -1,4 +1,4 @@
-"""``memory.jobs`` and ``memory.export``: what runs in a thread, over its own connections."""
+"""``memory.jobs`` and ``memory.export``: work in threads over their own connections."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class AsyncJobsGroup(AsyncGroup):
-    """Maintenance that a worker runs by itself, and that can be run by hand."""
+    """Maintenance jobs, which a worker runs and which can be run by hand."""
 
     async def run(
         self,
@@ -46,7 +46,7 @@ class AsyncJobsGroup(AsyncGroup):
             stop: once set, the run ends after its current step.
             progress: called with the tenant, how much is done, and of how much if that is known, in the
                 thread that does the work.
-            turns: called there with how many tenants have had their turn, and how many there are.
+            turns: called in that thread with the number of tenants that are done, and of all.
 
         Returns:
             The last outcome for each tenant it ran for.
@@ -89,7 +89,7 @@ class AsyncJobsGroup(AsyncGroup):
 
         Args:
             name: of this job only.
-            limit: runs at most.
+            limit: maximum number of runs.
 
         Returns:
             Each run with its outcome, and its error if it failed.
@@ -107,10 +107,10 @@ class AsyncJobsGroup(AsyncGroup):
         stop: Event | None = None,
         progress: Callable[[str, int, int | None], None] = lambda *_: None,
     ) -> Runner:
-        """Makes what runs jobs of all tenants, as a worker needs it. It blocks, and has threads of its own.
+        """Creates a runner for jobs of all tenants, as a worker uses it. It blocks and has its own threads.
 
         Args:
-            embedder: embed with this one instead of the client's own.
+            embedder: embedder to use instead of the client's own.
             stop: once set, running steps end and nothing new begins.
             progress: called with the tenant, how much is done, and of how much if that is known, in the
                 thread that does the work.
@@ -148,7 +148,7 @@ class AsyncExportGroup(AsyncGroup):
         progress: Callable[[int, int], None] = lambda *_: None,
         now: datetime | None = None,
     ) -> Export:
-        """Writes everything of this tenant as lines of JSON, as of one instant, while others go on writing.
+        """Writes all data of this tenant as JSON Lines, from one snapshot, while others continue to write.
 
         That is all memories with their vectors, links, accesses and histories, settings, layers and models,
         plans and feedback; not keys of the HTTP service and runs of jobs.
@@ -156,8 +156,9 @@ class AsyncExportGroup(AsyncGroup):
         Args:
             target: a file, compressed where its name ends in ``.gz``, which appears once it is complete; or
                 a binary stream.
-            embeddings: with False vectors are left out; a worker makes them again.
-            progress: called with the lines that are written and those there are, in the thread that works.
+            embeddings: False omits the vectors; a worker computes them again.
+            progress: called with the number of lines written and of all lines, in the thread that does the
+                work.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -181,13 +182,14 @@ class AsyncExportGroup(AsyncGroup):
     ) -> Export:
         """Reads what :meth:`write` wrote into this tenant, which must be empty: all of it or nothing.
 
-        Ids stay the same, so that searches, vitality now and in the past, plans and anything that names a
-        memory by its id go on. Nothing else can be stored for this tenant meanwhile.
+        Ids stay the same, so that the log of searches, past vitality, plans and external references to ids
+        stay valid. Nothing else can be stored for this tenant meanwhile.
 
         Args:
             source: the file, decompressed where its name ends in ``.gz``, or a binary stream.
-            embeddings: with False vectors are left out; a worker makes them again.
-            progress: called with the lines that are stored and those there are, in the thread that works.
+            embeddings: False omits the vectors; a worker computes them again.
+            progress: called with the number of lines stored and of all lines, in the thread that does the
+                work.
 
         Returns:
             The tenant of the export, and how many rows of each kind were stored.

@@ -1,4 +1,4 @@
-"""``memory.layers`` and ``memory.settings``: how fast memories fade, and what else a tenant can choose."""
+"""``memory.layers`` and ``memory.settings``: how fast memories fade, and the settings of a tenant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class AsyncLayersGroup(AsyncGroup):
-    """The layers of a tenant. Its own rates win over the database's, these over the defaults."""
+    """The layers of a tenant. Its own rates take precedence over the database's, and these over the
+    defaults."""
 
     async def list(self) -> tuple[Layer, ...]:
         """Lists every layer this tenant can use, by name.
@@ -28,7 +29,7 @@ class AsyncLayersGroup(AsyncGroup):
     async def set(self, name: str, *, now: datetime | None = None, **fields: Unpack[LayerFields]) -> int:
         """Creates or changes this tenant's own layer. A field that is not given keeps its value.
 
-        Its memories age by the new rates from the moment they were stored. A new birth weight counts for
+        The new rates apply to its memories from the time they were stored. A new birth weight applies to
         memories stored from now on.
 
         Args:
@@ -76,7 +77,8 @@ class AsyncLayersGroup(AsyncGroup):
 
 
 class AsyncSettingsGroup(AsyncGroup):
-    """The numbers a tenant can tune, and its language. What the client was made with is ``configuration``."""
+    """The numbers that a tenant can tune, and its language. ``configuration`` has the settings of the
+    client."""
 
     async def list(self) -> tuple[Setting, ...]:
         """Lists every setting with the value in force for this tenant, by name.
@@ -110,19 +112,18 @@ class AsyncSettingsGroup(AsyncGroup):
         await self._connection.execute(layers.set_setting(name, None))
 
     async def languages(self) -> Languages:
-        """Returns the language of this tenant's memories and queries, and those it could be."""
+        """Returns the language of this tenant's memories and queries, and the available ones."""
         return await self._connection.execute(layers.languages())
 
     async def set_language(self, name: str) -> int:
-        """Sets the tenant's language; its memories are parsed again and its words counted again.
-
+        """Sets the tenant's language; its memories are indexed again, and its words are counted again.
         Nothing else can be stored for this tenant meanwhile.
 
         Args:
             name: the name of the language, such as ``german``.
 
         Returns:
-            How many memories were parsed again.
+            How many memories were indexed again.
 
         Raises:
             InvalidInput: the server has no such language; the error names those it has.

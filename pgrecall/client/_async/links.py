@@ -48,7 +48,7 @@ class AsyncLinks(AsyncClient):
         *,
         now: datetime | None = None,
     ) -> int:
-        """Removes links from one memory to another. Searches of past moments still know them.
+        """Removes links from one memory to another. Searches of past times still use them.
 
         Args:
             source: id or key of the memory the links start from.
@@ -68,7 +68,7 @@ class AsyncLinks(AsyncClient):
         return await self._connection.execute(unlink(source, target, relation, now))
 
     async def supersede(self, old: int | str, new: int | str, *, now: datetime | None = None) -> bool:
-        """Records that a memory replaces another, which default search then leaves out.
+        """Records that a memory replaces another, which searches then omit by default.
 
         >>> await memory.supersede("contract", "contract-2")                       # doctest: +SKIP
 

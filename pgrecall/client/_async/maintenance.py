@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class AsyncMaintenanceGroup(AsyncGroup):
-    """Maintenance of a tenant, which a worker does by itself; imports do what they need at their end."""
+    """Maintenance of a tenant, which a worker does too; imports do the necessary parts at their end."""
 
     async def refresh_statistics(self, *, now: datetime | None = None) -> int:
-        """Recounts how rare each word is, and how lively each layer is by its median.
+        """Recounts document frequencies and the medians of layers.
 
         Args:
             now: time to use instead of the database's clock.
@@ -57,13 +57,13 @@ class AsyncMaintenanceGroup(AsyncGroup):
         return folded
 
     async def rebuild(self, memories: Sequence[int | str] | None = None) -> int:
-        """Computes the stored summaries of these memories, or of all, again from the access log.
+        """Recomputes the stored summaries of these memories, or of all, from the access log.
 
         Args:
             memories: ids or keys; None for all.
 
         Returns:
-            How many summaries differed from the log: 0 for a database in order.
+            How many summaries differed from the log: 0 for a consistent database.
 
         Raises:
             MemoryNotFound: one of them is not in this tenant.
@@ -71,7 +71,7 @@ class AsyncMaintenanceGroup(AsyncGroup):
         return await self._connection.execute(maintenance.rebuild(memories))
 
     async def verify(self, *, now: datetime | None = None) -> tuple[Check, ...]:
-        """Checks what must hold of this tenant's data; changes nothing.
+        """Checks the invariants of this tenant's data; changes nothing.
 
         Args:
             now: time to use instead of the database's clock.
@@ -98,7 +98,7 @@ class AsyncKeysGroup(AsyncGroup):
         """Creates a key for this tenant. Its secret is in the result and nowhere else.
 
         Args:
-            name: what to call it, 1 to 200 characters.
+            name: name of the key, 1 to 200 characters.
             read_only: whether its holder may only search and read, over HTTP and on the page; not over MCP.
             now: time to use instead of the database's clock.
 
@@ -195,7 +195,7 @@ class AsyncServiceGroup(AsyncGroup):
     """The database as the operator of a service sees it."""
 
     async def caller(self) -> Caller:
-        """Returns the role this client logs in as, the tenant it acts for, and what it may do."""
+        """Returns the login role of this client, the tenant it acts for, and its privileges."""
         return await self._connection.execute_anywhere(service.caller())
 
     async def census(self) -> Census:

@@ -1,4 +1,4 @@
-"""``AsyncMemory``: searching a tenant's memory, and recording what became of the answers."""
+"""``AsyncMemory``: searching a tenant's memory, and recording accesses and verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pgrecall.models.search import SearchResult
 
 CONTEXT_CANDIDATES = 50
-"""From how many memories a block of context is chosen where k is not given."""
+"""Default number of candidates for a block of context."""
 
 
 class AsyncMemory(AsyncStore):
@@ -37,24 +37,24 @@ class AsyncMemory(AsyncStore):
     ``versions``, ``changes``, ``erasure``, ``maintenance`` and ``service``.
 
     Nothing is opened before ``async with`` or ``await memory.open()``. Models, files and the link graph are
-    worked on in threads, and callbacks such as a token counter may be called there. A task that is cancelled
-    has its statement cancelled in Postgres too, and its transaction leaves nothing behind. A client belongs
-    to the event loop it was opened in.
+    processed in threads, and callbacks such as a token counter may be called there. Cancelling a task also
+    cancels its statement in Postgres, and its transaction is rolled back. A client belongs to the event loop
+    it was opened in.
 
     Without a database URL (argument or ``PGRECALL_DATABASE_URL``) an embedded Postgres is started and its
-    schema kept current; another server is used as it is, once ``pgrecall init`` has run. Calls that do no
-    harm twice are tried again when their connection breaks, others never.
+    schema kept current; another server is used as it is, once ``pgrecall init`` has run. Calls that can
+    safely be repeated are retried when their connection breaks, others are not.
 
     Args:
         url: libpq connection string of the database.
         tenant: the tenant that owns the memories; no transaction of this client sees others.
         settings: everything else; read from the environment when None. ``configuration`` returns it.
-        embedder: use this one instead of the one that ``settings`` describe.
-        reranker: use this one instead of the one that ``settings`` describe.
+        embedder: embedder to use instead of the one in ``settings``.
+        reranker: reranker to use instead of the one in ``settings``.
         timeout: seconds that one call may take in Postgres before it is cancelled there; None: those of
             ``settings``, and without them no limit.
         cells: libpq connection string of the directory of cells, instead of ``url``: each tenant is found in
-            its cell, and a new one is placed where most room is.
+            its cell, and a new one is placed in the cell with the most room.
         replica: libpq connection string of a standby of ``url``, which answers searches while it lags at most
             ``PGRECALL_REPLICA_LAG`` seconds and has what this client wrote.
 
@@ -74,7 +74,7 @@ class AsyncMemory(AsyncStore):
         ``log=False`` or a ``now`` is given.
 
         Args:
-            query: what to search for, as a question or in words of the memory.
+            query: a question, or words of the memory.
             options: those of :class:`SearchRequest`, such as ``k``, ``layers``, ``tags``, ``since``.
 
         Returns:
@@ -112,13 +112,13 @@ class AsyncMemory(AsyncStore):
         >>> prompt = f"{block.text}\\n\\nUser: when?"                  # doctest: +SKIP
 
         Args:
-            query: what to search for, as a question or in words of the memory.
-            budget_tokens: tokens the whole text may take, 1 to 10,000,000.
-            per_layer: layer to how many memories of it at most.
+            query: a question, or words of the memory.
+            budget_tokens: maximum number of tokens of the whole text, 1 to 10,000,000.
+            per_layer: maximum number of memories by layer.
             order: ``score`` shows the best first, ``time`` the oldest.
-            mmr_lambda: weight of the score against being unlike what is chosen already, 0 to 1.
+            mmr_lambda: weight of the score against difference from memories already chosen, 0 to 1.
             duplicate_at: cosine from which a memory counts as a near-duplicate, in (0, 1].
-            count_tokens: how many tokens a text has; an estimate when None.
+            count_tokens: returns the number of tokens of a text; None uses an estimate.
             options: those of :meth:`search`; ``k`` (50, at most 200) is how many memories to choose from,
                 ``min_relevance`` (0.05) leaves out filler but never the best memory, and ``require_answer``
                 (True) leaves the text empty if probably nothing answers.
@@ -153,7 +153,7 @@ class AsyncMemory(AsyncStore):
         idempotency_key: str | None = None,
         now: datetime | None = None,
     ) -> bool:
-        """Records one access to a memory, which makes it livelier.
+        """Records one access to a memory, which raises its vitality.
 
         >>> await memory.record_access("contract", "used")                         # doctest: +SKIP
 
@@ -207,7 +207,7 @@ class AsyncMemory(AsyncStore):
     ) -> int:
         """Records which memories that a search showed were used in an answer.
 
-        Each counts as an access in the search's session, which makes it livelier: once for each search,
+        Each counts as an access in the search's session, which raises its vitality: once for each search,
         however often it is repeated.
 
         >>> result = await memory.search("when is the contract signed?")           # doctest: +SKIP
@@ -219,7 +219,7 @@ class AsyncMemory(AsyncStore):
             now: time to use instead of the database's clock.
 
         Returns:
-            For how many that is new.
+            The number of memories for which this is new.
 
         Raises:
             InvalidInput: the search was not logged or does not exist (any more), or it did not show one of
@@ -239,8 +239,8 @@ class AsyncMemory(AsyncStore):
     ) -> int:
         """Records which memories that a search showed did not answer the question.
 
-        It makes none less lively; calibration and reports learn from it. Of ``used`` and ``rejected`` the
-        later one stands; an access that was recorded stays recorded.
+        It lowers no vitality; calibration and reports use it. The later of ``used`` and ``rejected`` counts;
+        a recorded access stays recorded.
 
         Args:
             search_id: ``search_id`` of the :class:`SearchResult` or :class:`ContextBlock`.
@@ -259,7 +259,7 @@ class AsyncMemory(AsyncStore):
         return await self._connection.execute(rejected(search_id, memories, now))
 
     async def status(self, *, now: datetime | None = None) -> Status:
-        """Reads what this tenant holds, the state of its jobs, and the versions of schema and server.
+        """Reads the counts of this tenant, the state of its jobs, and the versions of schema and server.
 
         >>> (await memory.status()).memories                                       # doctest: +SKIP
 

@@ -1,4 +1,4 @@
-"""``memory.quality``: how often what was shown was used, why a memory was not found, and replays."""
+"""``memory.quality``: how often hits were used, why a memory was not found, and replays."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from pgrecall.arguments import RankingChange, SearchOptions
 
 _BEFORE = timedelta(microseconds=1)
-"""A search is replayed as of just before it was made: not of what it itself counted as shown."""
+"""A search is replayed as of just before it was made, so that its own log entry does not count."""
 
 
 class AsyncQualityGroup(AsyncGroup):
-    """What the log of searches says of them. All of it only reads."""
+    """Reports about the log of searches. All of them only read."""
 
     async def report(
         self, *, since: datetime | None = None, limit: int = 10_000, unanswered: int = 20
     ) -> Quality:
-        """Reports how often what searches showed was used, by rank, and which queries nothing answered.
+        """Reports how often hits of searches were used, by rank, and which queries had no answer.
 
-        What was used is known from verdicts (``memory.used``), and for searches in a session from accesses of
+        Uses are known from verdicts (``memory.used``), and for searches in a session from accesses of
         kind ``used`` or ``read`` in it, within the setting ``association.window_minutes``.
 
         Args:
             since: only searches from this time on.
-            limit: searches at most, the newest ones, 1 to 100,000.
-            unanswered: unanswered queries at most, 1 to 1,000.
+            limit: maximum number of searches, newest first, 1 to 100,000.
+            unanswered: maximum number of unanswered queries, 1 to 1,000.
 
         Returns:
             Shares by rank with intervals, and the unanswered queries.
@@ -51,7 +51,7 @@ class AsyncQualityGroup(AsyncGroup):
         return await self._connection.execute(quality.quality(since, limit, queries))
 
     async def experiment(self, number: int | None = None, *, difference: float = 0.1) -> Experiment:
-        """Reports a randomised experiment: by arm, how often what was shown was used, and what that says.
+        """Reports how often hits were used in each arm of a randomised experiment, and the conclusion.
 
         The settings ``search.experiment`` (its number) and ``search.experiment_weight`` run it: sessions are
         divided by chance into arms without vitality, with the default weight, and with the other one. The

@@ -1,4 +1,4 @@
-"""Search: from a query to its hits."""
+"""The steps of a search, from a query to its hits."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ async def _found(
 
 
 async def _reranked(connection: AsyncConnection, request: SearchRequest, progress: Progress) -> SearchResult:
-    """The best candidates reread, blended, weighed, cut to k and only then logged as shown."""
+    """Reranks the best candidates, blends the scores, keeps the best k, and logs only these as shown."""
     assert connection.reranker is not None
     reranker, pairs = connection.reranker.name, connection.resources.settings.reranker_pairs
     gathered = replace(request, min_relevance=0.0, require_answer=False)

@@ -1,4 +1,4 @@
-"""``memory.versions`` and ``memory.changes``: what memories said before, and what changed since."""
+"""``memory.versions`` and ``memory.changes``: earlier versions of memories, and changes since a cursor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AsyncVersionsGroup(AsyncGroup):
-    """What memories said before they were changed.
+    """Versions of memories: their text and fields before each change.
 
     >>> for version in await memory.versions.list("contract"):       # doctest: +SKIP
     ...     print(version.number, version.written_at, version.body)
@@ -25,14 +25,14 @@ class AsyncVersionsGroup(AsyncGroup):
     async def list(
         self, memory: int | str, *, limit: int = 50, before: int | None = None
     ) -> tuple[Version, ...]:
-        """Lists what a memory said, newest first, the present first of all.
+        """Lists the versions of a memory, newest first, beginning with the current one.
 
         A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
         ``before`` the number of the last version; after the last version it is empty.
 
         Args:
             memory: its id or key.
-            limit: versions at most, 1 to 1,001.
+            limit: maximum number of versions, 1 to 1,001.
             before: only versions with lower numbers.
 
         Returns:
@@ -52,14 +52,14 @@ class AsyncVersionsGroup(AsyncGroup):
         Args:
             memory: its id or key.
             earlier: the number of a version.
-            later: the number of another; None: the present.
+            later: the number of another; None for the current one.
 
         Returns:
             The fields that differ, with both values.
 
         Raises:
             MemoryNotFound: there is none in this tenant.
-            InvalidInput: it has no such version, or no longer.
+            InvalidInput: it has no such version, or the version is no longer kept.
         """
         return await self._connection.execute(operations.diff_versions(memory, earlier, later))
 
@@ -78,7 +78,7 @@ class AsyncVersionsGroup(AsyncGroup):
 
         Raises:
             MemoryNotFound: there is none in this tenant.
-            InvalidInput: it has no such version, or no longer.
+            InvalidInput: it has no such version, or the version is no longer kept.
             EmbedderError: the text could not be embedded. Nothing was changed.
         """
         from pgrecall.client._async.drafts import restore_version
@@ -87,7 +87,7 @@ class AsyncVersionsGroup(AsyncGroup):
 
 
 class AsyncChangesGroup(AsyncGroup):
-    """What changed, in order: for an agent that begins, or to keep a copy elsewhere.
+    """Changes in their order, for an agent that starts a session, or to keep a copy elsewhere.
 
     >>> cursor = None                                                 # doctest: +SKIP
     >>> while page := await memory.changes.list(cursor):              # doctest: +SKIP
@@ -99,20 +99,20 @@ class AsyncChangesGroup(AsyncGroup):
     ) -> tuple[Change, ...]:
         """Reads the next changes after a cursor, in order; empty if there are no more yet.
 
-        No change is lost or repeated, even if others write meanwhile. One is there once all transactions of
-        the server that began before it have ended.
+        No change is lost or repeated, even if others write meanwhile. A change appears once all transactions
+        of the server that began before it have ended.
 
         Args:
             since: the cursor of the last change that was read, or that of :meth:`cursor`; None begins with
                 the first that is kept.
-            limit: changes at most, 1 to 1,000.
+            limit: maximum number of changes, 1 to 1,000.
             kinds: only changes of these kinds.
 
         Returns:
             The changes, each with the cursor after it.
 
         Raises:
-            InvalidInput: the cursor is none, lies ahead of the database, or is older than what is kept; a
+            InvalidInput: the cursor is invalid, lies ahead of the database, or is older than what is kept; a
                 kind is unknown; the limit is out of its bounds.
         """
         return await self._connection.execute(operations.changes(since, limit, kinds))
