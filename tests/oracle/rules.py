@@ -35,7 +35,7 @@ def passes(memory: Noted, wanted: Mapping[str, Any], now: datetime) -> bool:
                 for name in ("layer", "role", "author", "source"))
         and set(wanted.get("tags") or ()) <= set(draft["tags"])
         and (wanted.get("metadata") or {}).items() <= draft["metadata"].items()
-        and all(hint in draft["body"].split() for hint in wanted.get("hints") or ())
+        and {*(wanted.get("hints") or ())} <= {*draft["body"].split(), *draft["tags"]}  # tags are words too
         and (begin is None or memory.happened >= begin)
         and (end is None or memory.happened < end)
     )  # fmt: skip
