@@ -37,16 +37,16 @@ SENTENCES = {
     'hint="Use `async with AsyncMemory(...)`, or await its open()."': 'hint="Call its open()."',
     """\
     Nothing is opened before ``async with`` or ``await memory.open()``. Models, files and the link graph are
-    worked on in threads, and callbacks such as a token counter may be called there. A task that is cancelled
-    has its statement cancelled in Postgres too, and its transaction leaves nothing behind. A client belongs
-    to the event loop it was opened in.
+    processed in threads, and callbacks such as a token counter may be called there. Cancelling a task also
+    cancels its statement in Postgres, and its transaction is rolled back. A client belongs to the event loop
+    it was opened in.
 """: """\
     It is open once it is made. Threads may share one; a forked child gets connections of its own.
 """,
     "and the models, which work in threads": "and the models",
     "; the event loop goes on meanwhile": "",
     "A cancelled task leaves": "An interrupt leaves",
-    "what runs in a thread, over its own connections": "what takes long, over its own connections",
+    "work in threads over their own connections": "long work over its own connections",
 }
 
 

@@ -28,7 +28,7 @@ from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 T = TypeVar("T")
 
 PAUSES = (0.0, 0.1)
-"""Seconds at most before an operation is tried again, once for each; shortened at random."""
+"""Maximum seconds before each retry of an operation; shortened at random."""
 
 
 class Connection:

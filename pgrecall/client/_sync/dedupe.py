@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DedupeGroup(Group):
-    """Merges memories that say the same into one of them. Nothing is deleted.
+    """Merges duplicates into one of them. Nothing is deleted.
 
     >>> plan = memory.dedupe.plan()                          # doctest: +SKIP
     >>> print(plan.report.planned, "in", plan.report.clusters)     # doctest: +SKIP
@@ -29,7 +29,7 @@ class DedupeGroup(Group):
         """Compares memories that were not compared since their text changed; ``plan`` does it for all.
 
         Args:
-            limit: compare so many at most, in one transaction, 1 to 100,000.
+            limit: maximum number of memories to compare, in one transaction, 1 to 100,000.
 
         Returns:
             How many were compared; 0 when none is left.
@@ -50,16 +50,16 @@ class DedupeGroup(Group):
     ) -> DedupePlan:
         """Compares what was not compared yet, and plans which duplicates to merge into which. Merges nothing.
 
-        The plan is stored, so that it can be reviewed and applied. An interrupted run continues where it
-        ended, for memories are compared in batches.
+        The plan is stored, so that it can be reviewed and applied. Memories are compared in batches, so an
+        interrupted run continues where it stopped.
 
         Args:
             min_similarity: only duplicates with at least this similarity of vectors, 0.7 to 1; None: setting
                 ``dedupe.min_similarity`` (0.9).
-            max_count: merge this many memories at most; None: setting ``dedupe.max_count`` (1,000).
+            max_count: maximum number of memories to merge; None: setting ``dedupe.max_count`` (1,000).
             layers: plan only memories of these layers.
             now: time to use instead of the database's clock.
-            limit: return this many clusters of the plan at most; None for all.
+            limit: maximum number of clusters to return; None for all.
 
         Returns:
             The plan with its clusters.
@@ -75,9 +75,10 @@ class DedupeGroup(Group):
     def plan_merge(
         self, keeper: int | str, memories: Sequence[int | str], *, now: datetime | None = None
     ) -> DedupePlan:
-        """Plans to merge memories that you name into one that stays, whatever their texts. Merges nothing.
+        """Plans to merge memories that you name into one that stays, even if their texts differ. Merges
+        nothing.
 
-        The plan is reviewed, applied and undone as any other.
+        The plan is reviewed, applied and undone like any other.
 
         Args:
             keeper: the id or key of the memory that stays.
@@ -99,8 +100,8 @@ class DedupeGroup(Group):
 
         Args:
             plan: the id of the plan.
-            limit: read this many clusters at most, the nearest first; None for all.
-            offset: leave out this many clusters before them.
+            limit: maximum number of clusters to read, the most similar first; None for all.
+            offset: number of clusters to skip.
 
         Returns:
             The plan, with the requested clusters.
@@ -121,7 +122,7 @@ class DedupeGroup(Group):
         """Lists the newest plans, newest first.
 
         Args:
-            limit: plans at most, 1 to 10,000.
+            limit: maximum number of plans, 1 to 10,000.
 
         Returns:
             A summary of each plan.
@@ -161,7 +162,7 @@ class DedupeGroup(Group):
             now: time to use instead of the database's clock.
 
         Returns:
-            How many memories were restored, and how many had come back before.
+            How many memories were restored, and how many had been restored before.
 
         Raises:
             InvalidInput: there is no such plan, it is not applied, or a later plan has merged one of its

@@ -67,7 +67,7 @@ def edit(
 def restore_version(
     connection: Connection, reference: int | str, number: int, now: datetime | None
 ) -> Remembered:
-    """Makes a memory say what it said in a version; a text that it does not have now is embedded."""
+    """Restores the text and fields of a version; a text that differs from the current one is embedded."""
     embedded, digest, unread = None, None, 0
     if connection.embedder is not None:
         [current] = connection.execute(versions.versions(reference, 1))
@@ -95,7 +95,7 @@ def import_drafts(
     strict: bool,
     progress: Callable[[int], None],
 ) -> ImportReport:
-    """Stores what an importer reads, batch by batch; then updates statistics, vectors and the graph."""
+    """Stores the items of an importer, batch by batch; then updates statistics, vectors and the graph."""
     report = ImportReport()
     seen: set[str] = set()
     sessions: set[str] = set()

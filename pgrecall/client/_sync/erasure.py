@@ -37,12 +37,12 @@ class ErasureGroup(Group):
         sample: int = 10,
         now: datetime | None = None,
     ) -> Erasure:
-        """Plans which memories to delete: those to which all given fields apply. Deletes nothing.
+        """Plans which memories to delete: those that match every given field. Deletes nothing.
 
         Args:
-            author: the author, without regard to case.
+            author: the author, ignoring case.
             session: the session id.
-            tag: a tag, without regard to case.
+            tag: a tag, ignoring case.
             source: the source.
             key: the key; ``*`` stands for any characters.
             asked_by: the person who asked for the erasure.
@@ -78,7 +78,7 @@ class ErasureGroup(Group):
         """Lists the newest erasures, newest first.
 
         Args:
-            limit: erasures at most, 1 to 10,000.
+            limit: maximum number of erasures, 1 to 10,000.
 
         Returns:
             A summary of each erasure.
@@ -99,13 +99,13 @@ class ErasureGroup(Group):
     ) -> Erasure:
         """Deletes the memories of an erasure with everything about them, and reports what was done.
 
-        Works in batches, each in its own transaction; after a break, call it again. Of an erasure that is
-        done it returns the report. Memories that no longer belong to the subject are left out.
+        Works in batches, each in its own transaction; after an interruption, call it again. For a completed
+        erasure it returns the report. Memories that no longer belong to the subject are left out.
 
         Args:
             erasure: the id of the erasure.
-            signed_by: the person who answers for the erasure.
-            limit: delete this many memories at most; None for all.
+            signed_by: the person who is responsible for the erasure.
+            limit: maximum number of memories to delete; None for all.
             progress: called with the number of remaining memories after each batch.
             now: time to use instead of the database's clock.
 
@@ -128,7 +128,7 @@ class ErasureGroup(Group):
                 return reached
 
     def drop(self, erasure: int) -> bool:
-        """Removes the plan of an erasure that was not begun.
+        """Removes an erasure that has not begun.
 
         Args:
             erasure: the id of the erasure.

@@ -49,7 +49,7 @@ class Links(Client):
         *,
         now: datetime | None = None,
     ) -> int:
-        """Removes links from one memory to another. Searches of past moments still know them.
+        """Removes links from one memory to another. Searches of past times still use them.
 
         Args:
             source: id or key of the memory the links start from.
@@ -69,7 +69,7 @@ class Links(Client):
         return self._connection.execute(unlink(source, target, relation, now))
 
     def supersede(self, old: int | str, new: int | str, *, now: datetime | None = None) -> bool:
-        """Records that a memory replaces another, which default search then leaves out.
+        """Records that a memory replaces another, which searches then omit by default.
 
         >>> memory.supersede("contract", "contract-2")                       # doctest: +SKIP
 

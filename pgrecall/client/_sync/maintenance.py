@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class MaintenanceGroup(Group):
-    """Maintenance of a tenant, which a worker does by itself; imports do what they need at their end."""
+    """Maintenance of a tenant, which a worker does too; imports do the necessary parts at their end."""
 
     def refresh_statistics(self, *, now: datetime | None = None) -> int:
-        """Recounts how rare each word is, and how lively each layer is by its median.
+        """Recounts document frequencies and the medians of layers.
 
         Args:
             now: time to use instead of the database's clock.
@@ -58,13 +58,13 @@ class MaintenanceGroup(Group):
         return folded
 
     def rebuild(self, memories: Sequence[int | str] | None = None) -> int:
-        """Computes the stored summaries of these memories, or of all, again from the access log.
+        """Recomputes the stored summaries of these memories, or of all, from the access log.
 
         Args:
             memories: ids or keys; None for all.
 
         Returns:
-            How many summaries differed from the log: 0 for a database in order.
+            How many summaries differed from the log: 0 for a consistent database.
 
         Raises:
             MemoryNotFound: one of them is not in this tenant.
@@ -72,7 +72,7 @@ class MaintenanceGroup(Group):
         return self._connection.execute(maintenance.rebuild(memories))
 
     def verify(self, *, now: datetime | None = None) -> tuple[Check, ...]:
-        """Checks what must hold of this tenant's data; changes nothing.
+        """Checks the invariants of this tenant's data; changes nothing.
 
         Args:
             now: time to use instead of the database's clock.
@@ -99,7 +99,7 @@ class KeysGroup(Group):
         """Creates a key for this tenant. Its secret is in the result and nowhere else.
 
         Args:
-            name: what to call it, 1 to 200 characters.
+            name: name of the key, 1 to 200 characters.
             read_only: whether its holder may only search and read, over HTTP and on the page; not over MCP.
             now: time to use instead of the database's clock.
 
@@ -196,7 +196,7 @@ class ServiceGroup(Group):
     """The database as the operator of a service sees it."""
 
     def caller(self) -> Caller:
-        """Returns the role this client logs in as, the tenant it acts for, and what it may do."""
+        """Returns the login role of this client, the tenant it acts for, and its privileges."""
         return self._connection.execute_anywhere(service.caller())
 
     def census(self) -> Census:

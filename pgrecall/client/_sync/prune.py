@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PruneGroup(Group):
-    """Archives memories that are no longer used, so that default search leaves them out. Nothing is deleted.
+    """Archives memories that are no longer used, so that searches omit them by default. Nothing is deleted.
 
     >>> plan = memory.prune.plan(max_share=0.05)             # doctest: +SKIP
     >>> print(plan.report.planned, "of", plan.report.eligible)     # doctest: +SKIP
@@ -40,14 +40,14 @@ class PruneGroup(Group):
         The plan is stored, so that it can be reviewed and applied.
 
         Args:
-            max_count: archive this many memories at most; None: setting ``prune.max_count`` (1,000).
-            max_share: archive at most this share of the live memories, in (0, 1]; None: setting
+            max_count: maximum number of memories to archive; None: setting ``prune.max_count`` (1,000).
+            max_share: maximum share of the live memories to archive, in (0, 1]; None: setting
                 ``prune.max_share`` (0.1).
             grace_days: days a memory is safe after it was stored or last used; None: setting
                 ``prune.grace_days`` (30).
             layers: plan only memories of these layers.
             now: time to use instead of the database's clock.
-            limit: return this many items of the plan at most; None for all.
+            limit: maximum number of items to return; None for all.
 
         Returns:
             The plan with its items.
@@ -63,8 +63,8 @@ class PruneGroup(Group):
 
         Args:
             plan: the id of the plan.
-            limit: read this many items at most, the least lively first; None for all.
-            offset: leave out this many items before them.
+            limit: maximum number of items to read, lowest vitality first; None for all.
+            offset: number of items to skip.
 
         Returns:
             The plan, with the requested items.
@@ -85,7 +85,7 @@ class PruneGroup(Group):
         """Lists the newest plans, newest first.
 
         Args:
-            limit: plans at most, 1 to 10,000.
+            limit: maximum number of plans, 1 to 10,000.
 
         Returns:
             A summary of each plan.
@@ -125,7 +125,7 @@ class PruneGroup(Group):
             now: time to use instead of the database's clock.
 
         Returns:
-            How many memories were restored, and how many had come back before.
+            How many memories were restored, and how many had been restored before.
 
         Raises:
             InvalidInput: there is no such plan, or it is not applied.

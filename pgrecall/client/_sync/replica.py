@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CONNECT_TIMEOUT = 2.0
-"""Seconds at most to wait for a connection to a replica: the primary can answer instead."""
+"""Maximum seconds to wait for a connection to a replica; the primary can answer instead."""
 
 
 class NoReplica(Exception):

@@ -22,7 +22,7 @@ class Store(Links):
     def remember(self, body: str, *, compare: bool = True, **fields: Unpack[DraftFields]) -> Remembered:
         """Stores one memory; a memory with the same key is updated.
 
-        Without a key, a text that a memory holds already is not stored again.
+        Without a key, a text that is already stored is not stored again.
 
         >>> memory.remember(                                                 # doctest: +SKIP
         ...     "Mira signs the harbour contract on Friday", key="contract", tags=("harbour",)
@@ -60,7 +60,7 @@ class Store(Links):
             now: time to use instead of the database's clock.
 
         Returns:
-            What became of each draft, in their order.
+            The result of each draft, in their order.
 
         Raises:
             InvalidInput: one of them cannot be stored. None was.
@@ -102,13 +102,13 @@ class Store(Links):
         strict: bool = False,
         progress: Callable[[int], None] = lambda _: None,
     ) -> ImportReport:
-        """Stores what an importer reads, batch by batch, each in a transaction of its own.
+        """Stores the items that an importer yields, batch by batch, each in its own transaction.
 
         Args:
-            items: drafts, problems of what could not be read, and counts of what was left out.
-            source: where the drafts come from; keys of it that are gone are reported as removed.
-            by_session: report only keys that are gone from the sessions of these drafts, because the items
-                are not all that the source has.
+            items: drafts, problems, and counts of what was left out.
+            source: source of the drafts; its keys that are missing from ``items`` are reported as removed.
+            by_session: report only missing keys of the sessions of these drafts, because ``items`` are only
+                a part of the source.
             strict: stop at the first problem instead of collecting problems.
             progress: called with the number of items read since the last call.
 
@@ -164,8 +164,8 @@ class Store(Links):
         >>> page = memory.list(tags=("harbour",), limit=20, after=page[-1].cursor)  # doctest: +SKIP
 
         Args:
-            order: ``newest`` first, or those of the highest ``vitality`` first.
-            after: the ``cursor`` of the last memory of the page before; give it the same order and filters.
+            order: ``newest`` first, or highest ``vitality`` first.
+            after: the ``cursor`` of the last memory of the previous page, with the same order and filters.
             limit: memories on a page, 1 to 1000. A page ends earlier where its texts and metadata would
                 exceed 16 MB.
             now: time to use instead of the database's clock.
@@ -184,20 +184,20 @@ class Store(Links):
         return self._connection.execute(list_memories(chosen, order=order, after=after, limit=limit, now=now))
 
     def keys_of(self, source: str) -> builtins.list[str]:
-        """Lists the keys of the live memories that came from a source, in order.
+        """Lists the keys of the live memories of a source, in order.
 
         Args:
             source: the source, as given to :meth:`remember` or an import.
 
         Returns:
-            The keys; empty if nothing came from there.
+            The keys; empty if the source has no memories.
         """
         from pgrecall.operations.memories import keys_of_source
 
         return self._connection.execute(keys_of_source(source))
 
     def pin(self, memory: int | str, pinned: bool = True, *, now: datetime | None = None) -> bool:
-        """Pins a memory, so that no prune plan takes it, or unpins it.
+        """Pins a memory, so that no prune plan archives it, or unpins it.
 
         >>> memory.pin("contract")                                           # doctest: +SKIP
 
@@ -207,7 +207,7 @@ class Store(Links):
             now: time to use instead of the database's clock.
 
         Returns:
-            Whether that is a change.
+            Whether anything changed.
 
         Raises:
             MemoryNotFound: there is none in this tenant.
@@ -234,7 +234,7 @@ class Store(Links):
         return self._connection.execute(forget(memory, hard, now))
 
     def unarchive(self, memory: int | str, *, now: datetime | None = None) -> bool:
-        """Brings an archived memory back, with its links, accesses and vitality.
+        """Restores an archived memory, with its links, accesses and vitality.
 
         Args:
             memory: its id or key.
