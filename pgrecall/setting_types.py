@@ -66,7 +66,7 @@ class Text:
                 f"must have at least {few}" + f" and at most {self.longest}" * (self.longest < 1e9)
             )
         if any(character in given for character in self.without):
-            raise ValueError(f"must hold none of {', '.join(map(repr, self.without))}")
+            raise ValueError(f"must not contain {', '.join(map(repr, self.without))}")
         return given
 
 

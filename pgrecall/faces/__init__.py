@@ -1,4 +1,4 @@
-"""The faces of pgrecall: thin layers on the client, each for another kind of caller.
+"""The interfaces of pgrecall: thin layers on the client, each for one kind of caller.
 
 cli            the command `pgrecall`: `commands` has a module for each noun, `rendering` the output
 http           the JSON API

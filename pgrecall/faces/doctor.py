@@ -66,7 +66,7 @@ def check_server(found: Examination) -> Iterator[Finding]:
 
 
 def check_pooler(found: Examination, settings: Settings) -> Iterator[Finding]:
-    """Says which connection pooler is in between, and what follows from it."""
+    """Reports the connection pooler and its consequences."""
     if found.pool is None:
         return
     if settings.prepared_statements == "on":
@@ -105,14 +105,14 @@ def check_schema(state: schema.SchemaState) -> Finding:
 
 
 def check_cells(found: Iterable[CellFinding]) -> Iterator[Finding]:
-    """Lists what a check of every cell has found."""
+    """Lists the findings of a check of every cell."""
     for one in found:
         name = "Directory" if one.cell is None else f"Cell {one.cell}"
         yield Finding("cells", one.level, f"{name}: {one.message}", one.fix)
 
 
 def check_cell(state: Status) -> Iterator[Finding]:
-    """Says which cell this database is, if it is one."""
+    """Reports the number of this cell, if it is one."""
     if state.cell is not None:
         yield Finding("cells", "ok", f"This database is cell {state.cell} of an installation.")
 
@@ -276,7 +276,7 @@ def _ago(at: datetime | None, now: datetime) -> str:
 
 
 def _closed_after(model: object) -> AbstractContextManager[object]:
-    """Closes the connections of a model that has some."""
+    """Closes the connections of a model, if it has any."""
     return closing(model) if isinstance(model, _Closable) else nullcontext()
 
 

@@ -1,4 +1,4 @@
-"""What each arm of a search saw of a memory, in words, for the reports of a miss."""
+"""The findings of each arm of a search in words, for reports of a miss."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SOURCES = {"cue": ("cue", "used together with"), "graph": ("from", "linked with
 
 
 def seen_words(arm: str, seen: Mapping[str, Any]) -> str:
-    """What an arm saw of the memory that was asked for.
+    """Describes the findings of an arm about a memory.
 
     Args:
         arm: the name of the arm.
@@ -31,7 +31,7 @@ def _parts(arm: str, seen: Mapping[str, Any]) -> Iterator[str]:
     elif arm == "semantic" and "reason" in seen:
         yield seen["reason"].rstrip(".")
     elif arm == "name" and "likeness" in seen:
-        yield "the question names it" if seen["likeness"] == 1 else f"a name like it ({seen['likeness']:.2f})"
+        yield "the query names it" if seen["likeness"] == 1 else f"a name like it ({seen['likeness']:.2f})"
     elif arm in _SOURCES and _SOURCES[arm][0] in seen:
         source, verb = _SOURCES[arm]
         yield f"{verb} memory {seen[source]}"

@@ -1,4 +1,4 @@
-"""Text made safe to print, and the words and the part of a body that show why a hit was found."""
+"""Text made safe to print, and snippets of a body with the matching words of a query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _HIDDEN = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def printable(text: str) -> str:
-    """The text without anything that could move a terminal's cursor, colour it or turn its direction."""
+    """Removes control characters and directional marks, which could move a terminal's cursor, colour text or
+    change its direction."""
     if text.isprintable():
         return text
     return "".join(
@@ -38,7 +39,7 @@ def printable(text: str) -> str:
 
 
 def matches(text: str, lexemes: Mapping[str, float]) -> list[tuple[int, int, str]]:
-    """Where words of the text match lexemes (stems, as Postgres makes them): begin, end, lexeme."""
+    """Yields the words of the text that match lexemes (stems of Postgres): start, end, lexeme."""
     stems = {_root(lexeme): lexeme for lexeme in lexemes}
     longest = max((len(stem) for stem in stems), default=0)
     found = []

@@ -46,7 +46,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def about_replica(replica: ReplicaStatus) -> str:
-    """What a replica does, and how far it is behind; why the primary answers if it does."""
+    """Describes what a replica does and its lag, or why the primary answers."""
     if replica.problem:
         return f"Searches go to the primary: {replica.problem.removeprefix('replica: ')}."
     lag = "" if replica.staleness is None else f", at most {replica.staleness:.1f} s behind"
@@ -90,7 +90,7 @@ def relation_words(relation: str) -> str:
 
 
 def state_words(plan: PrunePlan) -> str:
-    """What the plan's state means."""
+    """Describes the state of a plan."""
     if plan.state == "planned":
         return "Nothing has been changed yet."
     applied = f"Applied on {moment(plan.applied_at)}" if plan.applied_at else "Applied"
@@ -101,7 +101,7 @@ def state_words(plan: PrunePlan) -> str:
 
 
 def options_words(options: PlanOptions) -> tuple[str, ...]:
-    """What the plan was made with, a sentence each."""
+    """Describes the options of a plan, a sentence for each."""
     share = f"{100 * options.max_share:g} %"
     layers = options.layers
     return (
@@ -132,14 +132,15 @@ def summary(plan: PrunePlan) -> str:
 
 
 def remarks(plan: PrunePlan) -> tuple[str, ...]:
-    """What else is worth a sentence: what became of the plan, what was left out, what would have been cut."""
+    """Returns further sentences: the outcome of the plan, what was left out, what would have been
+    disconnected."""
     report = plan.report
     parts = [] if plan.state == "planned" else [outcome_words(plan)]
     if report.capped:
         verb = "was" if report.capped == 1 else "were"
         parts.append(
             f"{counted(report.eligible, 'memory', 'memories')} may go by vitality and age; "
-            f"{report.capped:,} of them {verb} left out by a cap."
+            f"{report.capped:,} of them {verb} left out by a limit."
         )
     if report.would_cut_off:
         parts.append(
@@ -152,7 +153,7 @@ def remarks(plan: PrunePlan) -> tuple[str, ...]:
 
 
 def outcome_words(plan: PrunePlan) -> str:
-    """What applying did, and whether it was undone."""
+    """Describes the outcome of applying a plan, and whether it was undone."""
     archived = sum(item.outcome == "archived" for item in plan.items)
     skipped = sum(item.outcome == "skipped" for item in plan.items)
     words = f"{counted(archived, 'memory was', 'memories were')} archived"
@@ -169,20 +170,20 @@ def kept_count(report: PlanReport) -> int:
 
 
 def held_words(kept: PlanKeptBack) -> str:
-    """What would be disconnected without a memory that was kept back."""
+    """Describes what would be disconnected without a memory that was kept back."""
     if not kept.cut_size:
         return "memories would be disconnected without it and others of the plan"
     return f"without it {counted(kept.cut_size, 'memory', 'memories')} would be disconnected"
 
 
 def bounds_words() -> str:
-    """Where zones begin unless a layer says otherwise."""
+    """Describes the default bounds of zones."""
     zones = DEFAULT_ZONES
     return f"active from {zones.active:g}, stale from {zones.stale:g}, fading from {zones.fading:g}"
 
 
 def _joined(text: str, cut: int) -> bool:
-    """Whether a cut before ``text[cut]`` would part what is read as one sign."""
+    """Whether a cut before ``text[cut]`` would split one visible character."""
     following = text[cut]
     return (
         unicodedata.combining(following) != 0
@@ -193,7 +194,7 @@ def _joined(text: str, cut: int) -> bool:
 
 
 def _spared(what: str, days: float) -> str:
-    """Which memories a plan leaves alone because something happened to them lately."""
+    """Describes which memories a plan leaves out because of recent events."""
     if not days:
         return f"Even what {what} a moment ago."
     return f"Nothing that {what} in the last {_days(days)}."

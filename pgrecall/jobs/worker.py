@@ -72,7 +72,7 @@ class Worker:
             if error is not None:
                 problems.append(f"The job {job.name} cannot begin: {error}")
             elif job.name not in self._ticks:
-                problems.append(f"The job {job.name} is not planned yet.")
+                problems.append(f"The job {job.name} is not scheduled yet.")
             elif self._overslept(job):
                 problems.append(f"It was not checked in time whether the job {job.name} is due.")
         return problems

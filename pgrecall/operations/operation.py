@@ -84,7 +84,7 @@ def in_doubt(error: DatabaseError) -> DatabaseUnavailable:
     """Returns the error for a call that may have completed before its connection broke."""
     return DatabaseUnavailable(
         error.message,
-        hint="It may have been done or not: look, or repeat it, which does no harm where it has a key or an "
+        hint="It may or may not have completed: check, or repeat it, which is safe with a key or an "
         "idempotency key.",
         sqlstate=error.sqlstate,
         lost=True,

@@ -190,7 +190,7 @@ class PrunePlanResult(Result):
     live: int = Field(description="Number of live memories.")
     planned: int = Field(description="How many of them the plan would archive.")
     kept_back: int = Field(description="Faded memories kept because they connect others.")
-    capped: int = Field(description="Faded memories left out by a cap.")
+    capped: int = Field(description="Faded memories left out by a limit.")
     links_ending: int
     memories: tuple[PlannedMemory, ...] = Field(description="Lowest vitality first.")
     next_step: str
@@ -206,7 +206,7 @@ class PlannedDuplicate(Result):
 
 
 class PlannedCluster(Result):
-    """Memories that say the same."""
+    """A cluster of duplicates."""
 
     cluster: int
     keeper: int = Field(description="Id of the memory that stays.")

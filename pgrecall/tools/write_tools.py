@@ -127,7 +127,7 @@ def _dedupe_result(arguments: DedupePlanArguments, plan: DedupePlan) -> DedupePl
             ProposedLink(src=pair.src, dst=pair.dst, reason=pair.reason)
             for pair in report.contradictions[: arguments.show]
         ),
-        next_step=step if report.planned else "No memory says only what another one says.",
+        next_step=step if report.planned else "No memory is a duplicate of another one.",
     )  # fmt: skip
 
 
@@ -217,7 +217,7 @@ DEDUPE_PLAN = Tool(
     name="dedupe_plan",
     title="Plan what to merge",
     description=(
-        "Plan which memories say the same and could be merged into one, and which pairs may contradict each "
+        "Plan which duplicates could be merged into one, and which pairs may contradict each "
         "other. It merges and links nothing: show the plan to a person, who reviews and applies it. Use it "
         "only when asked to tidy up the memory."
     ),

@@ -124,7 +124,7 @@ def test_a_call_on_a_dead_connection_fails_with_a_sentence(
         killer.join()
     inject("a half-open connection under a call")
     assert isinstance(error, DatabaseUnavailable)
-    assert "It may have been done or not" in error.hint
+    assert "It may or may not have completed" in error.hint
     assert remote.get("harbour").key == "harbour"
 
 
@@ -159,7 +159,7 @@ def test_an_answer_that_is_lost_is_not_taken_for_a_failure_nor_repeated(
 def answers_are_lost(remote: Memory, line: Wire, query: Query, inject: Inject) -> None:
     line.lose_answers()
     error = broken_off(lambda: remote.record_access("harbour"))
-    assert "It may have been done or not" in error.hint
+    assert "It may or may not have completed" in error.hint
     inject("the answer to a commit lost")
     assert query("SELECT count(*) AS n FROM recall.access WHERE kind = 'read'") == [{"n": 1}]
     assert remote.get("harbour").key == "harbour"

@@ -95,7 +95,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Unarchive
-         * @description Bring an archived memory back, with its links and accesses.
+         * @description Restore an archived memory, with its links and accesses.
          */
         readonly post: operations["unarchive"];
         readonly delete?: never;
@@ -368,7 +368,7 @@ export interface paths {
         };
         /**
          * Quality
-         * @description Report how often what searches showed was used, and which queries nothing answered.
+         * @description Report how often hits of searches were used, and which queries had no answer.
          */
         readonly get: operations["quality"];
         readonly put?: never;
@@ -388,7 +388,7 @@ export interface paths {
         };
         /**
          * Experiment
-         * @description Report by arm of a randomised experiment how often what was shown was used, and what that says.
+         * @description Report how often hits were used in each arm of a randomised experiment, and the conclusion.
          */
         readonly get: operations["experiment"];
         readonly put?: never;
@@ -862,7 +862,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Drop Erasure
-         * @description Remove the plan of an erasure that was not begun; returns the plan.
+         * @description Remove an erasure that has not begun; returns it.
          */
         readonly delete: operations["drop_erasure"];
         readonly options?: never;
@@ -1623,10 +1623,10 @@ export interface components {
         };
         /** @description Who signs an erasure, and how much of it is done. */
         readonly ErasureSignature: {
-            /** @description The person who answers for the erasure. */
+            /** @description The person who is responsible for the erasure. */
             readonly signed_by: string;
             /**
-             * @description Delete this many memories at most, 1 to 10,000; repeat the request until the state is done.
+             * @description Maximum number of memories to delete, 1 to 10,000; repeat the request until the state is done.
              * @default 1000
              */
             readonly limit?: number;
@@ -2379,21 +2379,21 @@ export interface components {
             /** @description Coefficients and weights. */
             readonly profile?: string | null;
             /**
-             * @description Hits of each search, 1 to 100.
+             * @description Number of hits of each search, 1 to 100.
              * @default 10
              */
             readonly k?: number;
-            /** @description Only searches of this period, its end excluded. */
+            /** @description Only searches of this period, excluding its end. */
             readonly since?: string | null;
-            /** @description Only searches of this period, its end excluded. */
+            /** @description Only searches of this period, excluding its end. */
             readonly until?: string | null;
             /**
-             * @description Searches at most, the newest ones, 1 to 1,000.
+             * @description Maximum number of searches, newest first, 1 to 1,000.
              * @default 100
              */
             readonly limit?: number;
             /**
-             * @description Maximum number of changed searches in the answer, the most changed ones, 0 to 1,000.
+             * @description Maximum number of changed searches in the response, most changed first, 0 to 1,000.
              * @default 20
              */
             readonly moved?: number;

@@ -159,7 +159,7 @@ export class ErasureGroup {
     return this.#transport.send("post", "/v1/erasures/{erasure}/apply", { path: { erasure }, body: rest, call });
   }
 
-  /** Removes the plan of an erasure that was not begun; returns the plan. */
+  /** Removes an erasure that has not begun; returns it. */
   async drop(erasure: number, call: CallOptions = {}): Promise<Erasure> {
     return this.#transport.send("delete", "/v1/erasures/{erasure}", { path: { erasure }, call });
   }

@@ -121,7 +121,7 @@ export class QualityGroup {
     this.#transport = transport;
   }
 
-  /** Reports how often what searches showed was used, and which queries nothing answered. */
+  /** Reports how often hits of searches were used, and which queries had no answer. */
   async report(
     options: { readonly since?: string; readonly limit?: number; readonly unanswered?: number } & CallOptions = {},
   ): Promise<Quality> {
@@ -129,7 +129,7 @@ export class QualityGroup {
     return this.#transport.send("get", "/v1/quality", { query: rest, call });
   }
 
-  /** Reports by arm of a randomised experiment how often what was shown was used, and what that says. */
+  /** Reports how often hits were used in each arm of a randomised experiment, and the conclusion. */
   async experiment(
     options: { readonly number?: number; readonly difference?: number } & CallOptions = {},
   ): Promise<Experiment> {

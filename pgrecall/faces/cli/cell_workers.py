@@ -31,7 +31,7 @@ logger = logging.getLogger("pgrecall.jobs")
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """What all workers are made with: settings, the embedder, the stop, and a check of each open client."""
+    """Options of all workers: settings, the embedder, the stop event, and a check of each open client."""
 
     settings: Settings
     embedder: Embedder | None
@@ -40,7 +40,8 @@ class WorkerOptions:
 
 
 class CellWorkers:
-    """Serves the jobs of every cell, or of one. A cell that does not answer keeps no other from its jobs.
+    """Serves the jobs of every cell, or of one. A cell that does not answer does not delay the jobs of
+    others.
 
     Args:
         only: number of the one cell to serve; None serves all, also those that are added later.

@@ -28,11 +28,12 @@ DONE, NOTHING_FOUND, FAILED, BAD_INPUT, NO_DATABASE, INTERRUPTED, BROKEN_PIPE = 
 
 
 COMMAND_NAME = "pgrecall.command"
-"""Where a run keeps the name of its command, as in ``prune plan``, once it ended."""
+"""Key under which a run stores the name of its command, such as ``prune plan``, at its end."""
 
 
 def tracing_is_set_up() -> bool:
-    """Whether this process makes spans. Its launcher has then imported the SDK, which takes long."""
+    """Whether this process creates spans; its launcher has then imported the SDK. Importing it here would be
+    slow."""
     return "opentelemetry.sdk.trace" in sys.modules
 
 
@@ -42,7 +43,7 @@ class _Server(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GlobalOptions:
-    """The options before the command; they win over the environment."""
+    """The options before the command; they take precedence over the environment."""
 
     database_url: str | None = field(default=None, repr=False)
     tenant: str | None = None
@@ -143,7 +144,7 @@ def _say_on_terminal(sentence: str) -> None:
 
 
 def announce(server: _Server) -> None:
-    """Says where the data is, on the first start that creates it."""
+    """Prints where the data is, on the first start that creates it."""
     notes().print(f"{server.describe()}.")
 
 

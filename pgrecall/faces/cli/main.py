@@ -89,7 +89,7 @@ COMMANDS: Mapping[str, str] = {
 
 
 SERVING = frozenset(("worker", "mcp", "serve"))
-"""Commands that go on until they are stopped."""
+"""Commands that run until they are stopped."""
 
 
 class LazyGroup(CommandGroup):
@@ -156,11 +156,12 @@ _NUMBERS = (
     ("a valid float range", "a number"),
     ("a valid float", "a number"),
 )
-"""What click calls numbers, and what people call them."""
+"""Names of number types in click, and in plain words."""
 
 
 def _complaint(error: click.UsageError) -> str:
-    """What click says of a wrong command line, as sentences, with the likeliest name of an unknown one."""
+    """Turns click's message about a wrong command line into sentences, with the most similar name for an
+    unknown one."""
     if isinstance(error, NoSuchOption | NoSuchCommand) and error.possibilities:
         return f"{error.message.rstrip('.')}. Did you mean '{error.possibilities[0]}'?"
     said = error.format_message().rstrip(".")

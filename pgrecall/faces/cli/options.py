@@ -1,4 +1,4 @@
-"""Values that a user types, and options that several commands share, such as the filters of a search."""
+"""Types of arguments, and options that several commands share, such as the filters of a search."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Moment(click.ParamType[datetime]):
 
 
 def name_of(parameter: click.Parameter | None) -> str:
-    """A parameter as the user writes it: ``--tag`` or ``NAME``."""
+    """Returns a parameter as the user writes it: ``--tag`` or ``NAME``."""
     if parameter is None:
         return "The value"
     if isinstance(parameter, click.Option):

@@ -37,8 +37,8 @@ class Hooks:
             what is new.
         source: the kind of its transcripts, and the source of what is captured.
         grouped: whether a hook is in a group of hooks, as in Claude Code.
-        version: what the file says of its own form; None for nothing.
-        note: what the user has to know or to do.
+        version: version of the format that the file names; None without one.
+        note: information for the user.
     """
 
     user: str

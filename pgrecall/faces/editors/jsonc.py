@@ -1,6 +1,7 @@
-"""JSON as editors read it, with comments and trailing commas: its value, and changes that spare the rest.
+"""JSON with comments and trailing commas, as editors read it: parsing, and changes that keep the rest as it
+is.
 
-Written here, because no library that is well kept does this in Python. json5, pyjson5 and json-with-comments
+Written here, because no maintained Python library does this. json5, pyjson5 and json-with-comments
 drop comments. json-five keeps them in a tree, but leaves commas, blanks and indents to the caller. jsonc-edit
 and jsonc-document are only months old, which is too young for other people's files.
 """

@@ -23,14 +23,14 @@ _MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A settings file, as it was read and as it shall be.
+    """A settings file: its content when read, and its new content.
 
     Attributes:
-        text: as it shall be.
-        before: as it was read; None if there was none.
+        text: the new content.
+        before: the content when read; None if there was no file.
         mark: the byte order mark at its beginning, which some editors of Windows write.
-        keeps_copy: whether a copy is kept of what was read.
-        is_original: whether ``text`` is what was there before pgrecall wrote into the file: the kept copy, or
+        keeps_copy: whether to keep a copy of the content when read.
+        is_original: whether ``text`` is the content before pgrecall first changed the file: the kept copy, or
             no file if there is no copy.
     """
 
@@ -156,7 +156,8 @@ class SettingsFile:
             return False
 
     def require_writable(self) -> None:
-        """Raises InvalidInput if the file is read-only: what made it so would write it again."""
+        """Raises InvalidInput if the file is read-only, because whatever made it so would overwrite the
+        change."""
         if self.before is not None and not self.path.stat().st_mode & stat.S_IWUSR:
             raise InvalidInput(
                 f"{self.path} is read-only.",
@@ -169,7 +170,7 @@ class SettingsFile:
         return self.path.with_name(f"{self.path.name}.before-pgrecall")
 
     def original(self) -> SettingsFile:
-        """What was there before pgrecall wrote into the file, to be written again.
+        """Returns the content before pgrecall first changed the file, to write it again.
 
         Raises:
             InvalidInput: the copy cannot be read.

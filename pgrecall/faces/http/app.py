@@ -51,7 +51,7 @@ ROUTERS = (*(module.router for module in _ROUTED), maintenance.probe_router)
 
 
 class ApiApplication(FastAPI):
-    """A FastAPI application with our problems and keys in its OpenAPI document."""
+    """A FastAPI application whose OpenAPI document has our problems and keys."""
 
     needs_key = True
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pgrecall import AsyncMemory
 
 KEPT = 20
-"""Imports of each tenant that are remembered, so that none makes those of others forgotten."""
+"""Number of imports to remember for each tenant; imports of one tenant never displace those of others."""
 
 NAME = r"^[^/\\]{1,120}$"
 """The name of a file; its ending gives the format."""

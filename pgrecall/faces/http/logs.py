@@ -46,7 +46,7 @@ def service_log(form: LogForm, stream: TextIO | None = None) -> Log:
 
 
 class _ForwardingHandler(logging.Handler):
-    """Forwards records of the standard library's logging."""
+    """Forwards log records of the standard library."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.INFO)

@@ -31,7 +31,7 @@ Authenticate = Callable[[], Awaitable["AsyncMemory | None"]]
 """Returns the client for the tenant of a request; None where nobody need have signed in."""
 
 CLIENT_CLOSED_REQUEST = 499
-"""Status of a request whose client went away; only logs and metrics see it."""
+"""Status of a request whose client disconnected, for logs and metrics only."""
 
 _NOT_DRAINED = (408, 503)
 """A slow client would be slow again, and an overloaded service reads nothing more."""

@@ -178,7 +178,8 @@ def _bounded(hint: Any) -> Any:
 
 
 def _value_type(hint: Any) -> Any:
-    """The type as JSON has it: neither true nor "1" is the number 1; a time without a zone is UTC."""
+    """The type with the strictness of JSON: neither true nor "1" is the number 1; a time without a zone is
+    UTC."""
     if hint is datetime:
         return Timestamp
     if isinstance(hint, type) and is_dataclass(hint):

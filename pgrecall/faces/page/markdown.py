@@ -90,7 +90,8 @@ def _simple_html(_: object, tokens: Sequence[Token], place: int, *__: object) ->
 
 
 def _simple_tag(tag: re.Match[str]) -> str:
-    """The tag without what could act; nothing for one that only arranges; its letters for any other."""
+    """Returns a simple tag without attributes, nothing for a tag that only arranges, and the escaped text of
+    others."""
     if tag[2] is None:
         return ""  # a comment
     name = tag[2].lower()

@@ -1,4 +1,4 @@
-"""What every view goes through: authentication, a bounded form, a CSRF check, a slot, cancellation."""
+"""Common steps of all views: authentication, a bounded form, a CSRF check, a slot, cancellation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_TICKS = 3000
 TOKEN_FIELD = "token"
 
 _NOTICE_FIELDS = ("done", "other", "relation", "weight", "version", "layer", "expires_at")
-"""What the address of a memory may say about what was just done."""
+"""Messages about the last action that the address of a memory may name."""
 
 
 @dataclass(frozen=True, slots=True)

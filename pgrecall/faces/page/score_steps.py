@@ -1,4 +1,5 @@
-"""Why a hit has its score, in per cent: what each feature does to the chance that it is the answer."""
+"""The steps of a hit's score: the effect of each feature on the probability that it is the answer, in per
+cent."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ _MIN_ADDED = 0.005
 """Least log-odds of a feature that is shown."""
 
 _MIN_SHOWN = 0.0005
-"""Least change of the chance that is called one: a tenth of a per cent, rounded."""
+"""Smallest change of the probability to show: a tenth of a per cent, rounded."""
 
 WIDTH = 240.0
 """Width of the chart, which is 100 per cent."""
@@ -67,7 +68,7 @@ def score_steps(hits: Sequence[Hit]) -> tuple[ScoreSteps, ...]:
 
 
 def _parts(explanation: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Each feature and the log-odds it adds, unless that is next to nothing."""
+    """Yields each feature and the log-odds it adds, except negligible ones."""
     relevance, score = explanation.get("relevance", {}), explanation.get("score", {})
     known = [name for name in _PARTS if name in relevance]
     others = [
@@ -92,7 +93,7 @@ def _parts(explanation: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _steps(parts: Sequence[tuple[str, float]]) -> Iterator[Step]:
-    """The chance after each part. That of any memory is the first; where it is missing, even odds are."""
+    """Yields the probability after each part. The first is that of any memory, or 50 % if it is missing."""
     level, chance = 0.0, 0.5
     for name, value in parts:
         begin, level = chance, level + value

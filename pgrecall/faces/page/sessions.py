@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 COOKIE = "pgrecall_session"
 SESSION_SECONDS = 12 * 3600
 READ_ONLY_COOKIE = "read."
-"""What the cookie of a session begins with whose key may only read. The stored digest is that of the whole
-cookie, so nobody can turn it into another; no other cookie has a full stop."""
+"""Prefix of the cookie of a session with a read-only key. The stored digest is that of the whole cookie, so
+nobody can turn it into another; no other cookie has a full stop."""
 
 _CROSS_SITE = "This form was not sent from this page, so nothing was changed."
 _MAY_ONLY_READ = "Your key is read-only, so nothing was changed."

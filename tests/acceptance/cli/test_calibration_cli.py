@@ -47,7 +47,7 @@ def test_it_is_fitted_reported_drawn_stored_and_reset(
 
     reset = [pgrecall("calibration", "reset") for _ in range(2)]
     assert [(ended.code, ended.out) for ended in reset] == [
-        (0, "The coefficients that ship are in force again.\n"),
+        (0, "The shipped coefficients are in force again.\n"),
         (1, ""),
     ]
     assert "are already in force" in reset[1].err

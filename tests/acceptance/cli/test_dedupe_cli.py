@@ -94,7 +94,7 @@ def test_nothing_to_merge_and_bad_input(vault: Command) -> None:
     assert vault("forget", "ash").code == 0
     told = vault("dedupe", "plan")
     assert told.code == 1
-    assert "None of 3 live memories says only what another one says." in told.out
+    assert "None of 3 live memories is a duplicate of another one." in told.out
     for arguments, error in (
         (("show", "7"), "There is no dedupe plan 7"),
         (("apply", "0"), "There is no dedupe plan 0"),

@@ -52,7 +52,7 @@ def test_plan_show_apply_list_undo(vault: Command) -> None:
     assert (told.code, told.err) == (0, "")
     for part in (
         "Prune plan 1, created on", "Nothing has been changed yet.", "2 of 4 live memories",
-        "would be archived", "left out by a cap", "active  stale  fading  dormant", "Ash",
+        "would be archived", "left out by a limit", "active  stale  fading  dormant", "Ash",
         "Vitality 0.01", "of layer activity; 1 access,",
         "Ends 1 reference to it", "Next: pgrecall prune apply 1",
     ):  # fmt: skip

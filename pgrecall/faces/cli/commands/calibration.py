@@ -31,7 +31,7 @@ profile_option = click.option(
 
 @click.group("calibration", cls=CommandGroup)
 def calibration() -> None:
-    """Fit relevance to judged queries, or go back to the coefficients that ship."""
+    """Fit relevance to judged queries, or restore the shipped coefficients."""
 
 
 @calibration.command("fit")
@@ -89,7 +89,7 @@ def reset(given: GlobalOptions, profile: str, reranker: bool) -> None:
     if not changed:
         notes().print("The shipped coefficients are already in force.")
         raise Exit(NOTHING_FOUND)
-    output().print("The coefficients that ship are in force again.")
+    output().print("The shipped coefficients are in force again.")
 
 
 def _report(done: Calibration, dry_run: bool, as_json: bool) -> None:

@@ -96,7 +96,7 @@ def add(given: GlobalOptions, url: str, number: int | None, room: int | None) ->
 @json_option
 @pass_globals
 def list_(given: GlobalOptions, as_json: bool) -> None:
-    """List the cells: where they are, their tenants, size and state."""
+    """List the cells with their address, tenants, size and state."""
     found = require_fleet(given).list()
     if as_json:
         print_json(found)
@@ -156,7 +156,7 @@ def replica(given: GlobalOptions, number: int, url: str | None, remove: bool) ->
 @click.argument("name", type=TEXT, metavar="NAME", help="For recovery_target_name of each server.")
 @pass_globals
 def restore_point(given: GlobalOptions, name: str) -> None:
-    """Make a point in the log of every server to which all can be restored together.
+    """Create a restore point in the log of every server, so that all can be restored to it together.
 
     The server of the directory is last. Refused while a tenant is copied to another cell.
     """
@@ -168,7 +168,7 @@ def restore_point(given: GlobalOptions, name: str) -> None:
 
 @cell.command("drain")
 @cell_argument
-@click.option("--stop", is_flag=True, help="Let new tenants in again.")
+@click.option("--stop", is_flag=True, help="Place new tenants there again.")
 @pass_globals
 def drain(given: GlobalOptions, number: int, stop: bool) -> None:
     """Place no new tenants in a cell, before you empty and remove it."""

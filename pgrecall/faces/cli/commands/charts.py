@@ -1,4 +1,5 @@
-"""Commands that draw: the distribution of vitality, zones over time, a memory's life, the links around it."""
+"""Commands that draw charts: the distribution of vitality, zones over time, a memory's vitality, its
+links."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ out_option = click.option(
     metavar="FILE",
     help="File to write: .png or .svg.",
 )
-dark_option = click.option("--dark", is_flag=True, help="Draw for a dark page.")
+dark_option = click.option("--dark", is_flag=True, help="Draw on a dark background.")
 
 
 @click.group("charts", cls=CommandGroup)
@@ -65,14 +66,14 @@ def zones(
 ) -> None:
     """Draw how many memories each layer has in each zone, now and over time. Exit code 1 without memories.
 
-    Each instant of the past is computed from the access log: with many memories, use fewer instants.
+    Each point in the past is computed from the access log: with many memories, use fewer points.
     """
     form, moment = require_drawable(out), _moment(now)
     if not 2 <= instants <= MOST_INSTANTS:
         raise InvalidInput(f"--instants is {instants}; it must lie between 2 and {MOST_INSTANTS}.")
     begin = parse_since(since, moment)
     if begin is not None and begin >= moment:
-        raise InvalidInput("--since is not in the past.", hint="Give an earlier moment, such as 30d.")
+        raise InvalidInput("--since is not in the past.", hint="Give an earlier time, such as 30d.")
     from pgrecall.faces.charts.zones_over_time import zones_by_layer
     from pgrecall.models.charts import ZoneShare
 

@@ -35,7 +35,7 @@ plan_argument = click.argument(
 
 @click.group("dedupe", cls=CommandGroup)
 def dedupe() -> None:
-    """Merge memories that say the same, by a plan that you review, apply and can undo."""
+    """Merge duplicates, by a plan that you review, apply and can undo."""
 
 
 @dedupe.command("plan")

@@ -55,7 +55,7 @@ def plan(
     as_json: bool,
     now: datetime | None,
 ) -> None:
-    """Plan which memories to delete: those to which all given options apply. Nothing is deleted yet.
+    """Plan which memories to delete: those that match all given options. Nothing is deleted yet.
 
     Exit code 1 when there are none.
     """
@@ -119,7 +119,7 @@ def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
 @erasure_argument
 @pass_globals
 def drop(given: GlobalOptions, number: int) -> None:
-    """Remove the plan of an erasure that was not begun. Its memories stay."""
+    """Remove an erasure that has not begun. Its memories stay."""
     with given.opened() as memory:
         memory.erasure.drop(number)
     notes().print(f"The plan of erasure {number} is removed; its memories stay.")

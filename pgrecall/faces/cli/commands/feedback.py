@@ -1,4 +1,4 @@
-"""Commands about feedback: which memories of a search were used or rejected, and what follows from it."""
+"""Commands about feedback: recording which memories of a search were used or rejected, and reports."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ memories_argument = click.argument(
 
 @click.group("feedback", cls=CommandGroup)
 def feedback() -> None:
-    """Record which hits were used or rejected. Feedback moves vitality, and calibration learns from it."""
+    """Record which hits were used or rejected. Feedback changes vitality, and calibration uses it."""
 
 
 @feedback.command("used")

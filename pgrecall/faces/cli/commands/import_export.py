@@ -77,7 +77,7 @@ _UNITS: dict[KnownKind, str] = {
     "--follow-links", is_flag=True, help="Follow symbolic links that lead out of the folder of notes."
 )
 @click.option(
-    "--embeddings/--no-embeddings", default=True, help="With an export: import its embeddings, or leave them."
+    "--embeddings/--no-embeddings", default=True, help="With an export: import its embeddings, or omit them."
 )
 @pass_globals
 def import_(
@@ -95,7 +95,7 @@ def import_(
     """Import memories. A second import updates what has changed and leaves the rest.
 
     Every batch is committed on its own, so Ctrl-C loses nothing that was reported, and a second import
-    completes the work. An export is imported whole or not at all, into a tenant that is empty.
+    completes the work. An export is imported whole or not at all, into an empty tenant.
     """
     if kind == "export" or path == STREAM or (kind == "auto" and path.is_file() and is_export(path)):
         _refuse_options(kind, {

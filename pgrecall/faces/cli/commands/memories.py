@@ -169,7 +169,7 @@ def unlink(given: GlobalOptions, source: int | str, target: int | str, relation:
 @reference_argument
 @pass_globals
 def unarchive(given: GlobalOptions, memory: int | str) -> None:
-    """Bring an archived memory back, with its links and accesses."""
+    """Restore an archived memory, with its links and accesses."""
     with given.opened() as client:
         changed = client.unarchive(memory)
     output().print("It was restored." if changed else "It is not archived.")
@@ -180,7 +180,7 @@ def unarchive(given: GlobalOptions, memory: int | str) -> None:
 @click.argument("new", type=REFERENCE, metavar="NEW", help="Memory that replaces it: an id or key.")
 @pass_globals
 def supersede(given: GlobalOptions, old: int | str, new: int | str) -> None:
-    """Supersede a memory by a newer one; default search then leaves the old one out."""
+    """Supersede a memory by a newer one; searches then omit the old one by default."""
     with given.opened() as client:
         changed = client.supersede(old, new)
     output().print("Superseded." if changed else "It is already superseded.")
@@ -191,7 +191,7 @@ def supersede(given: GlobalOptions, old: int | str, new: int | str) -> None:
 @click.option("--undo", is_flag=True, help="Remove the pin.")
 @pass_globals
 def pin(given: GlobalOptions, memory: int | str, undo: bool) -> None:
-    """Pin a memory: every prune plan leaves it out, however low its vitality."""
+    """Pin a memory: no prune plan archives it, however low its vitality."""
     with given.opened() as client:
         changed = client.pin(memory, not undo)
     if changed:

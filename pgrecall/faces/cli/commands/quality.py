@@ -62,7 +62,7 @@ def quality() -> None:
 @json_option
 @pass_globals
 def report(given: GlobalOptions, since: str | None, limit: int, unanswered: int, as_json: bool) -> None:
-    """Show how often what was shown was used, by rank, and which queries nothing answered.
+    """Show how often hits were used, by rank, and which queries had no answer.
 
     Exit code 1 when no search is logged.
     """
@@ -89,7 +89,7 @@ def report(given: GlobalOptions, since: str | None, limit: int, unanswered: int,
 @json_option
 @pass_globals
 def experiment(given: GlobalOptions, number: int | None, difference: float, as_json: bool) -> None:
-    """Show by arm of a randomised experiment how often what was shown was used, and what can be concluded.
+    """Show how often hits were used in each arm of a randomised experiment, and the conclusion.
 
     Set search.experiment to 1 to begin the first. Exit code 1 when nothing can be concluded.
     """

@@ -93,5 +93,5 @@ def _say(done: Installed, as_json: bool) -> None:
         return
     output().print(
         f"The router serves {done.cells:,} cells: {len(done.made):,} functions new, "
-        f"{len(done.dropped):,} dropped, {done.left:,} as they were."
+        f"{len(done.dropped):,} dropped, {done.left:,} unchanged."
     )

@@ -18,7 +18,7 @@ from pgrecall.faces.wording import counted
 if TYPE_CHECKING:
     from pgrecall.cells.fleet import TenantSize
 
-tenant_argument = click.argument("name", type=TEXT, metavar="NAME", help="The tenant.")
+tenant_argument = click.argument("name", type=TEXT, metavar="NAME", help="Name of the tenant.")
 
 
 @click.group("tenant", cls=CommandGroup)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @click.command("worker")
 @click.option("--once", is_flag=True, help="Run each job that is due once, then exit.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document a line for each run.")
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each run.")
 @click.option("--host", default="127.0.0.1", help="With --port: address of this machine to listen at.")
 @click.option(
     "--port",

@@ -1,1 +1,1 @@
-"""How results look on a terminal."""
+"""Output of results on a terminal."""

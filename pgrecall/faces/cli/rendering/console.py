@@ -41,7 +41,7 @@ class SafeConsole(Console):
         return super().render_str(printable(text), **options)
 
     def on_broken_pipe(self) -> None:
-        """Leaves the end of the command to the one place that handles a closed pipe."""
+        """Raises the error, because only the main program handles a closed pipe."""
         self.quiet = True
         raise BrokenPipeError from None
 
@@ -141,7 +141,7 @@ class Progress:
         self.reached(self.count + more)
 
     def reached(self, count: int, total: int | None = None, *, detail: str = "") -> None:
-        """Sets the count, and the total where it is known only now; ``detail`` is of the one under way."""
+        """Sets the count, and the total if it has become known; ``detail`` describes the current item."""
         if total is not None:
             self._total = total
         self.count = count if self._total is None else min(count, self._total)
@@ -156,7 +156,7 @@ class Progress:
 
 
 def pace_words(done: int, total: int | None, seconds: float) -> str:
-    """How fast it goes and, with a total, how long the rest will take: ``, 40 a second, 12 s left``."""
+    """Describes the rate and, with a total, the remaining time: ``, 40 a second, 12 s left``."""
     if done <= 0 or seconds <= 0:
         return ""
     rate = done / seconds

@@ -93,7 +93,7 @@ def _summary(plan: DedupePlan) -> str:
     would = "would be" if plan.state == "planned" else "were to be"
     say = "says" if report.clusters == 1 else "say"
     if not report.planned:
-        return f"None of {live} says only what another one says."
+        return f"None of {live} is a duplicate of another one."
     parts = [
         f"{report.planned:,} of {live} {would} merged into {words.counted(report.clusters, 'other')} "
         + ("that you named" if plan.options.chosen else f"that {say} the same")
@@ -130,7 +130,7 @@ def _outcome(console: SafeConsole, item: DedupeKeeper | DedupeMember) -> None:
 
 
 def _difference(changes: Sequence[Words]) -> list[tuple[str, str]]:
-    """The texts as one: in brackets with a minus what goes, with a plus what only the keeper has."""
+    """Formats both texts as one: removed words as [-...-], words that only the keeper has as {+...+}."""
     pieces = []
     for change in changes:
         text = _shortened(change)
@@ -140,7 +140,7 @@ def _difference(changes: Sequence[Words]) -> list[tuple[str, str]]:
 
 
 def _shortened(change: Words) -> str:
-    """The words on one line; of a long run that both have, its beginning and its end."""
+    """Returns the words on one line; of a long run that both texts have, only its beginning and end."""
     text = " ".join(re.split(r"\s+", change.text))
     listed = text.split(" ")
     if change.change == "same" and len(listed) > SHOWN_WORDS:

@@ -1,4 +1,4 @@
-"""What the commands about quality print: reports, experiments, reasons of a miss, replays."""
+"""Output of the quality commands: reports, experiments, reasons of a miss, replays."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def show_experiment(console: SafeConsole, found: Experiment) -> None:
 
 
 def difference_words(one: ExperimentDifference | None) -> str:
-    """A difference in points of per cent with its interval."""
+    """Formats a difference in percentage points with its interval."""
     if one is None:
         return ""
     return f"{100 * one.difference:+.1f} [{100 * one.low:+.1f}, {100 * one.high:+.1f}]"
@@ -126,7 +126,7 @@ def show_replay(console: SafeConsole, found: Replay) -> None:
 
 
 def interval_words(share: float | None, low: float | None, high: float | None) -> str:
-    """A share with its interval; of nothing there is none."""
+    """Formats a share with its interval; empty without a total."""
     if share is None or low is None or high is None:
         return ""
     return f"{percent(share)} [{percent(low)}, {percent(high)}]"

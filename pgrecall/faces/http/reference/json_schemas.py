@@ -70,7 +70,7 @@ def _number(value: float) -> str:
 
 
 def fields(schema: Schema, prefix: str = "", *, asked: bool = True) -> list[tuple[str, str, str]]:
-    """Each field with what it may be and what it means; those of objects within are given by their path."""
+    """Yields each field with its type and description; fields of nested objects by their path."""
     required = set(schema.get("required", ()))
     rows = []
     for name, field in schema.get("properties", {}).items():
@@ -92,5 +92,5 @@ def _sentence(text: str) -> str:
 
 
 def field_table(schema: Schema, *, asked: bool = True) -> str:
-    """The fields; of an answer none is called required, for all are there."""
+    """Renders a table of fields; in a response none is marked as required, because all are present."""
     return table(("field", "is", "meaning"), fields(schema, asked=asked))

@@ -1,4 +1,4 @@
-"""Routes for erasures: all memories of a subject are deleted for good, by a plan, with a report."""
+"""Routes for erasures: deleting all memories of a subject for good, by a plan, with a report."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class SignedBy:
     """Who signs an erasure, and how much of it is done.
 
     Attributes:
-        signed_by: the person who answers for the erasure.
-        limit: delete this many memories at most, 1 to 10,000; repeat the request until the state is done.
+        signed_by: the person who is responsible for the erasure.
+        limit: maximum number of memories to delete, 1 to 10,000; repeat the request until the state is done.
     """
 
     signed_by: str
@@ -78,7 +78,7 @@ async def apply_erasure(
 
 @router.delete("/erasures/{erasure}", response_model=response_model(Erasure))
 async def drop_erasure(memory: TenantMemory, erasure: ErasureId) -> Erasure:
-    """Remove the plan of an erasure that was not begun; returns the plan."""
+    """Remove an erasure that has not begun; returns it."""
     plan = await memory.erasure.get(erasure)
     await memory.erasure.drop(erasure)
     return plan

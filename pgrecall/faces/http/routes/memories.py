@@ -219,7 +219,7 @@ async def forget(
 async def unarchive(
     memory: TenantMemory, reference: MemoryReference, now: OptionalTimestamp = None
 ) -> Changed:
-    """Bring an archived memory back, with its links and accesses."""
+    """Restore an archived memory, with its links and accesses."""
     return Changed(await memory.unarchive(reference, now=now))
 
 

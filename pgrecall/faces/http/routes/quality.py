@@ -31,13 +31,13 @@ class MissedMemory:
 
 @dataclass(frozen=True, slots=True)
 class ReplayBounds:
-    """Which logged queries to ask again.
+    """Which logged queries to repeat.
 
     Attributes:
-        k: hits of each search, 1 to 100.
-        since, until: only searches of this period, its end excluded.
-        limit: searches at most, the newest ones, 1 to 1,000.
-        moved: maximum number of changed searches in the answer, the most changed ones, 0 to 1,000.
+        k: number of hits of each search, 1 to 100.
+        since, until: only searches of this period, excluding its end.
+        limit: maximum number of searches, newest first, 1 to 1,000.
+        moved: maximum number of changed searches in the response, most changed first, 0 to 1,000.
     """
 
     k: int = 10
@@ -58,7 +58,7 @@ async def quality(
         int, Query(description="Maximum number of unanswered queries.", ge=1, le=1000)
     ] = 20,
 ) -> Quality:
-    """Report how often what searches showed was used, and which queries nothing answered."""
+    """Report how often hits of searches were used, and which queries had no answer."""
     return await memory.quality.report(since=since, limit=limit, unanswered=unanswered)
 
 
@@ -72,7 +72,7 @@ async def experiment(
         float, Query(description="Smallest difference of shares that matters.", ge=0.01, le=0.5)
     ] = 0.1,
 ) -> Experiment:
-    """Report by arm of a randomised experiment how often what was shown was used, and what that says."""
+    """Report how often hits were used in each arm of a randomised experiment, and the conclusion."""
     return await memory.quality.experiment(number, difference=difference)
 
 

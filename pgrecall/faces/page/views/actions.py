@@ -1,4 +1,4 @@
-"""What people do to one memory, from pinning to forgetting; each with what takes it back."""
+"""Actions on one memory, from pinning to forgetting, each with its undo."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Undo:
 
 
 def undo_of(memory: StoredMemory, done: dict[str, str]) -> Undo | None:
-    """What takes back the action that the address of a memory names; None where nothing does."""
+    """Returns the undo of the action that the address of a memory names; None if there is none."""
     other, relation = done.get("other", ""), done.get("relation", "")
     end = (("other", other), ("relation", relation))
     match done.get("done"):
@@ -66,7 +66,7 @@ def undo_of(memory: StoredMemory, done: dict[str, str]) -> Undo | None:
 
 
 def _undo_of_edit(memory: StoredMemory, done: dict[str, str]) -> Undo | None:
-    """The version that was kept, and what no version keeps."""
+    """Returns the undo of an edit: the stored version, and the fields that versions do not have."""
     version, expected = done.get("version", ""), ("expected", memory.updated_at.isoformat())
     unversioned = tuple((name, done[name]) for name in ("layer", "expires_at") if done.get(name))
     if version.isdigit():
@@ -227,5 +227,5 @@ def _id(request: PageRequest) -> int:
 
 
 def _back(request: PageRequest, done: str, **details: object) -> Response:
-    """To the memory, which says what was done."""
+    """Redirects to the memory, whose page reports the action."""
     return redirect(url(f"/memories/{_id(request)}", {"done": done, **details}))

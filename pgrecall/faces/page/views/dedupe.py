@@ -111,7 +111,7 @@ def _groups(
 
 
 def _difference(cluster: DedupeCluster) -> str:
-    """How the memories to merge differ from the keeper, by the words that differ."""
+    """Classifies how the memories to merge differ from the keeper."""
     changes = {words.change for member in cluster.members for words in member.difference}
     if changes <= {"same"}:
         return "Word for word the same"

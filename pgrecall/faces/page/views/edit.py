@@ -33,7 +33,7 @@ FIELDS = (
 
 _TIMES = ("occurred_at", "valid_from", "valid_until", "expires_at")
 UNVERSIONED = ("layer", "expires_at")
-"""The fields of the form that no version keeps, so that an undo has to bring them."""
+"""Fields of the form that versions do not have, so that an undo must contain them."""
 
 _STALE = "This memory was changed while you edited it, so nothing was saved."
 
@@ -150,7 +150,7 @@ def _text(value: Any) -> str:
 
 
 def read_fields(typed: Mapping[str, str], names: tuple[str, ...]) -> dict[str, Any]:
-    """The values of these fields; ``none`` for a time that is to be taken away.
+    """Parses these fields; ``none`` removes a time.
 
     Raises:
         InvalidInput: a time or the metadata cannot be read.

@@ -28,7 +28,8 @@ _ORDERS: Mapping[str, ListOrder] = {"newest": "newest", "vitality": "vitality"}
 
 
 async def front(request: PageRequest, values: Mapping[str, Any]) -> Response:
-    """Counts, the head of each list, and questions to begin with; how to add something where nothing is."""
+    """Shows counts, the head of each list and example questions, or how to add something to an empty
+    tenant."""
     found = await request.memory.charts.overview(_LISTS, limit=SHOWN, bins=2, now=request.now)
     recent = await request.memory.list(limit=SHOWN, now=request.now)
     live = sum(layer.memories for layer in found.layers)
@@ -75,7 +76,8 @@ async def browse(request: PageRequest) -> Response:
 
 
 def _questions(titles: Sequence[str], recent: Sequence[ListedMemory]) -> list[str]:
-    """Questions that have an answer here, made from titles of new memories and of the liveliest."""
+    """Returns questions that have an answer, made from the titles of new memories and of those with the
+    highest vitality."""
     names = [*titles, *(named(memory.title, None, memory.id) for memory in recent if memory.title)]
     short = [name for name in dict.fromkeys(names) if name and len(name) <= 60 and name[-1] not in _ENDS]
     return [question(name) for name in short][:QUESTIONS]

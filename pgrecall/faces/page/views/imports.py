@@ -1,4 +1,4 @@
-"""Files that are dropped on the page: read by the importers in the background, with their progress."""
+"""Imports of files that are dropped on the page, in the background, with their progress."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pgrecall import AsyncMemory
 
 KEPT = 20
-"""Imports of each tenant that are remembered, so that none makes those of others forgotten."""
+"""Number of imports to remember for each tenant; imports of one tenant never displace those of others."""
 
 _SHOWN_PROBLEMS = 20
 _REFRESH_SECONDS = 2

@@ -88,7 +88,7 @@ async def overview(request: PageRequest) -> Response:
 
 
 async def one_list(request: PageRequest) -> Response:
-    """A list, page by page; the moment it was made for stays that of its first page."""
+    """Shows a list page by page; all pages use the time of the first."""
     name = next((known for known in OVERVIEW_LISTS if known == request.request.path_params["listed"]), None)
     if name is None:
         raise HTTPException(404)

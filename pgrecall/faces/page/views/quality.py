@@ -29,7 +29,7 @@ ARM_NAMES = {
 
 
 async def quality(request: PageRequest) -> Response:
-    """What the log says; with a query and a memory, why a search misses it."""
+    """Shows reports about the log of searches; with a query and a memory, the reason of a miss."""
     fields = {name: (text_field(request.query, name) or "").strip() for name in _MISS_FIELDS}
     if not any(fields.values()):
         return await _view(request)

@@ -22,7 +22,7 @@ _STALE = "This memory was changed since this form was shown, so nothing was rest
 
 
 async def versions(request: PageRequest) -> Response:
-    """What a memory said, newest first, page by page."""
+    """Lists the versions of a memory, newest first, page by page."""
     stored = await request.memory.get(_id(request), now=request.now)
     before = int_field(request.query, "before", 0, low=1, high=_LARGEST) or None
     found = await request.memory.versions.list(stored.id, limit=PAGE, before=before)
@@ -37,7 +37,7 @@ async def versions(request: PageRequest) -> Response:
 
 
 async def version(request: PageRequest) -> Response:
-    """One version, and what differs from another: the present, or for the present the one before."""
+    """Shows one version and its difference from the current one, or of the current one from the previous."""
     stored = await request.memory.get(_id(request), now=request.now)
     number = path_id(request.request.path_params["version"], "version")
     near = await _versions_near(request, stored.id, number)

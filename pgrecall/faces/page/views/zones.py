@@ -15,12 +15,12 @@ from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, days_in_zones
 _CENTURY = 36_525.0
 
 MEANINGS = {
-    "active": "Used recently or often. Searches put it before equally relevant memories.",
+    "active": "Used recently or often. Searches rank it above equally relevant memories.",
     "stale": "Not used for a while. Searches still find it, and using it makes it active again.",
     "fading": "Nearly forgotten. Searches find it if it fits clearly better than livelier memories.",
     "dormant": "Not used for a long time. A prune plan may propose to archive it; nothing else happens.",
 }
-"""What each zone means to somebody who has never heard of vitality."""
+"""What each zone means, for readers who do not know vitality."""
 
 
 async def zones(request: PageRequest) -> Response:
