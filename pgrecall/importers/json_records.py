@@ -100,7 +100,12 @@ def load_json(path: Path, thing: str, hint: str) -> Any:
 
 def parsed(text: str) -> Any:
     """The JSON value in ``text``. Raises ValueError, or RecursionError if it is nested too deeply."""
-    return json.loads(text)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:  # Python's own sentence is about a function of Python
+        raise ValueError("it has a number of more digits than can be read") from error
 
 
 def records(value: object, lists: Sequence[str]) -> Iterator[tuple[str, object]]:

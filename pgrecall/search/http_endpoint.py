@@ -16,6 +16,7 @@ from tenacity import RetryCallState, RetryError, Retrying, retry_if_exception_ty
 from tenacity.wait import wait_exponential, wait_random
 
 from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.search.quoted_texts import texts_in, without_quotations
 from pgrecall.setting_types import Secret
 
 RETRY_AFTER_CAP = 30.0  # seconds; an endpoint that asks for more is tried again after this
@@ -25,6 +26,9 @@ LARGEST_ANSWER = 256 * 2**20
 _LATER = (
     0.5  # seconds after the caller's limit, so that its own deadline passes before ours reports a timeout
 )
+_READ, _SHOWN = 500, 200
+"""Characters of an endpoint's message."""
+
 _BACKOFF = wait_exponential(multiplier=0.5, max=8) + wait_random(0, 0.5)
 
 
@@ -105,7 +109,7 @@ class Endpoint:
 
         retrying = Retrying(retry=retry_if_exception_type(_TransientError), stop=last, wait=_wait)
         try:
-            return parse_json(retrying(self._attempt, content, until))
+            return parse_json(retrying(self._attempt, content, until, texts_in(body)))
         except RetryError as given_up:
             error, tried = given_up.last_attempt.exception(), given_up.last_attempt.attempt_number
             assert isinstance(error, _TransientError)  # nothing else is tried again
@@ -118,7 +122,7 @@ class Endpoint:
             hint=error.hint,
         )
 
-    def _attempt(self, content: bytes, until: float | None) -> bytes:
+    def _attempt(self, content: bytes, until: float | None, texts: list[str]) -> bytes:
         noun, prefix = self._wording.noun, self._wording.prefix
         if self._client.is_closed:
             raise self._wording.error(f"The {noun} at {self.shown} is closed.", hint="Make a new one.")
@@ -139,7 +143,7 @@ class Endpoint:
                 f"The {noun} at {self.shown} cannot be asked: {error}.", hint=f"Check {prefix}_URL."
             ) from error
         if status != httpx.codes.OK:
-            raise self._refusal(status, headers, answer)
+            raise self._refusal(status, headers, self._message(answer, texts))
         return answer
 
     def _exchange(self, content: bytes, timeout: float) -> tuple[int, httpx.Headers, bytes]:
@@ -160,8 +164,8 @@ class Endpoint:
                     raise httpx.ReadTimeout("the answer trickles in too slowly")
         return response.status_code, response.headers, b"".join(chunks)
 
-    def _refusal(self, status: int, headers: httpx.Headers, answer: bytes) -> RecallError | _TransientError:
-        wording, reason = self._wording, self._message(answer)
+    def _refusal(self, status: int, headers: httpx.Headers, reason: str) -> RecallError | _TransientError:
+        wording = self._wording
         if status == httpx.codes.TOO_MANY_REQUESTS:
             return _TransientError(
                 f"too many requests (429){reason}",
@@ -185,8 +189,8 @@ class Endpoint:
             hint=wording.refused,
         )
 
-    def _message(self, answer: bytes) -> str:
-        """The message of an error answer, short, on one line and without the key."""
+    def _message(self, answer: bytes, texts: list[str]) -> str:
+        """The message of an error answer, short, on one line, without the key and what it quotes of texts."""
         message = parse_json(answer)
         for name in ("error", "message", "detail"):
             if isinstance(message, dict):
@@ -195,7 +199,8 @@ class Endpoint:
             return ""
         if self._key:
             message = message.replace(self._key.get_secret_value(), "***")
-        return f": {' '.join(message.split())[:200].rstrip('. ')}"
+        line = without_quotations(" ".join(message.split())[:_READ], texts)
+        return f": {line[:_SHOWN].rstrip('. ')}"
 
 
 class _URLWithoutQuery(httpx.URL):

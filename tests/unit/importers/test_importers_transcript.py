@@ -167,6 +167,7 @@ def test_a_broken_structure_is_named(write: Write, value: object, reason: str) -
         ("[]", "contains no conversation"),
         ('{"a": 1}', "contains no conversation"),
         ("[" * 200_000, "nested too deep"),
+        (f"[{'9' * 5000}]", r"not JSON: it has a number of more digits than can be read\."),
         ('"\x00"', "NUL"),
     ],
 )

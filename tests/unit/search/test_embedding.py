@@ -246,6 +246,31 @@ def test_the_key_never_shows(
     assert KEY not in repr(embedder) + repr(vars(embedder)) + caplog.text
 
 
+SECRET = "The gate code of Ann's house is 4711, and the dog is called Rex."
+
+
+@pytest.mark.parametrize("status", [400, 503])
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"cannot embed {SECRET!r}",
+        f"input[1] = {SECRET[:40]}... is too long",
+        f"bad\ninput: {SECRET.replace(' ', chr(10))}",
+        "unknown words: Rex 4711",
+    ],
+)
+def test_an_error_repeats_no_text_that_was_sent(
+    endpoint: Endpoint, embedder: HttpEmbedder, said: str, status: int
+) -> None:
+    """Errors of jobs are kept, after the memory is forgotten too, and alerts send them on."""
+    endpoint.replies = [Reply(status, json.dumps({"error": {"message": said}}).encode())]
+    with pytest.raises(EmbedderError) as failed:
+        embedder.embed([SECRET, "Rex 4711"])
+    assert not [word for word in ("4711", "Ann", "gate code", "Rex") if word in str(failed.value)]
+    assert " ".join(said.split())[:5] in str(failed.value)
+    assert "…" in str(failed.value)
+
+
 def test_a_login_or_a_query_in_the_address_never_shows(endpoint: Endpoint) -> None:
     endpoint.replies = [Reply(400)]
     address = endpoint.url.replace("//", f"//me:{KEY}@") + f"?key={KEY}"
