@@ -42,14 +42,14 @@ class EditFields(TypedDict, total=False):
         layer: the kind of memory, which determines how it ages.
         role: role of the speaker.
         author: the person who wrote or spoke it.
-        context: further words to find it by.
+        context: additional words to find it by.
         session_id: the conversation or task it belongs to.
         tags: words to filter by.
         aliases: other names for it.
         metadata: any further data, as a JSON object.
         occurred_at: time of the event.
         valid_from, valid_until: period of validity.
-        expires_at: time from which default search leaves it out; the job ``expire`` then archives it.
+        expires_at: time from which searches omit it by default; the job ``expire`` then archives it.
     """
 
     body: str | None

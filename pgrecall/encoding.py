@@ -1,4 +1,4 @@
-"""Encodes values for Postgres and rejects those it cannot store."""
+"""Encoding of values for Postgres, which rejects values that it cannot store."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def passage_items(passages: Sequence[EmbeddedPassage] | None) -> list[dict[str, 
 
 
 def embedding_item(embedded: Embedded) -> dict[str, object]:
-    """The embedding of one memory in the form of ``recall.store_embeddings``."""
+    """Encodes the embedding of one memory for ``recall.store_embeddings``."""
     return {
         "embedding": vector_text(embedded.vector),
         "tokens": token_texts(embedded.tokens),

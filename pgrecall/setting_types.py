@@ -22,7 +22,7 @@ class SettingType(Protocol):
 
 
 class Secret:
-    """A string that is never shown by accident; ``get_secret_value`` returns it."""
+    """A string that is not shown in reprs and logs; ``get_secret_value`` returns it."""
 
     __slots__ = ("_value",)
 

@@ -14,7 +14,7 @@ _OF_THE_PLACE = ("host", "hostaddr", "port", "dbname")
 
 
 def address_of(url: str) -> str:
-    """The address in a URL: where the database is, and how to speak to it, but not as whom.
+    """Returns the address in a URL: the URL without user and password.
 
     Raises:
         InvalidInput: it cannot be read, or names no database.
@@ -34,7 +34,7 @@ def url_at(address: str, caller: str) -> str:
 
 
 def shown(address: str) -> str:
-    """An address in a few characters: host, port and database."""
+    """Returns an address in short: host, port and database."""
     parts = _parts(address)
     host = parts.get("host") or parts.get("hostaddr") or "local"
     port = f":{parts['port']}" if parts.get("port") else ""

@@ -1,4 +1,4 @@
-"""One cell, as an administrator sees it: what it holds, who lives there, and what is under way."""
+"""One cell, as an administrator sees it: its contents, its tenants, and running transactions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pgrecall.schema.roles import act_as_owner
 _SQL = named_statements("cell.sql")
 
 BETWEEN_LOOKS = 0.02
-"""Seconds between two looks at transactions that have to end first."""
+"""Seconds between checks of transactions that have to end first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Cell:
 
     @contextmanager
     def another(self) -> Iterator[psycopg.Connection[Row]]:
-        """A new connection as the role of the URL, which commits each statement."""
+        """Opens a new connection as the role of the URL, which commits each statement."""
         with connect(self.url, timeout=self._timeout) as connection:
             yield connection
 
@@ -140,7 +140,7 @@ class Cell:
         return {row["tenant"]: (row["state"], row["cell"]) for row in rows}
 
     def set_resident(self, tenant: str, state: str, cell: int | None) -> None:
-        """Notes where a tenant lives."""
+        """Records where a tenant lives."""
         self.run(_SQL["set_resident"], {"tenant": tenant, "state": state, "cell": cell})
 
     def sizes(self, tenants: list[str]) -> dict[str, tuple[int, int]]:

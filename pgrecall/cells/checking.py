@@ -1,4 +1,4 @@
-"""Whether the cells of an installation are as they should be."""
+"""Checks of the cells of an installation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CellFinding:
-    """The result of a check of a cell (None: of the directory): a sentence, and the way out of a failure."""
+    """The result of a check of a cell (None: of the directory): a sentence, and the fix of a failure."""
 
     cell: int | None
     level: Literal["ok", "warn", "fail"]
@@ -75,7 +75,7 @@ def _check(fleet: Fleet, entry: CellEntry, moving: set[str], *, alone: bool) -> 
 
 
 def _check_replica(fleet: Fleet, entry: CellEntry, replica: str) -> CellFinding:
-    """Whether the cell's standby may answer searches. If it may not, the cell does."""
+    """Checks whether the standby of a cell can answer searches; otherwise the cell answers them."""
     try:
         behind = replicas.behind(fleet, entry, replica)
     except RecallError as error:
@@ -87,7 +87,8 @@ def _check_replica(fleet: Fleet, entry: CellEntry, replica: str) -> CellFinding:
 
 
 def _check_rights(number: int, cell: Cell) -> Iterator[CellFinding]:
-    """What prevents moves of tenants to and from this cell. No failure, because moves are optional."""
+    """Reports what prevents moves of tenants to and from this cell; not a failure, because moves are
+    optional."""
     missing = dict.fromkeys((*lacks(cell, "target"), *lacks(cell, "source")))
     for lack in missing:
         yield CellFinding(number, "ok", f"No moves yet: {lack.message}", lack.fix)

@@ -39,11 +39,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class CellEntry:
-    """A cell as the directory has it.
-
-    ``room`` is how many bytes it may hold, None for any; ``bytes`` how many it held when that was noted.
-    ``tenants`` counts those placed there; ``replica`` is the address of a standby, if it has one.
-    """
+    """A cell in the directory. ``room`` is its maximum size in bytes, None without one; ``bytes`` its size
+    when last recorded. ``tenants`` counts the tenants placed there; ``replica`` is the address of a standby,
+    if it has one."""
 
     number: int
     address: str
@@ -58,7 +56,7 @@ class CellEntry:
 
 @dataclass(frozen=True, slots=True)
 class MoveEntry:
-    """A move under way."""
+    """A move in progress."""
 
     tenant: str
     source: int
@@ -130,7 +128,7 @@ class Directory:
         )
 
     def install(self) -> None:
-        """Makes the tables and functions of the directory; harmless when repeated."""
+        """Creates the tables and functions of the directory; repeating it is harmless."""
         with self.connected() as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('recall_cells'))")
             # With Citus the database may have workers, which have no directory. Without it this says nothing.
@@ -148,12 +146,13 @@ class Directory:
         return str(self._one("SELECT id FROM recall_cells.installation")["id"])
 
     def find(self, tenant: str) -> Place | None:
-        """Where a tenant lives; None for one that has no place yet."""
+        """Returns where a tenant lives; None if it has no place yet."""
         rows = self._rows(_FIND, {"tenant": tenant})
         return Place(**rows[0]) if rows else None
 
     def place(self, tenant: str, cell: int | None = None) -> Place:
-        """Where a tenant lives. One that has no place gets one: in ``cell``, or where most room is.
+        """Returns where a tenant lives. A tenant without a place gets one: in ``cell``, or in the cell with
+        the most room.
 
         Raises:
             DatabaseError: no cell has room.
@@ -191,7 +190,7 @@ class Directory:
         return tuple(Place(**row) for row in self._rows(_PLACES))
 
     def moves(self) -> tuple[MoveEntry, ...]:
-        """The moves under way, for a role that may act for any tenant."""
+        """Returns the moves in progress, for a role that may act for any tenant."""
         return tuple(MoveEntry(**row) for row in self._rows("SELECT * FROM recall_cells.moves()"))
 
     def place_all(self, tenants: Sequence[str], cell: int) -> None:
@@ -240,13 +239,14 @@ class Directory:
             lasting.close()
 
     def flip(self, tenant: str, cell: int) -> None:
-        """Notes that a tenant lives in another cell, with its move, in one transaction."""
+        """Records that a tenant lives in another cell, with its move, in one transaction."""
         with self.connected() as connection, connection.transaction():
             for statement in _FLIP:
                 connection.execute(statement.encode(), {"tenant": tenant, "cell": cell})
 
     def flipped(self, older_than: float) -> list[str]:
-        """Tenants that live in their new cell since so many seconds, and still have rows in the old one."""
+        """Returns tenants that have lived in their new cell for so many seconds and still have rows in the
+        old one."""
         query = (
             "SELECT tenant FROM recall_cells.move WHERE step = 'flipped' "
             "AND flipped_at <= now() - make_interval(secs => %(seconds)s) ORDER BY flipped_at"

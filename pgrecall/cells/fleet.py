@@ -19,7 +19,7 @@ ANY_TENANT = "*"
 
 @dataclass(frozen=True, slots=True)
 class CellState:
-    """A cell as the directory has it, and whether it answers."""
+    """A cell in the directory, and whether it answers."""
 
     entry: CellEntry
     reachable: bool
@@ -103,7 +103,7 @@ class Fleet:
         return replicas.set_replica(self, number, url)
 
     def place(self, tenant: str, number: int) -> Place:
-        """Places a new tenant by hand.
+        """Chooses the cell of a new tenant.
 
         Raises:
             InvalidInput: it lives in another cell already.

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 def add(fleet: Fleet, url: str, *, number: int | None = None, room: int | None = None) -> CellEntry:
-    """Adds a database as a cell; the first one makes the directory. Harmless when repeated.
+    """Adds a database as a cell; the first one creates the directory. Repeating it is harmless.
 
     From the second cell on, every cell refuses tenants that do not live there.
 
     Args:
         url: the database, as clients reach it.
         number: the cell's number; None: the next one.
-        room: bytes it may hold before no new tenant is placed there.
+        room: size in bytes from which no new tenant is placed there.
 
     Raises:
         InvalidInput: the number is taken, the database is a cell already or has tenants and is not the
-            first, or its embeddings are others than those of the other cells.
+            first, or its embeddings differ from those of the other cells.
         SchemaMismatch: its schema is not this version's.
     """
     address = address_of(url)

@@ -1,4 +1,4 @@
-"""A point to which all servers of an installation can be restored, so that they fit together."""
+"""Restore points: points in the logs to which all servers of an installation can be restored together."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class RestorePoint:
 
 
 def make(fleet: Fleet, name: str) -> tuple[RestorePoint, ...]:
-    """Makes a restore point of this name in every server, that of the directory last.
+    """Creates a restore point of this name in every server, in that of the directory last.
 
-    So the directory knows every tenant that a cell has. One that it knows and the cell does not is let in by
-    the cell again when it is used.
+    So the directory knows every tenant that a cell has. If it knows one that the cell does not have, the cell
+    admits the tenant again when it is used.
 
     Raises:
         InvalidInput: the name is unusable, or a tenant moves: a restored cell could not continue that.

@@ -1,4 +1,4 @@
-"""Where tenants live: what a client asks, from a cache that the directory fills."""
+"""Routes to the cells of tenants: a cache that the directory fills."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pgrecall.cells.directory import CellEntry, Directory, MoveEntry, Place
 from pgrecall.errors import DatabaseUnavailable, RecallError
 
 LARGEST_CACHE = 100_000
-"""Places remembered; beyond, the oldest is forgotten. One is about 300 bytes."""
+"""Maximum number of places to remember; more displace the oldest. A place takes about 300 bytes."""
 
 REPLICA_KNOWN = 30.0
 """Seconds after which the directory is asked again which replica a cell has."""
@@ -21,10 +21,10 @@ REPLICA_DOUBTED = 5.0
 
 
 class Routes:
-    """Places of tenants. What is known stays valid until the cell itself refuses the tenant.
+    """Places of tenants. A known place stays valid until the cell itself refuses the tenant.
 
-    No cell refuses an outdated replica, so replicas are read again from time to time. A thread does that:
-    nobody waits for the directory, which may be down.
+    No cell refuses an outdated replica, so replicas are read again from time to time. A thread does that, so
+    that no call waits for the directory, which may be down.
     """
 
     def __init__(self, directory: Directory, clock: Callable[[], float] = monotonic) -> None:

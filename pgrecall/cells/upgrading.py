@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CellUpgrade:
-    """What became of one cell: an upgrade, or the error of one that could not be reached."""
+    """The outcome of one cell: an upgrade, or the error of a cell that could not be reached."""
 
     cell: int
     done: migrate.Upgrade | None
@@ -24,7 +24,7 @@ class CellUpgrade:
 
 
 def upgrade_cells(fleet: Fleet, only: int | None = None) -> Iterator[CellUpgrade]:
-    """Upgrades the directory and every cell, or ``only`` one. One that is down keeps none from its turn.
+    """Upgrades the directory and every cell, or ``only`` one. A cell that is down does not stop the others.
 
     Raises:
         InvalidInput: a tenant is being copied to or from a cell, or there is no such cell.

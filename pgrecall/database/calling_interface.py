@@ -19,7 +19,7 @@ def current_interface() -> Interface:
 
 @contextmanager
 def acting_through(interface: Interface) -> Iterator[None]:
-    """Makes the transactions begun inside, in this task or thread, those of an interface."""
+    """Attributes the transactions begun inside the block, in this task or thread, to an interface."""
     token = _INTERFACE.set(interface)
     try:
         yield

@@ -2,7 +2,7 @@
 
 anyio cancels a task again in every turn of the event loop until it has ended, and MCP and Starlette cancel
 through anyio. The second cancellation interrupts psycopg while it asks the server to cancel a statement. Over
-a Unix socket the request is sent by then; over TCP it is not, and the statement would go on waiting.
+a Unix socket the request has been sent by then; over TCP it has not, and the statement would continue.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ async def cancelled_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def ended(task: asyncio.Future[Any]) -> None:
-    """Waits for the end of a task that nobody else awaits, even if the caller is cancelled."""
+    """Waits until a task that nobody else awaits has ended, even if the caller is cancelled."""
     while not task.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait([task])

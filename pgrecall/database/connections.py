@@ -140,16 +140,17 @@ _FORMATS = {
     "IntervalStyle": "postgres",
     "standard_conforming_strings": "on",
 }
-"""What psycopg and the functions expect. A server, a database or a role may have other defaults."""
+"""Formats that psycopg and the SQL functions expect. A server, a database or a role may have other
+defaults."""
 
 
 def formats_to_set(
     connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
 ) -> tuple[LiteralString, list[str]] | None:
-    """The statement that gives a connection the formats of ``_FORMATS``; None if it has them.
+    """Returns the statement that sets the formats of ``_FORMATS``; None if the connection has them.
 
-    The server reported its formats when it accepted the connection, so asking costs nothing. A pooler follows
-    changes of these settings.
+    The server reported its formats when it accepted the connection, so checking costs nothing. A pooler
+    follows changes of these settings.
     """
     value_of = connection.info.parameter_status
     wrong = {

@@ -128,7 +128,7 @@ def _broken_off(sqlstate: str, message: str, hint: str) -> DatabaseError:
 
 
 def _not_there(error: psycopg.Error, message: str) -> DatabaseError:
-    """The error for a missing function: one that was never there, or that was dropped during a call."""
+    """Returns the error for a missing function, which never existed or was dropped during the call."""
     gone = message.startswith("cache lookup failed for function")
     if isinstance(error, psycopg.errors.InternalError_) and not gone:
         return DatabaseError(sentence(message), sqlstate=error.sqlstate)

@@ -27,7 +27,7 @@ class Server:
 
 
 def server_of(rows: Sequence[Row]) -> Server:
-    """The result of one of the two statements."""
+    """Reads the result of PRIMARY or REPLICA."""
     [row] = rows
     return Server(row["position"], row["system"], row["database"])
 

@@ -26,7 +26,7 @@ from pgrecall.settings import PreparedStatements
 
 
 class Pool(ConnectionPool[BoundedConnection]):
-    """A pool that waits less for a server that refuses connections than for one that is slow or busy."""
+    """A pool that gives up sooner if the server refuses connections than if it is slow or busy."""
 
     limits: Limits
 
@@ -41,7 +41,7 @@ class Pool(ConnectionPool[BoundedConnection]):
 
 
 class Conversation:
-    """An open transaction for what is too large for one statement."""
+    """An open transaction for work that is too large for one statement."""
 
     def __init__(self, connection: BoundedConnection, limits: Limits) -> None:
         self._connection = connection
@@ -53,7 +53,7 @@ class Conversation:
         return self._connection.execute(sql, parameters).fetchall()
 
     def portions(self, sql: str, parameters: Mapping[str, object], size: int) -> Iterator[list[Row]]:
-        """Runs one statement and yields its rows in portions, each fetched on demand, all of one snapshot."""
+        """Runs one statement and yields its rows in portions, fetched on demand from one snapshot."""
         with self._connection.cursor(name=f"pgrecall_{uuid4().hex}") as cursor:
             self._connection.deadline = self._limits.deadline()
             cursor.execute(sql, parameters)
@@ -165,7 +165,7 @@ class Database:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """A connection outside the pool, for what lasts as long as a connection does: advisory locks."""
+        """Opens a connection outside the pool, for advisory locks, which last as long as a connection."""
         with open_session(self._url, timeout=self._limits.connect_timeout) as session:
             yield session
 

@@ -21,7 +21,7 @@ _ROUNDS = 4
 
 
 def is_pooled(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], process: int) -> bool:
-    """Whether a pooler is in between, given the ``process`` that answers: a pooler announces another."""
+    """Whether a pooler is in between, given the ``process`` that answers; a pooler announces another one."""
     return connection.info.backend_pid != process
 
 
@@ -54,7 +54,7 @@ def pool_mode(
 
 
 def shared_process() -> DatabaseUnsuitable:
-    """The error for a session that is not one."""
+    """Returns the error for a session behind a pooler in transaction mode."""
     return DatabaseUnsuitable(
         "The database URL points to a connection pooler in transaction mode; jobs need a direct "
         "connection or a pool in session mode.",

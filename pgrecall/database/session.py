@@ -1,4 +1,4 @@
-"""Sessions: single connections that keep what Postgres ties to a session, such as the lock of a job."""
+"""Sessions: single connections with state that Postgres keeps for a session, such as the lock of a job."""
 
 from __future__ import annotations
 

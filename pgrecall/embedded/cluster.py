@@ -44,7 +44,7 @@ def find_wheel() -> Path:
 
 
 def prepare_cluster(paths: ServerPaths, *, fast: bool) -> Path:
-    """Creates what a start needs and is missing; returns the folder of the server's programs."""
+    """Creates whatever a start needs; returns the folder of the server's programs."""
     require_reachable(paths)
     programs = _usable_programs(paths)
     _initialise(paths, programs, fast=fast)

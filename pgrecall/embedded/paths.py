@@ -219,7 +219,8 @@ def _account_named(name: str) -> Account | None:
 
 
 def require_reachable(paths: ServerPaths) -> None:
-    """Refuse, as root, a data directory that the server's account cannot reach; names the closed one."""
+    """Refuses, as root, a data directory that the server's account cannot reach; names the closed
+    directory."""
 
     def can_enter(directory: Path) -> bool:
         return run_as(paths.account, ["/bin/sh", "-c", 'cd "$1"', "sh", directory]).returncode == 0

@@ -89,7 +89,7 @@ class EmbeddedServer:
 
     @property
     def serving_url(self) -> str:
-        """The same as a role that may use memories and do nothing else, once a schema has been made."""
+        """The same URL for a role that may only use memories, once a schema exists."""
         return self.url.replace("postgres@", f"{SERVING_ROLE}@", 1)
 
     @property
@@ -115,7 +115,8 @@ class EmbeddedServer:
         )
 
     def release(self) -> None:
-        """End this use; calling it again does nothing. A failure to stop the server is logged, not raised."""
+        """Ends this use; calling it again does nothing. A failure to stop the server is logged, not
+        raised."""
         with _users.guard:
             if not self._released:
                 self._released = True
@@ -185,7 +186,7 @@ class _Users:
                 self.leave(use)
 
     def forked(self) -> None:
-        """Forget the parent's servers in a forked child, which must call ``start`` to use one itself.
+        """Forgets the parent's servers in a forked child, which must call ``start`` to use one itself.
 
         It keeps the inherited locks open: if it outlives a killed parent, it still counts as a user.
         """

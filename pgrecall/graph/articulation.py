@@ -16,7 +16,9 @@ from pgrecall.graph.link_graph import LinkGraph
 
 @dataclass(frozen=True, slots=True)
 class Articulation:
-    """What holds the graph together. The sequences are aligned with ``ids``, which ascend.
+    """The articulation points, bridges and components of a graph.
+
+    The sequences are aligned with ``ids``, which ascend.
 
     ``cut_sizes``: how many nodes would be cut off from the largest remaining piece of the node's
     component if this one node were removed: component size - 1 - largest piece. 0 exactly for nodes
@@ -31,13 +33,14 @@ class Articulation:
     bridges: tuple[tuple[int, int], ...]
 
     def points(self, min_cut: int = 1) -> dict[int, int]:
-        """Cut size by id of every node whose removal cuts off at least ``min_cut`` (1 or more) nodes."""
+        """Returns the cut size by id of each node whose removal cuts off at least ``min_cut`` (1 or more)
+        nodes."""
         cutting = compress(zip(self.ids, self.cut_sizes, strict=True), self.cut_sizes)
         return {node: size for node, size in cutting if size >= min_cut}
 
 
 def articulate(graph: LinkGraph, *, accelerate: bool | None = None) -> Articulation:
-    """Articulation points with cut sizes, bridges and components, in time linear in the links.
+    """Computes articulation points with cut sizes, bridges and components, in time linear in the links.
 
     >>> articulate(LinkGraph.of([(1, 2), (2, 3)])).points()
     {2: 1}
@@ -65,7 +68,7 @@ def articulate(graph: LinkGraph, *, accelerate: bool | None = None) -> Articulat
 def _walk(
     starts: Ints, neighbours: Ints, cursor: Ints, number: Ints, parent: Ints, preorder: Ints, low: Ints
 ) -> None:
-    """Number every node in depth-first order from the smallest; parents serve as the stack.
+    """Numbers every node in depth-first order from the smallest; parents serve as the stack.
 
     ``low`` is the smallest preorder number that a node's subtree touches by a link other than the one to
     its parent: a child whose low is not below its parent's number is cut off without the parent.
@@ -113,7 +116,8 @@ def _gather(
     apart: Ints,
     largest: Ints,
 ) -> None:
-    """Subtree sizes, and for each node the sum and the largest of the subtrees that it would cut off."""
+    """Computes subtree sizes, and for each node the sum and the largest of the subtrees that it would cut
+    off."""
     for at in range(len(preorder) - 1, -1, -1):
         node = preorder[at]
         subtree[node] += 1

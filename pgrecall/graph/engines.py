@@ -22,7 +22,7 @@ NONE = -1
 """No node, where a node number is expected."""
 
 MIN_LINKS_FOR_NUMBA = 20_000
-"""With fewer links plain Python is done before numba is imported (about half a second)."""
+"""With fewer links, plain Python finishes before numba is imported (about half a second)."""
 
 TABLE_FACTOR = 4
 """If the ids span up to this many values for each end of a link, a table numbers them faster than a sort."""
@@ -164,7 +164,8 @@ def _numba_engine() -> NumbaEngine | None:
 
 
 def choose_engine(links: int, accelerate: bool | None) -> Engine:
-    """numba if ``accelerate`` is True; if it is None, where numba is installed and ``links`` are enough.
+    """Returns the numba engine if ``accelerate`` is True, or if it is None, numba is installed and there are
+    enough ``links``.
 
     Raises:
         MissingExtra: ``accelerate`` is True and numba cannot be imported.

@@ -37,7 +37,7 @@ class LinkGraph:
         return len(self.neighbours) // 2
 
     def number(self, node: int) -> int | None:
-        """The node number of an id, None if the graph does not have it."""
+        """Returns the node number of an id; None if the graph does not have it."""
         at = bisect_left(self.ids, node)
         return at if at < len(self.ids) and self.ids[at] == node else None
 
@@ -45,7 +45,7 @@ class LinkGraph:
     def of(
         cls, links: Iterable[tuple[int, int]], *, nodes: Iterable[int] = (), accelerate: bool | None = None
     ) -> LinkGraph:
-        """The graph of these links, and of ``nodes`` that need not have any.
+        """Builds the graph of these links and of ``nodes``, which may have none.
 
         Raises:
             InvalidInput: an id does not fit 64 bits.
@@ -67,10 +67,10 @@ class LinkGraph:
         nodes: Iterable[int] = (),
         accelerate: bool | None = None,
     ) -> LinkGraph:
-        """The graph of to_array links, as ``recall.link_graph()`` packs them.
+        """Builds the graph of packed links, as ``recall.link_graph()`` returns them.
 
-        Pairs (source, target) one after the other, most significant byte first: eight bytes an id, or a
-        byte 4 and then four bytes an id, signed both.
+        The format is pairs (source, target) of signed integers, most significant byte first: eight bytes for
+        each id, or a byte 4 and then four bytes for each id.
 
         Raises:
             InvalidInput: the bytes are not whole pairs.
@@ -108,7 +108,7 @@ def _adjacency(engine: Engine, ends: Ints, count: int, nodes: int) -> tuple[arra
 
 
 def _scatter(ends: Ints, count: int, starts: Ints, cursor: Ints, loose: Ints) -> None:
-    """Writes each node's neighbours into its own part of ``loose``, in the order they come."""
+    """Writes each node's neighbours into its own part of ``loose``, in the order of the links."""
     for at in range(0, count, 2):
         if ends[at] != ends[at + 1]:
             starts[ends[at] + 1] += 1
@@ -126,7 +126,7 @@ def _scatter(ends: Ints, count: int, starts: Ints, cursor: Ints, loose: Ints) ->
 
 
 def _order(starts: Ints, cursor: Ints, loose: Ints, neighbours: Ints) -> int:
-    """Sort each node's neighbours, drop duplicates, adjust ``starts``; returns how many are left.
+    """Sorts each node's neighbours, drops duplicates, adjusts ``starts``; returns how many are left.
 
     The graph is its own transpose, and transposing it node by node sorts every neighbour list.
     """

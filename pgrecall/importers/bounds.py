@@ -13,10 +13,10 @@ from pgrecall.importers.files import ZIP_FAULTS, open_bytes
 T = TypeVar("T")
 
 UNPACKED = 10
-"""A file may unpack to so many times what a request may hold; text packs to about a tenth."""
+"""A file may unpack to this multiple of the limit of a request; text packs to about a tenth."""
 
 MOST_ITEMS = 200_000
-"""Memories, problems and parts left out of one file: each takes memory however short it is."""
+"""Maximum number of items of one file: each takes memory, however short it is."""
 
 _CHUNK = 1 << 20
 

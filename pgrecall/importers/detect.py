@@ -24,7 +24,7 @@ KnownKind = Literal[
 BY_SESSION: tuple[KnownKind, ...] = (
     "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini", "vscode",
 )  # fmt: skip
-"""Kinds that keep one source however the file is called, since each export has a name of its own."""
+"""Kinds with one source for all files, because each export has another name."""
 
 _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
     (".md", "markdown"),

@@ -1,4 +1,4 @@
-"""Reads source files: checks that they exist, streams lines, and decodes text with the position of errors."""
+"""Reading source files: existence checks, streaming of lines, and decoding with the position of errors."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pgrecall.jobs.job import JobContext
 
 PAUSE = 30.0
-"""Seconds for which a hook that failed is not called again: many tenants must not each wait for it."""
+"""Seconds for which a failed hook is not called again, so that not every tenant waits for it."""
 
 
 def report_alarms(context: JobContext) -> None:
@@ -137,7 +137,7 @@ def _words(command: str) -> Sequence[str]:
 
 
 def _run(command: Sequence[str], content: bytes, timeout: float) -> None:
-    """Runs a command with the alert on its standard input; what it starts ends with it when it is late."""
+    """Runs a command with the alert on its standard input; after the timeout, ends it and its children."""
     # Files, not pipes: a child that goes on with our pipe open would keep us waiting.
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
         given.write(content)
@@ -171,7 +171,7 @@ def _run(command: Sequence[str], content: bytes, timeout: float) -> None:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """An alert goes to the address that was configured, and to no other."""
+    """Refuses redirects, so that an alert goes only to the configured address."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

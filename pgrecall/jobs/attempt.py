@@ -1,7 +1,7 @@
 """One attempt to run a job for one tenant, over one connection that holds the job's lock.
 
-The lock, the steps and the ``job_run`` row share that connection, so a lock that is lost takes its run with
-it, and after a ``kill -9`` the lock stays held until Postgres is done with the statement that was under way.
+The lock, the steps and the ``job_run`` row share that connection, so losing the lock ends the run, and after
+a ``kill -9`` the lock stays held until Postgres has finished the running statement.
 """
 
 from __future__ import annotations

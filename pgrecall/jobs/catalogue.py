@@ -20,7 +20,7 @@ from pgrecall.operations.operation import Operation
 VITALITY_ROWS, EXPIRE_ROWS = 50_000, 1000
 
 OVERDUE_AFTER = timedelta(minutes=5)
-"""Time that a job may be due, beyond a whole interval, before it counts as overdue."""
+"""Time beyond a whole interval after which a due job counts as overdue."""
 
 
 def _fold(context: JobContext) -> None:

@@ -1,4 +1,4 @@
-"""The jobs that embed: what was stored by plain SQL, and everything after the model has changed."""
+"""The jobs that embed memories: those stored by plain SQL, and all after a change of the model."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pgrecall.operations.jobs import (
 from pgrecall.search.embed.embedder import TokenEmbedder
 
 BATCH = 64
-"""Texts embedded and stored at a time; fewer where they are long."""
+"""Number of texts to embed and store together; fewer if they are long."""
 
 CHARACTERS = 2_000_000
-"""Of the texts of a batch, as in an import: each thousand may become a vector."""
+"""Characters of the texts of a batch, as in an import; each thousand may become a vector."""
 
 _PROBE = "Check that the embedder answers."
 
 
 @dataclass(slots=True)
 class _Pass:
-    """One pass over the memories by id; ``refused`` are those the embedder would not take, and why."""
+    """One pass over the memories by id; ``refused`` are those that the embedder refused, with the reasons."""
 
     stored: int = 0
     refused: list[tuple[int, str]] = field(default_factory=list)

@@ -34,7 +34,7 @@ class Task:
     Attributes:
         embedder: for jobs that embed; None without one.
         now: time to use instead of the database's clock.
-        batch: rows a step takes at most; None leaves it to each job.
+        batch: maximum number of rows of a step; None uses the default of each job.
         stop: once set, runs stop before their next step.
         progress: called with the tenant, how much of its run is done, and of how much; None if unknown.
         alert: called by the job that reports alarms; None if no hook is configured.
@@ -95,7 +95,7 @@ class JobContext:
         self.task.progress(self.tenant, self.done, self.expected)
 
     def expect(self, more: int) -> None:
-        """Says how much there is to do beyond what is done."""
+        """Adds to the amount of work that remains."""
         self.expected = self.done + more
 
     @property

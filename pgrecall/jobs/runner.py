@@ -36,7 +36,7 @@ class Runner:
         embedder: for the jobs that embed.
         stop: once set, running steps end, nothing new begins, and runs end as stopped.
         pauses: seconds before each further attempt of a failed run.
-        batch: rows a step takes at most; None leaves it to each job.
+        batch: maximum number of rows of a step; None uses the default of each job.
         progress: called with the tenant, how much of a run is done, and of how much; None if unknown.
         alert: called by the job that reports alarms.
     """
@@ -101,11 +101,11 @@ class Runner:
         """Runs a job for each of these tenants (``*``: the database), and retries failures.
 
         Args:
-            now: the moment that vitality and expiry are computed for; the database's clock when None.
-            turns: called with how many of them have had their turn, and how many there are.
+            now: time to use instead of now for vitality and expiry; None uses the database's clock.
+            turns: called with the number of tenants that are done, and of all.
 
         Returns:
-            The last outcome for each tenant whose turn came, in order.
+            The last outcome of each tenant that was processed, in order.
         """
         task = replace(self._task, now=now)
         last: dict[str, JobOutcome] = {}

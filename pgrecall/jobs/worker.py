@@ -28,14 +28,14 @@ REREAD = 60.0
 """Seconds after which changed intervals take effect."""
 
 GRACE = 3.0
-"""Seconds that running statements have to end once the worker stops, and then between two attempts to cancel
-them: a statement may begin just after the others were cancelled, and a cancellation may get lost."""
+"""Seconds that running statements have to end once the worker stops, and seconds between attempts to cancel
+them. One attempt may not be enough: a statement may begin just after it, or a cancellation may be lost."""
 
 logger = logging.getLogger("pgrecall.jobs")
 
 
 class Worker:
-    """Runs what is due. The database knows when each job last began, so many workers share the work."""
+    """Runs due jobs. The database records when each job last began, so many workers share the work."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -78,7 +78,7 @@ class Worker:
         return problems
 
     def serve(self) -> None:
-        """Runs jobs at their intervals until the runner's ``stop`` is set; then ends what runs."""
+        """Runs jobs at their intervals until the runner's ``stop`` is set; then ends running jobs."""
         self._scheduler.start()
         try:
             self._plan()
@@ -108,8 +108,8 @@ class Worker:
             self._schedule(job, tick_of(pace))
 
     def _overslept(self, job: Job) -> bool:
-        """Whether checks of a job have stopped. After the clock of the scheduler was set back, the next check
-        would come only when the old time is reached again."""
+        """Whether checks of a job have stopped: after the clock was set back, the next check would come only
+        at the old time."""
         tick = self._ticks[job.name]
         looked = self._looked.get(job.name, math.inf)
         return tick is not None and time.monotonic() - looked > 2 * tick + REREAD

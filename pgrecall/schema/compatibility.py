@@ -1,4 +1,4 @@
-"""Whether a client of this version may use a schema of another version, as while cells are upgraded in turn.
+"""Compatibility of this version with schemas of other versions, for example while cells are upgraded in turn.
 
 What a client calls is in ``calls.json``: the declared functions of this version, generated from a database. A
 schema of another version may be used if neither version declares that it cannot: :data:`OLDEST_SCHEMA`, and
@@ -70,7 +70,7 @@ def unusable_calls(url: str, state: SchemaState, *, timeout: float = 10.0) -> Ma
 
 
 def _refusal(connection: psycopg.Connection[Row], revision: str) -> str | None:
-    """Why no function of a schema may be called; None if that is not so."""
+    """Returns why no function of a schema may be called; None if functions may be called."""
     if revision < OLDEST_SCHEMA:
         return f"this version needs {OLDEST_SCHEMA} or newer"
     row = connection.execute(_SERVED.encode()).fetchone()
@@ -98,7 +98,7 @@ def _different_calls(connection: psycopg.Connection[Row]) -> Iterator[tuple[str,
 
 
 def _serves(there: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
-    """Whether a function takes what a call passes, and returns what its caller reads."""
+    """Whether a function accepts the arguments of a call, and returns the columns that the caller reads."""
     given, taken = _plain(call["arguments"]), _plain(there["arguments"])
     if taken[: len(given)] != given or there["required"] > call["required"]:
         return False
@@ -117,7 +117,8 @@ def _columns(result: str) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Names of types without their schemas, which depend on who asks and where extensions are."""
+    """Removes schemas from names of types, because they depend on the search path and on the schema of
+    extensions."""
     if isinstance(value, str):
         return re.sub(r'"?\w+"?\.', "", value)
     return [_plain(one) for one in value] if isinstance(value, Sequence) else value

@@ -14,8 +14,8 @@ from pgrecall.schema.state import function_files
 def apply_functions(driver: psycopg.Connection[Any]) -> None:
     """Creates every function again and drops those that no file creates any more.
 
-    Functions are replaced in place, which running statements do not notice. Where one has another
-    result or other argument names than before, Postgres cannot replace it: then all are dropped first.
+    Functions are replaced in place, which does not disturb running statements. If one has another result or
+    other argument names than before, Postgres cannot replace it; then all are dropped first.
     """
     try:
         with driver.transaction():  # a savepoint of the upgrade's transaction

@@ -1,7 +1,7 @@
 """Retries of an upgrade that waits for locks.
 
 A session that waits for a table lock blocks every session that asks for the table after it. So an upgrade
-waits briefly, lets the others pass, and tries again.
+waits briefly, lets other sessions proceed, and tries again.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 MAX_DIMENSIONS = 4000
-"""The most dimensions that an HNSW index over halfvec can hold."""
+"""Maximum number of dimensions of an HNSW index over halfvec."""
 
 LOCK_RETRY = LockRetry()
 """How an upgrade waits for locks by default."""
@@ -68,7 +68,7 @@ LOCK_RETRY = LockRetry()
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What an upgrade did."""
+    """The outcome of an upgrade."""
 
     before: SchemaState
     after: SchemaState

@@ -115,7 +115,7 @@ def _bind(connection: Connection[Any], role: str, tenant: str) -> bool:
 class AccessProblem:
     """A difference from the declared rights, as a sentence without its full stop, and the SQL that fixes it.
 
-    ``grave`` where others could reach what they should not; else it is only not as good as it could be.
+    ``grave``: others could do what they should not.
     """
 
     problem: str
@@ -124,12 +124,12 @@ class AccessProblem:
 
 
 def run_file(connection: psycopg.Connection[Any], path: Path) -> None:
-    """Runs an SQL file of many statements, without parameters: a % is a %."""
+    """Runs an SQL file of many statements, without parameters; a % is literal."""
     run_statement(connection, path.read_bytes())
 
 
 def run_statement(connection: psycopg.Connection[Any], statement: str | bytes) -> None:
-    """Runs statements without parameters, and raises errors of ours."""
+    """Runs statements without parameters; translates errors."""
     query = statement.encode() if isinstance(statement, str) else statement
     try:
         connection.execute(query)
@@ -138,7 +138,7 @@ def run_statement(connection: psycopg.Connection[Any], statement: str | bytes) -
 
 
 def quoted(role: str) -> str:
-    """A role's name as SQL to print: quoted where it has to be."""
+    """Returns a role's name as SQL to print, quoted if necessary."""
     return role if re.fullmatch("[a-z_][a-z0-9_]*", role) else '"' + role.replace('"', '""') + '"'
 
 

@@ -96,7 +96,7 @@ def refuse_unknown(state: SchemaState) -> None:
     """Rejects a revision that this version does not know.
 
     Raises:
-        SchemaMismatch: it is newer, or was never one; says which and the way out.
+        SchemaMismatch: it is newer, or never existed; the hint names the fix.
     """
     revision = state.revision
     if revision is None or revision in _revisions():
@@ -123,7 +123,7 @@ def _revisions() -> list[str]:
 
 
 def functions_fingerprint() -> str:
-    """A digest of every SQL file of the schema, so that a changed function is noticed."""
+    """Returns a digest of all SQL files of the schema, to detect changed functions."""
     digest = hashlib.sha256()
     for path in (roles_file(), text_search_file(), *function_files()):
         digest.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes())

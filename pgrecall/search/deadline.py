@@ -14,8 +14,8 @@ MAX_LATE_THREADS = 4
 """Threads of one reranker that may still run after their deadline; with as many, no new work starts."""
 
 EXIT_SECONDS = 2.0
-"""Seconds that the process waits at exit for late work: native code crashes when the interpreter is gone,
-but work that hangs must not keep a command from ending."""
+"""Seconds that the process waits at exit for late work: native code crashes when the interpreter is gone, but
+work that hangs must not delay the end of a command for long."""
 
 IsCancelled = Callable[[], bool]
 Work = Callable[[IsCancelled], None]
@@ -56,8 +56,8 @@ _late = _LateThreads()
 def run_within(seconds: float | None, work: Work, name: str) -> bool:
     """Runs ``work`` and returns whether it finished within ``seconds``; None: in this thread, no limit.
 
-    Late work goes on in its own thread until it checks whether it was cancelled, or for good. The caller must
-    therefore copy the results it leaves behind.
+    Late work continues in its own thread until it checks whether it was cancelled, or forever. The caller
+    must therefore copy its results.
 
     Raises:
         RerankerError: the work failed, or too much earlier work of this name is still running.

@@ -22,10 +22,10 @@ _ARMS = {
     "graph": "links",
 }
 _MIN_GRAPH_LOG_ODDS = 0.1
-"""Least contribution of links, in log-odds, to be named as a reason."""
+"""Minimum contribution of links, in log-odds, to be named as a reason."""
 
 _MIN_NEAR = 0.1
-"""Least match with a period to be called near it."""
+"""Minimum match with a period to be called near it."""
 
 _VITALITY_TERMS = ("recent", "tail", "spread", "revival")
 _WEIGHED = ("odds", "unbounded", "bounded")
@@ -83,7 +83,7 @@ def reason(explanation: Part, words: Mapping[str, str] | None = None) -> str:
 
 
 def _moved_by_use(score: Part) -> str:
-    """What use did to a score, where that is worth a word."""
+    """Describes the effect of use on a score, unless it is negligible."""
     change = score.get("vitality") or 0.0
     if score.get("held_back"):
         return "It stands behind the memory that supersedes it."
@@ -93,7 +93,7 @@ def _moved_by_use(score: Part) -> str:
 
 
 def terms(explanation: Part) -> tuple[tuple[str, str], ...]:
-    """Every number of an explanation, as pairs of heading and text, in the order of computation."""
+    """Returns every number of an explanation, as pairs of heading and text, in the order of computation."""
     rows = [
         (_ARMS.get(name, name), _arm_terms(name, arm)) for name, arm in explanation.get("arms", {}).items()
     ]
@@ -155,7 +155,7 @@ def _answers(relevance: Part) -> str:
 
 
 def _period(period: Part, relevance: Part) -> str:
-    """Which period the query names, and whether the memory is from it."""
+    """Describes the period that the query names, and whether the memory is from it."""
     if "words" not in period:
         return ""
     days = [f"{side} {period[side][:10]}" for side in ("since", "until") if period.get(side)]

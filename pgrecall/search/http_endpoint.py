@@ -21,7 +21,7 @@ from pgrecall.setting_types import Secret
 
 RETRY_AFTER_CAP = 30.0  # seconds; an endpoint that asks for more is tried again after this
 LARGEST_ANSWER = 256 * 2**20
-"""Most bytes of an answer; 2,048 vectors of 4,000 dimensions take 160 million."""
+"""Maximum bytes of an answer; 2,048 vectors of 4,000 dimensions take 160 million."""
 
 _LATER = (
     0.5  # seconds after the caller's limit, so that its own deadline passes before ours reports a timeout
@@ -215,7 +215,7 @@ def _hide_query(request: httpx.Request) -> None:
 
 
 class _TransientError(Exception):
-    """A failed attempt that is worth another; never leaves this module."""
+    """A failed attempt that may succeed when repeated; never leaves this module."""
 
     def __init__(self, reason: str, *, hint: str, retry_after: float | None = None) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""Loading models without their libraries' noise: what the local embedder and the rerankers share."""
+"""Functions for loading models that the local embedder and the rerankers share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def model_folder(given: str | Path) -> Path:
 
 
 def without_surrogates(text: str) -> str:
-    """The text with lone surrogates, which tokenizers refuse, replaced by question marks."""
+    """Replaces lone surrogates, which tokenizers refuse, by question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -49,7 +49,8 @@ def first_line(error: Exception) -> str:
 
 
 def max_positions(config: Mapping[str, Any]) -> int:
-    """Most tokens that a transformer with this config.json takes; its tokenizer may claim more."""
+    """Returns the maximum number of tokens for a transformer with this config.json; its tokenizer may claim
+    more."""
     limit = int(config.get("max_position_embeddings") or sys.maxsize)
     if "roberta" in config.get("model_type", ""):  # positions begin after that of the padding token
         limit -= int(config.get("pad_token_id") or 0) + 1

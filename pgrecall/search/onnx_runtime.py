@@ -1,4 +1,4 @@
-"""Sessions of ONNX Runtime on the CPU: what the default embedder and the ONNX reranker share."""
+"""Sessions of ONNX Runtime on the CPU, for the default embedder and the ONNX reranker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def load_runtime() -> Any:
-    """The module onnxruntime, which sends nothing to its vendor.
+    """Imports onnxruntime without telemetry.
 
     Its official builds report each process, with a device id that they keep in the user's cache, unless this
     variable is set before the import. A value that is set already is kept.

@@ -1,4 +1,5 @@
-"""Summarises replayed searches: what would change, whether that is better, and what each arm finds."""
+"""Summaries of replayed searches: which results would change, whether they would be better, and use by
+arm."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class Replayed:
 
 
 def require_change(change: Mapping[str, object], k: int, moved: int) -> None:
-    """Raises InvalidInput where nothing is changed, or a number is out of its bounds."""
+    """Raises InvalidInput if nothing is changed, or a number is out of bounds."""
     if not change:
         raise InvalidInput(
             "No setting is changed, so no result would change.",
@@ -148,7 +149,8 @@ def _arms(replayed: Sequence[Replayed]) -> tuple[ArmUse, ...]:
 
 
 def _finders(hit: Hit) -> list[str]:
-    """The arms that found a hit themselves; that another's hit is also alike in meaning does not count."""
+    """Returns the arms that found a hit themselves; similarity in meaning of a hit of another arm does not
+    count."""
     arms = hit.explanation.get("arms", {})
     return [
         arm

@@ -1,7 +1,7 @@
 """Base-level activation: the decayed sum of accesses, exactly and from a bounded summary.
 
 The power law of forgetting is Anderson & Schooler (1991): S = sum over accesses of age^-d. The summary keeps
-the newest k accesses exactly and takes the older ones as spread evenly (the hybrid of Petrov 2006).
+the newest k accesses exactly and treats the older ones as evenly spread (the hybrid of Petrov, 2006).
 Functions return the sum S, not its logarithm B = ln S: sums add up, and vitality is S / (1 + S).
 """
 
@@ -16,11 +16,11 @@ SECONDS_PER_DAY = 86_400
 MIN_AGE_DAYS = 60 / 86_400
 """Younger ages, and future ones (clock skew), count as one minute."""
 RECENT = 8
-"""How many newest access times the database keeps exactly (k of Petrov's hybrid)."""
+"""Number of newest access times that the database keeps exactly (k of Petrov's hybrid)."""
 
 
 def power_sum(ages: Iterable[float], decay: float, *, min_age: float = MIN_AGE_DAYS) -> float:
-    """Sum of age^-decay over ages in days, each raised to ``min_age`` first.
+    """Returns the sum of age^-decay over ages in days, each at least ``min_age``.
 
     >>> power_sum([1.0, 4.0], 0.5)
     1.5
@@ -29,10 +29,10 @@ def power_sum(ages: Iterable[float], decay: float, *, min_age: float = MIN_AGE_D
 
 
 def tail_mean(newest: float, oldest: float, decay: float) -> float:
-    """Mean of x^-decay for x uniform on [newest, oldest], in days, 0 < newest <= oldest.
+    """Returns the mean of x^-decay for x uniform on [newest, oldest], in days, 0 < newest <= oldest.
 
     The textbook quotient loses every digit near decay = 1 and near newest = oldest; this form,
-    (ab)^(-d/2) shc((1-d) r/2) / shc(r/2) with r = ln(b/a), is right for any decay > 0.
+    (ab)^(-d/2) shc((1-d) r/2) / shc(r/2) with r = ln(b/a), is accurate for any decay > 0.
 
     >>> tail_mean(3.0, 3.0, 1.0) == 1 / 3
     True
@@ -45,11 +45,12 @@ def tail_mean(newest: float, oldest: float, decay: float) -> float:
 def power_sum_hybrid(
     recent: Sequence[float], count: int, oldest: float, decay: float, *, min_age: float = MIN_AGE_DAYS
 ) -> float:
-    """Petrov's hybrid: ``recent`` ages exactly, the other ``count - len(recent)`` as an even tail.
+    """Returns Petrov's hybrid: the sum over ``recent`` ages, the other ``count - len(recent)`` as an even
+    tail.
 
     Args:
-        recent: the youngest ages in days, youngest first; at least one.
-        count: how many accesses there were in all.
+        recent: the smallest ages in days, ascending; at least one.
+        count: number of all accesses.
         oldest: age of the first access in days.
 
     Exact when ``count == len(recent)``.
@@ -63,7 +64,7 @@ def power_sum_hybrid(
 
 
 def optimized_base_level(count: int, lifetime: float, decay: float) -> float | None:
-    """The O(1) closed form ln(n/(1-d)) - d ln L, for comparison only; None where it is undefined.
+    """Returns the O(1) closed form ln(n/(1-d)) - d ln L, for comparison only; None where it is undefined.
 
     It ignores the last access, is undefined for decay >= 1 and is not monotone in decay; nothing
     in pgrecall ranks by it (Fisher, Houpt & Gunzelmann 2018).
@@ -92,12 +93,12 @@ class AccessSummary:
 
     @classmethod
     def of(cls, times: Iterable[float], *, keep: int = RECENT) -> AccessSummary:
-        """The summary of these access times (at least one), in any order."""
+        """Returns the summary of these access times (at least one), in any order."""
         ordered = sorted(times, reverse=True)
         return cls(len(ordered), ordered[-1], tuple(ordered[:keep]), keep)
 
     def add(self, time: float) -> AccessSummary:
-        """The summary after one more access, early, late or in between."""
+        """Returns the summary after one more access, at any time."""
         negated = [-known for known in self.recent]
         insort(negated, -time)
         newest = tuple(-known for known in negated[: self.keep])
@@ -106,7 +107,7 @@ class AccessSummary:
     def power_sum(
         self, now: float, decay: float, clock: float = 1.0, *, min_age: float = MIN_AGE_DAYS
     ) -> float:
-        """The decayed sum at ``now``; ``clock`` layer days pass per day."""
+        """Returns the decayed sum at ``now``; ``clock`` is the number of layer days per day."""
         ages = [clock * max((now - time) / SECONDS_PER_DAY, min_age) for time in self.recent]
         oldest = clock * max((now - self.first) / SECONDS_PER_DAY, min_age)
         return power_sum_hybrid(ages, self.count, oldest, decay, min_age=0.0)

@@ -1,9 +1,9 @@
 """The parameters of vitality: weights of its terms, rates and zones of each layer, and the presets.
 
-A layer's metabolic rate m stands for a pair (clock, decay), and there are two readings of m. ``clock`` runs
-the layer's time m times as fast at one decay, so m = 0.1 fades ten times slower for every history.
-``exponent`` multiplies the decay itself, as the formula of the source says; the days to a zone then grow as
-a power, not tenfold.
+A layer's metabolic rate m stands for a pair (clock, decay), and m has two readings. ``clock`` runs the
+layer's time m times as fast with the same decay, so with m = 0.1 every memory fades ten times slower.
+``exponent`` multiplies the decay itself, as the formula of the source says; the days to a zone then grow as a
+power, not tenfold.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SEED_REVIVAL_DAYS = 14.0
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """An interval of numbers; ``above`` and ``below`` take its low and its high end out of it.
+    """An interval of numbers; ``above`` and ``below`` exclude its low and its high end.
 
     >>> 1.0 in Bounds(0, 1, below=True)
     False
@@ -67,19 +67,19 @@ WEIGHT_BOUNDS: Mapping[str, Bounds] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class VitalityWeights:
-    """What spreading, revival, references and protection contribute.
+    """The weights of spreading, revival, references and protection.
 
     The fields are those of the SQL type ``recall.weights``, in its order.
 
     Attributes:
-        spread_weight: what a full spreading boost adds to S.
+        spread_weight: amount that a full spreading boost adds to S.
         spread_half_life_days: days in which a spreading boost halves.
-        revival_weight: what a link gained at this moment adds to S.
+        revival_weight: amount that a link gained just now adds to S.
         revival_rate: exponential decay of a revival, per day.
         revival_days: after so many days a revival is dropped; the default is ln(100) / 0.2, when less than
             a hundredth of it is left.
-        stretch_per_link: how much slower each referring live memory makes a memory age.
-        stretch_links: the most of them that count.
+        stretch_per_link: by how much each referring live memory slows the aging of a memory.
+        stretch_links: maximum number of them that count.
         protection_floor: lowest retention of a protected or pinned memory.
 
     Raises:
@@ -211,5 +211,5 @@ PRESETS: Mapping[Preset, PresetRates] = MappingProxyType(
         "calibrated": PresetRates(_layers("clock", 2.0, CALIBRATED_DECAY)),
     }
 )
-"""``default``: the clock reading at the source's decay. ``seed``: the source to the letter.
-``calibrated``: the clock reading at a decay fitted to eight access logs."""
+"""``default``: the clock reading with the decay of the source. ``seed``: exactly the source. ``calibrated``:
+the clock reading with a decay fitted to eight access logs."""

@@ -11,7 +11,7 @@ from pgrecall.vitality.links import revival, spread_now, stretch
 from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, LayerRates, VitalityWeights
 
 NEVER_DAYS = 1e6 * 365.25
-"""A million years; what lasts longer lasts for ever."""
+"""A million years; longer durations count as for ever."""
 ONE_ACCESS = (0.0,)
 TEN_DAILY = tuple(float(days) for days in range(10))
 
@@ -23,7 +23,7 @@ def vitality_of(activation: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ActivationTerms:
-    """The weighted terms of S at one moment; each is at least 0."""
+    """The weighted terms of S at one time; each is at least 0."""
 
     recent: float
     tail: float
@@ -61,11 +61,11 @@ def activation_terms(
     last_linked_at: float | None = None,
     weights: VitalityWeights = DEFAULT_WEIGHTS,
 ) -> ActivationTerms:
-    """Every term of S at ``now``.
+    """Computes every term of S at ``now``.
 
     Args:
-        now: epoch seconds, as are the other times; a time after it counts as this moment.
-        in_degree: how many live memories refer to this one.
+        now: time in epoch seconds, like the other times; later times count as ``now``.
+        in_degree: number of live memories that refer to this one.
         spread: the spreading boost stored at ``spread_at``; without a time it counts nothing.
         last_linked_at: when the memory gained its newest link.
     """
@@ -106,12 +106,12 @@ def days_in_zones(
     in_degree: int = 0,
     min_age: float = MIN_AGE_DAYS,
 ) -> ZoneHorizon:
-    """When a memory of a layer leaves each zone, by bisection on the exact sum.
+    """Computes when a memory of a layer leaves each zone, by bisection on the exact sum.
 
     Args:
         rates: of the layer; the oldest access is its birth and counts as its birth weight's whole units.
-        days_before_last: for every access, at least one, by how many days it precedes the last; in any order.
-        in_degree: how many live memories refer to it.
+        days_before_last: for every access (at least one) the days between it and the last one, in any order.
+        in_degree: number of live memories that refer to it.
         min_age: younger ages count as this many days, as everywhere.
 
     Raises:
@@ -136,7 +136,8 @@ def days_in_zones(
 
 
 def _last_above(vitality: Callable[[float], float], threshold: float) -> float:
-    """The last day, to the last bit, at which a falling ``vitality`` is not below ``threshold``."""
+    """Returns the last time in days at which a falling ``vitality`` is not below ``threshold``, exact to the
+    last bit."""
     if vitality(0.0) < threshold:
         return 0.0
     if vitality(NEVER_DAYS) >= threshold:

@@ -1,4 +1,4 @@
-"""Which moves would even out cells."""
+"""Plans of moves that balance the sizes of cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 LARGEST_SHARE = 0.05
-"""Cells whose sizes differ by less than this share of the mean are even enough."""
+"""Cells are balanced if their sizes differ by less than this share of the mean."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which rows of a tenant have changed at the source of its move, and which changes a transaction sees."""
+"""The rows of a tenant that change at the source of its move, and the changes that a snapshot sees."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pgrecall.errors import DatabaseError
 
 
 class ChangedRows:
-    """The rows that a publication publishes, from the moment at which this is entered.
+    """The rows that a publication publishes, from the time when this context is entered.
 
     The replication slot is temporary: it ends with its session, so that a crash leaves nothing behind.
 
     Args:
         cell: the source.
         publication: the name of the publication.
-        timeout: seconds that it waits for transactions under way, which have to end first.
+        timeout: seconds to wait for running transactions, which have to end first.
     """
 
     def __init__(self, cell: Cell, publication: str, *, timeout: float) -> None:
@@ -77,7 +77,7 @@ _EPOCH = 2**32
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The first transaction that had not begun when a snapshot was taken, and those that were under way."""
+    """The first transaction that had not begun when a snapshot was taken, and those that were running."""
 
     following: int
     running: frozenset[int]
@@ -89,7 +89,7 @@ class Snapshot:
         return cls(int(following) % _EPOCH, frozenset(int(xid) % _EPOCH for xid in running.split(",") if xid))
 
     def sees(self, xid: int) -> bool:
-        """Whether it sees what a transaction has done, which has been committed since.
+        """Whether it sees the changes of a transaction that has been committed since.
 
         Args:
             xid: its id of 32 bits, at most two thousand million away from the snapshot.

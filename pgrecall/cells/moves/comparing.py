@@ -1,4 +1,4 @@
-"""Comparing the copy of a tenant with what was copied, most of it while its writers go on."""
+"""Comparing the copy of a tenant with its source, mostly while writers continue."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Comparison:
 
     Args:
         copying: the copy, complete and applying changes.
-        timeout: seconds that it waits for changes to arrive at the target.
-        stop_timeout: the same while writers wait, and for transactions under way when it is entered.
+        timeout: seconds to wait for changes to arrive at the target.
+        stop_timeout: the same while writers wait, and for running transactions at the start.
     """
 
     def __init__(self, copying: Copying, *, timeout: float, stop_timeout: float) -> None:

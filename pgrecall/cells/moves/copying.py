@@ -18,7 +18,7 @@ from pgrecall.errors import DatabaseError, InvalidInput
 _SQL = named_statements("moves/copying.sql")
 
 SMALL_LAG = 1_000_000
-"""Bytes of write-ahead log that the target may be behind when the writers are stopped."""
+"""Maximum lag of the target, in bytes of write-ahead log, when the writers are stopped."""
 
 LEAVING_LIMIT = 30.0
 """Seconds for workers to leave a subscription that ends, and for receivers to leave a slot."""
@@ -42,7 +42,7 @@ class Copying:
         self.name = f"recall_move_{hashlib.md5(tenant.encode(), usedforsecurity=False).hexdigest()}"
 
     def require_possible(self) -> None:
-        """Checks both servers before anything is begun.
+        """Checks both servers before the copy begins.
 
         Raises:
             DatabaseUnsuitable: a setting or a right is missing; says which.
@@ -68,7 +68,7 @@ class Copying:
             )
 
     def begin(self, source_number: int) -> None:
-        """Publishes the tenant at the source and subscribes to it at the target. Harmless when repeated."""
+        """Publishes the tenant at the source and subscribes to it at the target. Repeating it is harmless."""
         if self._subscribed():
             return
         self.end()
@@ -109,7 +109,7 @@ class Copying:
         """Waits until every table is copied.
 
         Args:
-            progress: called with the tables that are copied and those there are.
+            progress: called with the number of copied tables and of all tables.
             timeout: seconds without any progress after which it gives up.
 
         Raises:
@@ -173,7 +173,7 @@ class Copying:
                 time.sleep(BETWEEN_LOOKS)
 
     def hand_over(self) -> None:
-        """Repeats at the target what has changed outside of the tables: bindings and the embedder."""
+        """Applies to the target what has changed outside the tables: bindings and the embedder."""
         [row] = self.source.run(_SQL["embedder"])
         for role in set(self._bound_roles()) - self._handed_over:
             values = {"role": role, "tenant": self.tenant}

@@ -1,4 +1,4 @@
-"""The messages of Postgres's output plugin ``pgoutput``, as far as they say which rows have changed.
+"""Parsing of messages of Postgres's output plugin ``pgoutput`` that name changed rows.
 
 Their format is in the documentation of Postgres, under "Logical Replication Message Formats".
 """

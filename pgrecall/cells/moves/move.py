@@ -6,7 +6,7 @@
 In between, both sides are compared while the tenant is written to. Then writers are refused for a moment,
 while the target catches up and the latest changes are compared. Then the source releases the tenant, the
 target takes it, and the directory records it, in this order, so that the tenant is never in two cells. Every
-step checks what was done before, so the same call continues after a crash.
+step checks which steps are done, so the same call continues after a crash.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class MovePlan:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A finished move: the seconds that it took, and those for which writers were refused."""
+    """A finished move: its duration in seconds, and the seconds for which writers were refused."""
 
     tenant: str
     source: int
@@ -124,7 +124,7 @@ class Mover:
         return Moved(tenant, source, target, time.monotonic() - began, stopped)
 
     def undo(self, tenant: str) -> None:
-        """Undoes a move: drops a copy under way, or moves a tenant back with its current memories.
+        """Undoes a move: drops an unfinished copy, or moves a tenant back with its current memories.
 
         Raises:
             InvalidInput: there is nothing to undo.
@@ -265,7 +265,7 @@ class Mover:
             raise
 
     def _compare(self, copying: Copying, comparison: Comparison) -> None:
-        """Waits until nobody writes to the tenant any more, then compares both ends."""
+        """Waits until no transaction writes to the tenant, then compares both ends."""
         copying.source.wait_for_transactions(timeout=STOP_TIMEOUT, besides=comparison.sessions)
         if differing := comparison.differences():
             tenant, tables = copying.tenant, ", ".join(differing)
@@ -276,7 +276,7 @@ class Mover:
         copying.hand_over()
 
     def _take(self, copying: Copying, target: int) -> None:
-        """Makes the target take the tenant, which no cell has now, and records it in the directory."""
+        """Admits the tenant, which no cell has now, to the target, and records it in the directory."""
         copying.target.set_resident(copying.tenant, "here", None)
         self._fleet.directory.flip(copying.tenant, target)
 

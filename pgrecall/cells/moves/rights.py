@@ -24,7 +24,7 @@ class Lack:
 
 
 def lacks(cell: Cell, end: End) -> tuple[Lack, ...]:
-    """What the role of the cell's URL and its server lack for a cell to be this end of a move."""
+    """Lists what the role of the cell's URL and its server lack for this end of a move."""
     with cell.plain() as connection:
         row = connection.execute(_SQL["rights"].encode()).fetchone()
         # Without superuser, a role can only create a subscription with a password that the server requires.

@@ -13,7 +13,7 @@ _GROUPS = {"reader": "recall_reader", "app": "recall_app", "worker": "recall_wor
 
 
 def allow(fleet: Fleet, role: str) -> str:
-    """Lets a login role use the router, with the rights that it has in the cells; returns the highest.
+    """Allows a login role to use the router, with its rights in the cells; returns the highest right.
 
     Raises:
         InvalidInput: the role may do nothing in a cell, or more in one than in another.

@@ -1,4 +1,4 @@
-"""Whether a coordinator is as it should be: its nodes, its routes, and the wrappers on every node."""
+"""Checks of a coordinator: its nodes, its routes, and the wrappers on every node."""
 
 from __future__ import annotations
 

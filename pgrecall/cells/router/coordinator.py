@@ -18,7 +18,7 @@ from pgrecall.errors import DatabaseUnsuitable, InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorFacts:
-    """What the database of the directory is: ``routes`` if a router is installed there."""
+    """The state of the directory's database; ``routes`` if a router is installed there."""
 
     loaded: bool
     has_citus: bool

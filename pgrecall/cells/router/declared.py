@@ -11,10 +11,10 @@ from pgrecall.cells.router import STATEMENTS
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFunction:
-    """A function, in the words of the catalogue.
+    """A function, as the catalogue describes it.
 
     Args:
-        arguments: all of them as in a declaration, with types and defaults.
+        arguments: all arguments as in a declaration, with types and defaults.
         names: their names, in order.
         result: what it returns, as in a declaration.
         returns_rows: whether that is a set.

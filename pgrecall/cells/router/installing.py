@@ -1,4 +1,4 @@
-"""Makes the database of the directory a coordinator that routes, and brings it up to this version."""
+"""Installing the router in the database of the directory, and upgrading it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from pgrecall.schema.roles import quoted
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What an installation or upgrade did: cells that calls find, and wrappers made, dropped and left."""
+    """The outcome of an installation or upgrade: number of cells, and wrappers created, dropped and
+    unchanged."""
 
     cells: int
     made: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Cells as nodes of Citus. Each has the key of a shard on its node, by which calls find the node."""
+"""Cells as nodes of Citus. Each has the key of a shard on its node, which routes calls to the node."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def nodes(connection: Connection) -> dict[tuple[str, int], CitusNode]:
 
 
 def add_nodes(connection: Connection, coordinator: str, cells: tuple[CellEntry, ...]) -> None:
-    """Makes cells nodes that are none yet. Roles stay as each server has them."""
+    """Adds cells that are not nodes yet. Roles are not copied."""
     for name in ("citus.enable_create_role_propagation", "citus.enable_alter_role_propagation"):
         connection.execute("SELECT set_config(%s, 'off', true)", (name,))
     known = nodes(connection)
@@ -127,7 +127,7 @@ def set_routes(connection: Connection, cells: tuple[CellEntry, ...]) -> None:
 
 
 def remove_nodes(connection: Connection, cells: tuple[CellEntry, ...]) -> None:
-    """Makes databases that are cells no more no nodes either; their shards go to the first cell."""
+    """Removes nodes that are no longer cells; their shards move to the first cell."""
     kept = {host_and_port(entry.address) for entry in cells}
     known = nodes(connection)
     target = known[host_and_port(cells[0].address)]

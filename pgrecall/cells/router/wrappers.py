@@ -25,7 +25,7 @@ class Wrapper:
     body: str
 
     def signature(self) -> tuple[str, str, str]:
-        """All that the catalogue has of it, to compare."""
+        """Everything in the catalogue about it, for comparison."""
         return self.arguments, self.result, self.body
 
     def create(self) -> Composed:

@@ -1,4 +1,4 @@
-"""Conversations into drafts: one for each turn, linked ``next`` to the following turn."""
+"""Conversion of conversations to drafts, one for each turn, linked ``next`` to the following turn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ A longer one is left out whole, because forgetting it removes it from there only
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What all drafts of an import have in common: source, prefix of the keys, and layer."""
+    """The common fields of all drafts of an import: source, prefix of the keys, and layer."""
 
     source: str
     prefix: str

@@ -1,4 +1,4 @@
-"""Chats of every format into drafts: one for each turn, and a count of what was left out."""
+"""Reading chats of every format as drafts, one for each turn, with counts of what was left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every chat format is read into: conversations of turns, and a tally of what is left out."""
+"""The common form of all chat formats: conversations of turns, and a tally of what is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of duplicates: what was compared with what, and dedupe plans with their items.
+"""The tables of duplicates: compared memories, pairs, and dedupe plans with their items.
 
 ``compared`` and ``duplicate_pair`` are derived from the texts, so no export has them.
 """
@@ -53,7 +53,7 @@ def _compared(metadata: MetaData) -> Table:
 
 
 def _duplicate_pair(metadata: MetaData) -> Table:
-    """Two memories that say the same, or that may contradict each other; ``src`` has the smaller id."""
+    """A pair of duplicates, or of memories that may contradict each other; ``src`` is the smaller id."""
     return Table(
         "duplicate_pair",
         metadata,

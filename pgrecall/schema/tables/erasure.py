@@ -1,4 +1,4 @@
-"""The tables of erasures: what is to be deleted for good of a subject, and the report of what was."""
+"""The tables of erasures: the memories of a subject to delete for good, and the report."""
 
 from __future__ import annotations
 

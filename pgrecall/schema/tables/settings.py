@@ -1,4 +1,4 @@
-"""The tables of what a tenant sets or has counted: layers, relevance models, words, settings, and its cell.
+"""The tables of settings and statistics of a tenant: layers, relevance models, words, settings, and its cell.
 
 Rows of tenant ``*`` hold what applies where a tenant has no row of its own.
 """

@@ -1,4 +1,4 @@
-"""The tables of versions: what memories said before they were changed, and the log of what changed."""
+"""The tables of versions of memories, and the log of changes."""
 
 from __future__ import annotations
 

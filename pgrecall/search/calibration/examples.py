@@ -20,7 +20,7 @@ Row = Sequence[float]
 FEWEST_QUERIES = 30
 FEWEST_RELEVANT = 30
 LARGEST_WEIGHT = 20.0
-"""The greatest weight of a judgement with a low propensity, so that a single one cannot decide a fit."""
+"""Maximum weight of a judgement with a low propensity, so that a single one cannot dominate a fit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def _log_odds(design: Floats, coefficients: Floats, lending: int | None) -> tupl
 
 
 def fit_relevance(examples: Examples, terms: Terms) -> Floats:
-    """``fit`` with priors for the constants, if there are candidates with similarities.
+    """Like ``fit``, with priors for the constants if there are candidates with similarities.
 
 
     The prior of ``no_token_similarity`` is the intercept with which all features but that of the tokens are
@@ -175,7 +175,7 @@ def fit_relevance(examples: Examples, terms: Terms) -> Floats:
 
 
 def held_out(examples: Examples, terms: Terms, fitter: Fitter, folds: int = FOLDS) -> Floats:
-    """Log-odds of each row by coefficients that were fitted without its query."""
+    """Returns the log-odds of each row by coefficients that were fitted without its query."""
     from sklearn.model_selection import GroupKFold
 
     logits = np.empty(len(examples))

@@ -17,7 +17,8 @@ RESAMPLES = 2000
 
 
 def agreement_of(examples: Examples, logits: Floats) -> Agreement:
-    """Measures of these log-odds. Candidates count with their weights; MRR counts each query once."""
+    """Computes the measures of these log-odds. Candidates have their weights; each query counts once for
+    MRR."""
     from sklearn.metrics import brier_score_loss, log_loss
 
     probabilities = logistic(logits)
@@ -32,7 +33,7 @@ def agreement_of(examples: Examples, logits: Floats) -> Agreement:
 
 
 def reliability(examples: Examples, logits: Floats) -> tuple[ReliabilityBin, ...]:
-    """Predicted and observed in ten bins of the predicted probability; empty bins are left out."""
+    """Computes predicted and observed shares in ten bins of the predicted probability; omits empty bins."""
     probabilities = logistic(logits)
     tenth = _tenths(probabilities)
     return tuple(
@@ -87,7 +88,7 @@ def _tenths(probabilities: Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 def _mean_reciprocal_rank(examples: Examples, logits: Floats) -> float:
-    """Mean over queries with a relevant candidate; ties count against it."""
+    """Returns the mean over queries with a relevant candidate; ties count against it."""
     ranks = []
     for query in np.unique(examples.query[examples.relevant]):
         mine = examples.query == query

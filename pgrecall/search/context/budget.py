@@ -19,7 +19,7 @@ from pgrecall.search.context.rendering import (
 
 
 class ContextBudget:
-    """A block of context as it grows: the entries shown, their text and its tokens.
+    """A growing block of context: the entries shown, their text and its tokens.
 
     The tokens of the whole text are counted again for each memory that is tried, so that the budget holds
     for any counter, even one that is not additive.

@@ -1,4 +1,4 @@
-"""Which hits of a search go into a prompt, within a token budget: maximal marginal relevance.
+"""Selection of hits for a prompt within a token budget, by maximal marginal relevance.
 
 Of the hits that are left, the next to try is the one with the largest (Carbonell and Goldstein, SIGIR 1998)
 
@@ -30,7 +30,7 @@ def select_memories(
     similarities: Pairs | None = None,
     successors: Successors | None = None,
 ) -> ContextBlock:
-    """Choose which hits to show and render them. Their order does not matter: ties go to the smaller id.
+    """Selects hits and renders them. Their order does not matter: ties go to the smaller id.
 
     Args:
         similarities: cosines between hits; a pair that is missing counts as 0.
@@ -89,7 +89,7 @@ def _cut(hit: Hit, limit: int, unit: str) -> str:
 def _add_by_relevance(
     budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest, pairs: Pairs
 ) -> dict[int, LeftOut]:
-    """Try every other hit once, in order of marginal relevance; returns what was left out and why."""
+    """Tries every other hit once, in order of marginal relevance; returns those left out, with reasons."""
     left_out: dict[int, LeftOut] = {}
     chosen = [entry.hit for entry in budget.shown]
     relevance = _shares_of_best(ranked)

@@ -49,7 +49,7 @@ def trigrams(text: str) -> frozenset[str]:
 
 
 def adds_details(hit: Hit, known: Hit) -> bool:
-    """Whether a memory holds a number or a name that another one lacks, so that it does not merely repeat it.
+    """Whether a memory has a number or a name that another one lacks, so that it does not merely repeat it.
 
     Vectors hardly distinguish ``on Friday`` from ``on Monday``, or two telephone numbers. A name is
     a word with a capital that does not begin a sentence.

@@ -17,10 +17,10 @@ from pgrecall.settings import Settings
 Vectors = list[list[float]]
 
 TEXT_TOKENS = 32
-"""Token signs kept of a text."""
+"""Maximum number of token signs of a memory."""
 
 QUESTION_TOKENS = 16
-"""Token signs of a query."""
+"""Maximum number of token signs of a query."""
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_DIMENSIONS = 384
@@ -49,7 +49,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class TokenEmbedder(Protocol):
-    """An embedder that also gives the signs of the token states its vectors are made of."""
+    """An embedder that also returns the signs of token states."""
 
     def embed_with_tokens(self, texts: Sequence[str], most: int) -> Sequence[tuple[list[float], TokenSigns]]:
         """The unit vector of each text, and at most ``most`` bit strings, as bytes of one length.
@@ -61,7 +61,7 @@ class TokenEmbedder(Protocol):
 
 @runtime_checkable
 class LearnsDimensions(Protocol):
-    """An embedder that may have to load a model or ask an endpoint for its dimensions."""
+    """An embedder that may know its dimensions only after loading a model or asking an endpoint."""
 
     @property
     def known_dimensions(self) -> int | None:
@@ -90,7 +90,7 @@ def dimensions_of(embedder: Embedder | None) -> int:
 
 
 def make_embedder(settings: Settings) -> Embedder | None:
-    """The embedder the settings name, or None for ``none``. No model is loaded, nothing is sent.
+    """Returns the configured embedder; None for ``none``. Loads no model and sends nothing.
 
     Raises:
         InvalidInput: ``http`` lacks its URL or its model.
@@ -226,7 +226,8 @@ class HashEmbedder:
         return list(zip(self.embed(texts), signs, strict=True))
 
     def _signs(self, text: str, most: int) -> TokenSigns:
-        """A bit string for each word of four letters or more; of two words, half of the bits differ."""
+        """Returns a bit string for each word of four letters or more; about half of the bits of two words
+        differ."""
         words = dict.fromkeys(_singular(word) for word in _WORD.findall(text.casefold()) if len(word) > 3)
         return tuple(
             hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -29,7 +29,7 @@ _WORDING = ErrorWording(
 class HttpEmbedder:
     """Embeds over HTTP; connections are kept until ``close()``, and threads may share one.
 
-    ``url`` is a base URL, with or without ``/v1``, or the whole address ending in ``/embeddings``.
+    ``url`` is a base URL, with or without ``/v1``, or a full URL that ends in ``/embeddings``.
     Without ``dimensions`` they are learned from the first answer. Lost connections, timeouts, 429
     and 5xx are retried, ``attempts`` times in all; ``timeout`` is in seconds, for each attempt.
     ``fields`` are sent with each request and are part of the name: ``input_type``, by which Cohere and Voyage
@@ -103,7 +103,7 @@ class HttpEmbedder:
         return vectors
 
     def _in_order(self, answer: Any, count: int) -> Vectors:
-        """The vectors as answered, one for each text and in their order; not yet checked further."""
+        """Returns the vectors as received, one for each text in their order; the values are not validated."""
         items = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(items, list) or not all(_is_embedding(item) for item in items):
             raise EmbedderError(

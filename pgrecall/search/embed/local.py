@@ -117,8 +117,8 @@ class LocalEmbedder:
         return made
 
     def _batches(self, lengths: list[int]) -> Iterator[list[int]]:
-        """Indices of texts of similar length, which saves padding; the longest first, so that memory runs out
-        immediately or never."""
+        """Yields the indices of texts of similar length, which saves padding; the longest first, so that
+        memory runs out immediately or never."""
         order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
         start = 0
         while start < len(order):

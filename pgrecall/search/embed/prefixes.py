@@ -1,4 +1,4 @@
-"""Embedders that read a query in another way than a memory: after a prefix (E5, nomic), or with an input type
+"""Embedders that treat queries and memories differently: by a prefix (E5, nomic), or an input type
 (Cohere)."""
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pgrecall.search.embed.passages import counts_pieces
 def with_prefixes(
     memories: Embedder, queries: Embedder, *, memory_prefix: str = "", query_prefix: str = ""
 ) -> Embedder:
-    """An embedder of both, which share one space of vectors.
+    """Returns an embedder for both, which share one vector space.
 
     Args:
         memories: gives the vectors of memories, and the name of the whole.
         queries: gives the vectors of queries; may be the same one.
-        memory_prefix: put before each memory, and part of the name, for it changes every stored vector.
+        memory_prefix: put before each memory; part of the name, because it changes every stored vector.
         query_prefix: put before each query.
     """
     name = f"{memories.name}, after {memory_prefix!r}" if memory_prefix else memories.name

@@ -1,6 +1,6 @@
 """Any other model: a folder or a name on the Hugging Face hub, under sentence-transformers.
 
-torch and sentence-transformers are imported when a model is first needed, never before.
+To keep imports fast, torch and sentence-transformers are imported when a model is first needed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def load_sentence_transformer(source: str, local_files_only: bool) -> SentenceTr
 
 
 class SentenceTransformerModel:
-    """A loaded model. One thread at a time: tokenizers of transformers fail when two threads use them."""
+    """A loaded model, used by one thread at a time because tokenizers of transformers are not thread-safe."""
 
     def __init__(self, source: str, model: Any) -> None:
         self._source = source

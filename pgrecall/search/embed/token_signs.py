@@ -1,9 +1,9 @@
-"""Which tokens of a text are kept, and their signs: what late interaction compares.
+"""Selection of the tokens of a text, and their signs, which late interaction compares.
 
-The state of a token is the vector a model ends with for it, in the light of the whole text. The signs of its
-numbers keep most of what it says, in a bit each. Tokens of stop words and punctuation are left out by a fixed
-list, so that other memories change nothing for one. Of a long text, tokens that are alike are merged (token
-pooling: B. Clavié, A. Chaffin and G. Adams, 2024), by Ward's criterion.
+The state of a token is its vector in the last layer of a model, computed from the whole text. The signs of
+its numbers keep most of the information, in one bit each. Stop words and punctuation are left out by a fixed
+list, so that the tokens of a memory do not depend on other memories. In a long text, similar tokens are
+merged (token pooling: B. Clavié, A. Chaffin and G. Adams, 2024), by Ward's criterion.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def _merging_costs(
     some_sizes: Floats,
     sizes: Floats,
 ) -> Floats:
-    """What merging loses: a b / (a + b) times the squared distance of the means (J. H. Ward, JASA 1963)."""
+    """Computes the cost of merging: a b / (a + b) times the squared distance of the means (J. H. Ward, JASA
+    1963)."""
     import numpy as np
 
     distances = some_squares[:, None] + other_squares[None, :] - 2.0 * some @ others.T

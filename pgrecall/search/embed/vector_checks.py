@@ -1,4 +1,4 @@
-"""Vectors that an embedder returns: as many as texts, of the right dimensions, finite, at unit length."""
+"""Checks of the vectors that an embedder returns: count, dimensions, finite values, unit length."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pgrecall.errors import EmbedderError
 
 _UNIT = 1e-14
-"""How far from 1 the length of a vector may be that was divided by its own length in double precision."""
+"""Tolerance for the length of a vector that was normalized in double precision."""
 
 
 def check_vectors(

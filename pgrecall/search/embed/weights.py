@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _UNUSED = ("pooler.", "embeddings.position_ids")
 _STEPS = 63
-"""The greatest integer. Processors without VNNI add two products in 16 bits, where 127 could overflow."""
+"""Largest integer of a weight. CPUs without VNNI add two products in 16 bits, where 127 could overflow."""
 
 
 def mapped_weights(file: Path) -> dict[str, NDArray[np.float32]]:
@@ -44,7 +44,7 @@ def mapped_weights(file: Path) -> dict[str, NDArray[np.float32]]:
 
 
 def in_8_bits(weights: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[Any]]:
-    """The same with the matrices of the layers as integers.
+    """Returns the same tensors with the matrices of the layers as integers.
 
     Returns:
         For the matrix ``name`` (outputs, inputs): ``name.int8`` (inputs, outputs) and ``name.scale``
