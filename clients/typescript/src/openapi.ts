@@ -1142,7 +1142,7 @@ export interface components {
             readonly role?: ("user" | "assistant" | "system" | "tool") | null;
             /** @description The person who wrote or spoke it. */
             readonly author?: string | null;
-            /** @description Further words to find it by. */
+            /** @description Additional words to find it by. */
             readonly context?: string | null;
             /** @description The conversation or task it belongs to. */
             readonly session_id?: string | null;
@@ -1160,7 +1160,7 @@ export interface components {
             readonly valid_from?: string | null;
             /** @description Period of validity. */
             readonly valid_until?: string | null;
-            /** @description Time from which default search leaves it out; the job `expire` then archives it. */
+            /** @description Time from which searches omit it by default; the job `expire` then archives it. */
             readonly expires_at?: string | null;
         };
         /** @description An invariant of a tenant's data, the number of violations, and up to five examples. */
