@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from threading import Thread
 from typing import Any, TypeAlias
 
 import anyio
@@ -100,13 +102,13 @@ async def serve_stdio(
 
     server = build_server(memory_for, lambda _: session, observing)
     client.start()
+    answers = os.dup(1)  # before the SDK diverts it
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_exit_on_signal, calls, client, observing)
+        tasks.start_soon(_exit_when_unread, answers, calls, client, observing)
         try:
             async with _answering_all() as (read, write):
                 await server.run(read, write, server.create_initialization_options())
-        except* BrokenPipeError:  # the client reads no more answers, so it has ended
-            await _exit(0, client, observing)
         finally:
             tasks.cancel_scope.cancel()
     await client.close()
@@ -134,19 +136,43 @@ async def _answering_all() -> AsyncIterator[_Streams]:
 
 
 async def _exit_on_signal(calls: set[asyncio.Task[Any]], client: LazyClient, telemetry: Telemetry) -> None:
-    """Cancels running calls, so that Postgres stops working on them, and ends the process."""
+    """Ends the process on a signal; Postgres stops working on its calls."""
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for number in signals:
-            running = set(calls)
-            for call in running:
-                call.cancel()
-            if running:
-                await asyncio.wait(running)
-            await _exit(128 + number, client, telemetry)
+            await _exit(128 + number, calls, client, telemetry)
 
 
-async def _exit(code: int, client: LazyClient, telemetry: Telemetry) -> None:
-    """Ends the process at once: a thread blocks on standard input, and only its end would end the thread."""
+async def _exit_when_unread(
+    answers: int, calls: set[asyncio.Task[Any]], client: LazyClient, telemetry: Telemetry
+) -> None:
+    """Ends the process when its client reads no more answers, idle or not.
+
+    The SDK learns of it by writing, and then waits for a line on standard input.
+    """
+    if not hasattr(select, "poll"):  # on Windows
+        return
+    unread = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def watch() -> None:
+        poll = select.poll()
+        poll.register(answers, 0)  # errors and hang-ups are always reported
+        poll.poll()
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(unread.set)
+
+    Thread(target=watch, daemon=True).start()
+    await unread.wait()
+    await _exit(0, calls, client, telemetry)
+
+
+async def _exit(code: int, calls: set[asyncio.Task[Any]], client: LazyClient, telemetry: Telemetry) -> None:
+    """Cancels running calls and ends the process: a thread that blocks on standard input would keep it."""
+    running = set(calls)
+    for call in running:
+        call.cancel()
+    if running:
+        await asyncio.wait(running)
     await client.close()
     telemetry.tracing.flush()
     os._exit(code)

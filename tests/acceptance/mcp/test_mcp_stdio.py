@@ -177,16 +177,20 @@ def test_a_line_that_is_no_message_is_answered(line: bytes, database_url: str) -
         assert "no message of JSON-RPC 2.0" in refused["error"]["message"]
 
 
-def test_a_client_that_reads_no_more_ends_it_quietly(database_url: str) -> None:
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_client_that_reads_no_more_ends_it_quietly(busy: bool, database_url: str) -> None:
     with child(database_url=database_url) as server:
         server.greet()
         assert server.process.stdout is not None
-        server.process.stdout.close()
-        server.send("tools/call", name="search", arguments={"query": "gate"})
         assert server.process.stderr is not None
-        said = server.process.stderr.read()
-        server.stdin.close()
-        assert (server.process.wait(timeout=PATIENCE), said) == (0, b"")
+        with memories_locked(database_url):
+            if busy:
+                server.send("tools/call", name="search", arguments={"query": "gate"})
+                run(eventually(lambda: waiting(database_url) == 1, "the search waits"))
+            server.process.stdout.close()
+            code = server.process.wait(timeout=PATIENCE)  # its standard input is still open
+            run(eventually(lambda: waiting(database_url) == 0, "nobody waits"))
+        assert (code, server.process.stderr.read()) == (0, b"")
 
 
 def test_a_call_that_is_cancelled_is_cancelled_in_postgres(database_url: str) -> None:
