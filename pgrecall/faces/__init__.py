@@ -8,5 +8,5 @@ charts         pictures, for the page, the command line and reports
 editors        connecting editors and coding agents
 telemetry      metrics and traces
 doctor         checks of an installation
-wording, snippets, quality_words   words and excerpts that several faces show
+wording, snippets  words and excerpts that several faces show
 """

@@ -1,11 +1,11 @@
-"""Words that several faces use: names, numbers and times, and the sentences of a prune plan."""
+"""Words that several faces use: names, numbers and times, and sentences about prune plans and misses."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pgrecall.faces.snippets import printable
 from pgrecall.vitality.parameters import DEFAULT_ZONES
@@ -18,6 +18,9 @@ _SPANS = (
     ("year", 365.25 * 86400), ("month", 30.44 * 86400), ("week", 7 * 86400), ("day", 86400.0),
     ("hour", 3600.0), ("minute", 60.0),
 )  # fmt: skip
+_MOST_WORDS = 12
+_WORDS = (("held", "contains"), ("missing", "lacks"))
+_SOURCES = {"cue": ("cue", "used together with"), "graph": ("from", "linked with")}
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 
 
@@ -239,3 +242,39 @@ def interval_words(minutes: float | None) -> str:
     if minutes < 1:
         return f"{minutes * 60:g} s"
     return f"{minutes:g} min" if minutes < 120 else f"{minutes / 60:g} h"
+
+
+def seen_words(arm: str, seen: Mapping[str, Any]) -> str:
+    """Describes the findings of an arm about a memory.
+
+    Args:
+        arm: the name of the arm.
+        seen: its findings, as in ``Miss.arms``.
+
+    Returns:
+        ``similarity 0.71, rank 3``; ``nothing`` for an arm without findings.
+    """
+    return ", ".join(_seen_parts(arm, seen)) or "nothing"
+
+
+def _seen_parts(arm: str, seen: Mapping[str, Any]) -> Iterator[str]:
+    if arm == "lexical":
+        yield from (f"{verb} {_quoted(seen[name])}" for name, verb in _WORDS if seen.get(name))
+    elif arm == "semantic" and "similarity" in seen:
+        yield f"similarity {seen['similarity']:.2f}"
+    elif arm == "semantic" and "reason" in seen:
+        yield seen["reason"].rstrip(".")
+    elif arm == "name" and "likeness" in seen:
+        yield "the query names it" if seen["likeness"] == 1 else f"a name like it ({seen['likeness']:.2f})"
+    elif arm in _SOURCES and _SOURCES[arm][0] in seen:
+        source, verb = _SOURCES[arm]
+        yield f"{verb} memory {seen[source]}"
+    if "rank" in seen:
+        yield f"rank {seen['rank']}"
+    elif "limit" in seen:
+        yield f"not among its best {seen['limit']:,}"
+
+
+def _quoted(words: Sequence[str]) -> str:
+    quoted = [f"“{word}”" for word in words[:_MOST_WORDS]]
+    return ", ".join(quoted) + (" and others" if len(words) > _MOST_WORDS else "")

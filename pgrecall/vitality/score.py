@@ -1,4 +1,9 @@
-"""Activation, vitality and retention of a memory, term by term, and how long it stays in each zone."""
+"""Activation, vitality and retention of a memory, term by term, and how long it stays in each zone.
+
+Links slow aging, spread activation and revive. An access spreads over the links in a damped walk, divided by
+the fan (Anderson, 1983). Unlike in ACT-R, the boost is kept with the memory and halves with time; it is not
+bound to a context.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,40 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pgrecall.vitality.activation import MIN_AGE_DAYS, SECONDS_PER_DAY, AccessSummary, power_sum
-from pgrecall.vitality.links import revival, spread_now, stretch
 from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, LayerRates, VitalityWeights
 
 NEVER_DAYS = 1e6 * 365.25
 """A million years; longer durations count as for ever."""
+SPREAD_CAP = 1.0
+"""A memory's stored spreading boost never exceeds this, however many neighbours are used."""
+
 ONE_ACCESS = (0.0,)
 TEN_DAILY = tuple(float(days) for days in range(10))
+
+
+def stretch(in_degree: int, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
+    """Returns the factor by which references from live memories slow the aging of a memory: 1 to 2 by
+    default."""
+    return 1 + weights.stretch_per_link * min(in_degree, weights.stretch_links)
+
+
+def halved(amount: float, days: float, half_life: float) -> float:
+    """Returns the rest of ``amount`` after ``days`` days (negative counts as 0), halved every ``half_life``
+    days."""
+    return float(amount * 2 ** -(max(days, 0) / half_life))
+
+
+def spread_now(stored: float, days: float, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
+    """Returns the rest of a stored spreading boost (at most 1) after ``days`` days."""
+    return halved(min(stored, SPREAD_CAP), days, weights.spread_half_life_days)
+
+
+def revival(days: float, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
+    """Returns the remaining effect of a link gained ``days`` ago, 0 to 1: exp(-rate * days), 0 once it is
+    dropped."""
+    if days >= weights.revival_days:
+        return 0.0
+    return math.exp(-weights.revival_rate * max(days, 0))
 
 
 def vitality_of(activation: float) -> float:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pgrecall.cells.router.declared import DeclaredFunction
 from pgrecall.cells.router.nodes import host_and_port
-from pgrecall.cells.router.wrappers import wrapper_of, wrappers_of
+from pgrecall.cells.router.wrappers import DeclaredFunction, wrapper_of, wrappers_of
 from pgrecall.errors import InvalidInput
 
 PIN = DeclaredFunction(

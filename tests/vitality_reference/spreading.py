@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pgrecall.vitality.activation import SECONDS_PER_DAY
-from pgrecall.vitality.links import SPREAD_CAP, halved
 from pgrecall.vitality.parameters import DEFAULT_WEIGHTS
+from pgrecall.vitality.score import SPREAD_CAP, halved
 
 HOP_DAMPING = 0.6
 

@@ -4,8 +4,7 @@ The coordinator is the database of the directory. In its schema ``recall_router`
 function that a cell declares, with the tenant as its first argument; Citus sends a call of it whole to the
 cell where the directory has the tenant.
 
-declared     the functions that a cell declares, read from its catalogue
-wrappers     the wrapper of a declared function, as SQL
+wrappers     declared functions of a cell, read from its catalogue, and their wrappers as SQL
 coordinator  the database of the router: what it holds, and transactions in it
 nodes        cells as nodes of Citus, each with a shard by which calls find it
 installing   makes a coordinator route, and brings it up to this version

@@ -9,8 +9,7 @@ from pgrecall.cells.directory import CellEntry
 from pgrecall.cells.fleet import Fleet
 from pgrecall.cells.router import STATEMENTS, nodes
 from pgrecall.cells.router.coordinator import Coordinator, installed_wrappers
-from pgrecall.cells.router.declared import declared_functions
-from pgrecall.cells.router.wrappers import Wrapper, wrappers_of
+from pgrecall.cells.router.wrappers import Wrapper, declared_functions, wrappers_of
 from pgrecall.errors import RecallError
 
 _UPGRADE = "pgrecall router upgrade"

@@ -12,8 +12,7 @@ from pgrecall.cells.directory import CellEntry, Connection
 from pgrecall.cells.fleet import Fleet
 from pgrecall.cells.router import STATEMENTS, nodes
 from pgrecall.cells.router.coordinator import Coordinator, installed_wrappers, propagate, run_file
-from pgrecall.cells.router.declared import declared_functions
-from pgrecall.cells.router.wrappers import SCHEMA, Wrapper, wrappers_of
+from pgrecall.cells.router.wrappers import SCHEMA, Wrapper, declared_functions, wrappers_of
 from pgrecall.errors import DatabaseUnsuitable, InvalidInput
 from pgrecall.schema.roles import quoted
 

@@ -1,17 +1,55 @@
-"""The wrapper of a declared function: the same function with the tenant first, which runs in a cell."""
+"""The declared functions of a cell, and their wrappers in the router.
+
+A wrapper is the same function with the tenant as its first argument, which runs in a cell.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
-from pgrecall.cells.router.declared import DeclaredFunction
+from pgrecall.cells.cell import Cell
+from pgrecall.cells.router import STATEMENTS
 
 SCHEMA = "recall_router"
 
 _NOT_ADMITTED_YET = "admit_tenant"
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredFunction:
+    """A function, as the catalogue describes it.
+
+    Args:
+        arguments: all arguments as in a declaration, with types and defaults.
+        names: their names, in order.
+        result: what it returns, as in a declaration.
+        returns_rows: whether that is a set.
+        columns: the names of the columns of a table; empty for anything else.
+    """
+
+    name: str
+    least_role: str
+    arguments: str
+    names: tuple[str, ...]
+    result: str
+    returns_rows: bool
+    columns: tuple[str, ...]
+
+
+def declared_functions(cell: Cell) -> tuple[DeclaredFunction, ...]:
+    """Every declared function of a cell, by name. Types outside of pg_catalog have their schema."""
+    with cell.owned() as connection:
+        connection.execute("SET LOCAL search_path = pg_catalog")
+        rows = connection.execute(STATEMENTS["declared"].encode()).fetchall()
+    return tuple(_declared(**row) for row in rows)
+
+
+def _declared(*, names: list[str], columns: list[str], **rest: Any) -> DeclaredFunction:
+    return DeclaredFunction(names=tuple(names), columns=tuple(columns), **rest)
 
 
 @dataclass(frozen=True, slots=True)

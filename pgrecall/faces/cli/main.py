@@ -58,7 +58,7 @@ COMMANDS: Mapping[str, str] = {
     "quality": "quality:quality",
     "pin": "memories:pin",
     "status": "database:status",
-    "metrics": "metrics:metrics",
+    "metrics": "database:metrics",
     "doctor": "doctor:doctor",
     "verify": "doctor:verify",
     "layers": "layers:layers",

@@ -155,7 +155,7 @@ def _mcp_app(service: Service) -> McpApp | None:
 
 
 async def _docs(request: Request) -> Response:
-    from pgrecall.faces.http.reference.html import docs_response
+    from pgrecall.faces.http.reference.routes_page import docs_response
 
     return docs_response(request.app.openapi())
 

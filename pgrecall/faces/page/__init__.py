@@ -6,8 +6,7 @@ app               routes, security headers and error pages
 views             the views, and the forms that they send
 sessions          cookie sessions and CSRF tokens
 request_handling  the steps common to all views
-form_fields       parsing of query and form fields
-filters           the filters of searches and lists
+form_fields       parsing of query and form fields, and of filters
 templating        the Jinja environment and its filters
 score_steps       the steps of the score of a hit
 markdown          texts of memories as HTML

@@ -35,7 +35,6 @@ from pgrecall.faces.page.views import (
     search,
     sign_in,
     versions,
-    zones,
 )
 from pgrecall.faces.page.views.imports import Imports, import_views
 
@@ -97,7 +96,7 @@ def create_page(service: Service) -> ASGIApp:
         get("/supersede/{memory}", actions.supersede_form),
         get("/merge/{memory}", actions.merge_form),
         get("/forget/{memory}", actions.forget_form),
-        get("/zones", zones.zones),
+        get("/zones", overview.zones),
         post("/feedback", search.feedback),
         get("/overview", overview.overview),
         get("/overview/{listed}", overview.one_list),

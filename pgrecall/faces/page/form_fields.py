@@ -1,4 +1,4 @@
-"""Fields of queries and forms, and uploaded files, parsed; errors name the field."""
+"""Parsing of fields of queries and forms, of filters, and of uploaded files; errors name the field."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import ImmutableMultiDict, UploadFile
@@ -13,6 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 
+from pgrecall.arguments import FilterOptions
+from pgrecall.encoding import parse_metadata
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.request_limits import replay
 from pgrecall.importers.dates import parse_time
@@ -22,6 +25,17 @@ Fields = ImmutableMultiDict[str, str]
 MAX_FIELDS = 200
 MAX_ID = 2**63 - 1
 MAX_FILES = 200
+FILTER_FIELDS = (
+    "layer",
+    "tags",
+    "author",
+    "source",
+    "metadata",
+    "since",
+    "until",
+    "archived",
+    "superseded",
+)
 _MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -155,3 +169,28 @@ def path_id(segment: str, noun: str) -> int:
 def _label(name: str) -> str:
     words = name.replace("_", " ")
     return f"{words[:1].upper()}{words[1:]}"
+
+
+def read_filters(query: Mapping[str, str]) -> FilterOptions:
+    """The filters that a query sets.
+
+    Raises:
+        InvalidInput: a date or the metadata cannot be read.
+    """
+    layer, source, metadata = (text_field(query, name) for name in ("layer", "source", "metadata"))
+    return {
+        "layers": None if layer is None else (layer,),
+        "tags": list_field(query, "tags"),
+        "authors": list_field(query, "author"),
+        "sources": None if source is None else (source,),
+        "metadata": parse_metadata([metadata] if metadata else None),
+        "since": time_field(query, "since"),
+        "until": time_field(query, "until"),
+        "include_archived": checkbox(query, "archived"),
+        "include_superseded": checkbox(query, "superseded"),
+    }
+
+
+def shown_filters(fields: Mapping[str, Any]) -> list[str]:
+    """The names of the filters that are set."""
+    return [name for name in FILTER_FIELDS if fields.get(name)]

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pgrecall.errors import EmbedderError, MissingExtra, model_command
 from pgrecall.search.embed.token_signs import KeptPieces, signs_of
 from pgrecall.search.embed.weights import in_8_bits, mapped_weights
-from pgrecall.search.model_loading import first_line, require_package
-from pgrecall.search.onnx_runtime import open_session
+from pgrecall.search.model_loading import first_line, open_session, require_package
 from pgrecall.settings import EmbedderPrecision, cpu_threads
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from pgrecall.search.model_loading import (
     first_line,
     max_positions,
     model_folder,
+    open_session,
     require_package,
     without_surrogates,
 )
-from pgrecall.search.onnx_runtime import open_session
 from pgrecall.search.rerank.batching import MAX_PAIRS, BatchingReranker, BatchingRules, Scorer
 from pgrecall.search.rerank.local import CHARACTERS_PER_TOKEN, MAX_TOKENS, require_tokens
 from pgrecall.search.rerank.scores import Scale

@@ -13,12 +13,12 @@ from typing import Any
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.search.model_loading import (
     first_line,
+    load_runtime,
     max_positions,
     model_folder,
     require_package,
     silence_libraries,
 )
-from pgrecall.search.onnx_runtime import load_runtime
 from pgrecall.search.rerank.first_token import (
     LOGIT_TOLERANCE,
     SAMPLES,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgrecall.search.onnx_runtime import load_runtime
+from pgrecall.search.model_loading import load_runtime
 
 if TYPE_CHECKING:
     import numpy as np

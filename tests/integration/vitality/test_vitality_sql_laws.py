@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from pgrecall.vitality.activation import AccessSummary
-from pgrecall.vitality.links import stretch
 from pgrecall.vitality.parameters import LayerRates, VitalityWeights
+from pgrecall.vitality.score import stretch
 from pgrecall.vitality.use import CUE_MIN_AGE_DAYS, MIN_AGE_DAYS, fresh, use_term
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, Use, item, note, record

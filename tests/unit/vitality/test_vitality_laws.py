@@ -18,9 +18,8 @@ from pgrecall.vitality.activation import (
     power_sum_hybrid,
     tail_mean,
 )
-from pgrecall.vitality.links import revival, spread_now, stretch
 from pgrecall.vitality.parameters import LayerRates, VitalityWeights
-from pgrecall.vitality.score import activation_terms, vitality_of
+from pgrecall.vitality.score import activation_terms, revival, spread_now, stretch, vitality_of
 from tests.vitality_reference.spreading import add_spread
 
 DAY = 86_400.0

@@ -11,9 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pgrecall.vitality.activation import AccessSummary
-from pgrecall.vitality.links import revival
 from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, PRESETS, LayerRates, VitalityWeights, ZoneThresholds
-from pgrecall.vitality.score import activation_terms
+from pgrecall.vitality.score import activation_terms, revival
 
 DAY = 86_400.0
 NOW = 1_780_000_000.0

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.vitality.links import spread_now
+from pgrecall.vitality.score import spread_now
 from tests.vitality_reference.spreading import add_spread, spread_at_hop, spread_targets
 
 DAY = 86_400.0

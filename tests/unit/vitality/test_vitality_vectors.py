@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from pgrecall.vitality.activation import AccessSummary, optimized_base_level, power_sum, power_sum_hybrid
-from pgrecall.vitality.links import revival, spread_now, stretch
 from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS
-from pgrecall.vitality.score import vitality_of
+from pgrecall.vitality.score import revival, spread_now, stretch, vitality_of
 from tests.vectors import ages_of
 from tests.vitality_reference.spreading import spread_at_hop
 

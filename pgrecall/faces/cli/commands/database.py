@@ -1,4 +1,4 @@
-"""Commands about the database: init, upgrade, status, postgres."""
+"""Commands about the database: init, upgrade, status, metrics, postgres."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import signal
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
 from click.exceptions import Exit
 from rich.table import Table
 
-from pgrecall.errors import DatabaseUnsuitable, InvalidInput
+from pgrecall.errors import DatabaseUnsuitable, InvalidInput, MissingExtra
 from pgrecall.faces.cli.commands.cells import size_text
 from pgrecall.faces.cli.invocation import DONE, NO_DATABASE, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import json_option, now_option
@@ -105,6 +106,22 @@ def status(given: GlobalOptions, as_json: bool, now: datetime | None) -> None:
         else:
             show_status(output(), state, where)
             show_cells(output(), cells)
+
+
+@click.command("metrics")
+@pass_globals
+def metrics(given: GlobalOptions) -> None:
+    """Print figures of the whole database as Prometheus reads them: memories by layer and zone, and jobs.
+
+    They are those of /metrics of the service and of the worker. Where neither runs, a timer can write them to
+    a file of node_exporter's textfile collector. No figure names a tenant.
+    """
+    if find_spec("prometheus_client") is None:
+        raise MissingExtra("prometheus-client", "http")
+    from pgrecall.faces.telemetry.census import exposition_of
+
+    with given.opened() as memory:
+        click.echo(exposition_of(memory.service.census()), nl=False)
 
 
 @click.command("postgres")

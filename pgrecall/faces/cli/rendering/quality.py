@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pgrecall.faces.cli.rendering.console import SafeConsole, notes, table
-from pgrecall.faces.quality_words import seen_words
-from pgrecall.faces.wording import counted
+from pgrecall.faces.wording import counted, seen_words
 from pgrecall.models.quality import (
     ArmUse,
     Experiment,

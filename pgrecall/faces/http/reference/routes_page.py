@@ -1,8 +1,17 @@
-"""The reference of the routes as a Markdown page, from the OpenAPI document."""
+"""The reference of the routes from the OpenAPI document: as Markdown, and as the page `/docs`.
+
+The page `/docs` loads nothing and runs no script.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from typing import Any
+
+from markdown_it import MarkdownIt
+from mdit_py_plugins.anchors import anchors_plugin
+from starlette.responses import HTMLResponse
 
 from pgrecall.faces.http.reference.json_schemas import field_table, kind
 from pgrecall.faces.http.reference.markdown import anchor, code, one_line, page, table
@@ -14,6 +23,21 @@ Requests and responses are JSON. Routes under `/v1` need a key,
 key; `key:42` is the key 42. Every route may respond with a [Problem](#problem). A text may have at most
 1,000,000 characters.
 """
+
+_STYLE = """
+:root { color-scheme: light dark; }
+body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; }
+h2 { margin-top: 3rem; border-bottom: 1px solid; }
+h3 { margin-top: 2rem; font-family: ui-monospace, monospace; font-size: 1rem; }
+table { display: block; overflow-x: auto; border-collapse: collapse; }
+th, td { padding: .25rem .75rem .25rem 0; text-align: left; vertical-align: top; }
+th { font-weight: 600; }
+td:first-child { white-space: nowrap; }
+"""
+_POLICY = (
+    "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_MORE = "The [document itself](openapi.json) is for tools that read it."
 
 
 def routes_page(document: dict[str, Any], more: str = "") -> str:
@@ -90,3 +114,21 @@ def _shape(name: str, schema: dict[str, Any]) -> str:
     fields = field_table(schema, asked=asked) or kind(schema)
     about = one_line(schema.get("description"))
     return "\n\n".join(filter(None, [f"### {name}", about, fields]))
+
+
+def docs_response(document: dict[str, Any]) -> HTMLResponse:
+    """The reference of an OpenAPI document as a page."""
+    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+    return HTMLResponse(docs_html(document), headers={"Content-Security-Policy": _POLICY.format(digest)})
+
+
+def docs_html(document: dict[str, Any]) -> str:
+    """The reference of an OpenAPI document as HTML; what it says is text, never markup."""
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown.use(anchors_plugin, max_level=3, slug_func=anchor)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>The HTTP API of pgrecall</title><style>{_STYLE}</style></head><body><main>\n"
+        f"{markdown.render(routes_page(document, _MORE))}</main></body></html>\n"
+    )

@@ -2,12 +2,11 @@
 
 front           the front page, and the list of all memories
 search          a search
-overview        all memories of a tenant, its jobs and checks
+overview        all memories of a tenant, its jobs and checks, and what zones mean
 memory          one memory and the links around it
 versions        earlier versions of a memory
 edit, actions   adding and changing memories, and undoing changes
 imports         files that are dropped on the page
-zones           what each zone means
 quality         how well searches are answered
 prune, dedupe   plans
 sign_in         signing in and out

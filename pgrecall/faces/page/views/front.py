@@ -11,8 +11,7 @@ from starlette.responses import Response
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.http.problems import problem_type
-from pgrecall.faces.page.filters import FILTER_FIELDS, read_filters, shown_filters
-from pgrecall.faces.page.form_fields import text_field
+from pgrecall.faces.page.form_fields import FILTER_FIELDS, read_filters, shown_filters, text_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
 from pgrecall.faces.wording import named

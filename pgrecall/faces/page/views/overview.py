@@ -1,4 +1,4 @@
-"""The views of a whole tenant: the overview of its memories by zone, layer and vitality, and its maintenance.
+"""The views of a whole tenant: the overview by zone, layer and vitality, the zones, and maintenance.
 
 The overview reads narrow rows in one pass, so that long memories do not slow it down.
 """
@@ -19,18 +19,29 @@ from pgrecall.faces.charts.vitality_histogram import FINE, merged_at_zones, vita
 from pgrecall.faces.charts.zones_over_time import ZonesOverTime, zone_bar, zones_over_time
 from pgrecall.faces.page.form_fields import int_field, text_field, time_field
 from pgrecall.faces.page.request_handling import PageRequest
-from pgrecall.faces.wording import counts_words, interval_words
+from pgrecall.faces.wording import counts_words, duration_words, interval_words
 from pgrecall.models.charts import Overview, OverviewList, ZoneShare
 from pgrecall.models.layers import Layer
 from pgrecall.models.service import CellsReport
 from pgrecall.operations.charts import OVERVIEW_LISTS
 from pgrecall.vitality.parameters import ZoneThresholds
+from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, days_in_zones
 
 SHOWN, PAGE = 8, 50
 BAR_WIDTH = 320.0
 INSTANTS, SAMPLE = 13, 500
 DRAWN_AT_ONCE = 2000
 """Live memories up to which the past is drawn without being asked for."""
+
+_CENTURY = 36_525.0
+
+MEANINGS = {
+    "active": "Used recently or often. Searches rank it above equally relevant memories.",
+    "stale": "Not used for a while. Searches still find it, and using it makes it active again.",
+    "fading": "Nearly forgotten. Searches find it if it fits clearly better than livelier memories.",
+    "dormant": "Not used for a long time. A prune plan may propose to archive it; nothing else happens.",
+}
+"""What each zone means, for readers who do not know vitality."""
 
 PAST_DAYS = (30, 90, 365, 1826)
 _DEFAULT_DAYS = 365
@@ -176,3 +187,24 @@ async def _values(request: PageRequest) -> dict[str, Any]:
         "interval": interval_words,
         "counts": counts_words,
     }
+
+
+async def zones(request: PageRequest) -> Response:
+    """Explains the zones: what each means, and how long a memory of each layer stays there."""
+    return await request.render(
+        "zones.html.j2",
+        meanings=[(zone, MEANINGS[zone]) for zone in ZONES],
+        layers=[(layer, _stays(layer)) for layer in await request.memory.layers.list()],
+    )
+
+
+def _stays(layer: Layer) -> dict[str, list[str]]:
+    """How long one access, and ten on ten days, keep a memory above the end of each zone but the last."""
+    horizons = [days_in_zones(layer.rates, history) for history in (ONE_ACCESS, TEN_DAILY)]
+    return {zone: [_duration(getattr(each, zone)) for each in horizons] for zone in ZONES[:-1]}
+
+
+def _duration(days: float) -> str:
+    if days <= 0:
+        return "no time"
+    return duration_words(timedelta(days=days)) if days < _CENTURY else "over a century"

@@ -12,8 +12,17 @@ from starlette.responses import JSONResponse, Response
 from pgrecall.arguments import FilterOptions
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.problems import problem_type
-from pgrecall.faces.page.filters import FILTER_FIELDS, read_filters, shown_filters
-from pgrecall.faces.page.form_fields import MAX_ID, Fields, checkbox, int_field, text_field, time_field
+from pgrecall.faces.page.form_fields import (
+    FILTER_FIELDS,
+    MAX_ID,
+    Fields,
+    checkbox,
+    int_field,
+    read_filters,
+    shown_filters,
+    text_field,
+    time_field,
+)
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.score_steps import ScoreSteps, score_steps
 from pgrecall.faces.page.sessions import is_user_navigation
