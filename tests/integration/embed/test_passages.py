@@ -174,11 +174,18 @@ def test_memories_with_many_passages_leave_room_for_others(memory: Memory, query
         ("SELECT recall.move_vectors_to_own_table(4000)", ()),
     ):  # fmt: skip
         query(statement, parameters)
-    [row] = query(
-        "SELECT count(*) AS n, count(DISTINCT id) AS ids, count(*) FILTER (WHERE similarity > 0.8) AS near "
-        "FROM recall.semantic_arm('acme', %s::halfvec, 20, recall.read_filter('{}'))",
-        (str(near.tolist()),),
-    )
+    [table] = query("SELECT recall.vector_table('acme') AS name")
+    for _ in range(5):
+        [row] = query(
+            "SELECT count(*) AS n, count(DISTINCT id) AS ids, "
+            "count(*) FILTER (WHERE similarity > 0.8) AS near "
+            "FROM recall.semantic_arm('acme', %s::halfvec, 20, recall.read_filter('{}'))",
+            (str(near.tolist()),),
+        )
+        if row["near"] == 10:
+            break
+        # An HNSW index is made by chance, and one in twenty has no way to vectors so far from all others.
+        query(f"REINDEX TABLE recall.{table['name']}")
     assert (row["n"], row["ids"], row["near"]) == (20, 20, 10)
 
 
