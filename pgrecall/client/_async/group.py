@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Generic, Protocol, TypeVar, overload
 
 from pgrecall.client._async.connection import AsyncConnection
+from pgrecall.operations.operation import Operation
+
+P = TypeVar("P")
 
 
 class AsyncGroup:
@@ -13,6 +17,31 @@ class AsyncGroup:
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
+
+    async def _read_pages(
+        self,
+        read: Callable[[int, int], Operation[P]],
+        count: Callable[[P], int],
+        *,
+        size: int,
+        limit: int | None,
+        offset: int,
+    ) -> list[P]:
+        """Reads a plan as pages of at most ``size`` of its parts, of which each page is a plan.
+
+        Args:
+            read: the operation for an offset and a limit.
+            count: returns the number of all parts.
+            limit: maximum number of parts; None for all.
+            offset: number of parts to skip.
+        """
+        first = await self._connection.execute(read(offset, size if limit is None else min(size, limit)))
+        left = count(first) - offset
+        wanted = left if limit is None else min(left, limit)
+        return [first] + [
+            await self._connection.execute(read(offset + done, min(size, wanted - done)))
+            for done in range(size, wanted, size)
+        ]
 
 
 G = TypeVar("G", bound=AsyncGroup)

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.group import Group
@@ -109,14 +111,14 @@ class DedupeGroup(Group):
         Raises:
             InvalidInput: this tenant has no such plan, or the limit or the offset is negative.
         """
-        read = self._connection.execute(dedupe.dedupe_plan(plan, offset, _page(limit, 0)))
-        done = dedupe.PAGE
-        left = read.report.clusters - offset
-        while done < (left if limit is None else min(left, limit)):
-            page = self._connection.execute(dedupe.dedupe_plan(plan, offset + done, _page(limit, done)))
-            read = replace(read, clusters=read.clusters + page.clusters)
-            done += dedupe.PAGE
-        return read
+        pages = self._read_pages(
+            partial(dedupe.dedupe_plan, plan),
+            lambda page: page.report.clusters,
+            size=dedupe.PAGE,
+            limit=limit,
+            offset=offset,
+        )
+        return replace(pages[0], clusters=tuple(chain.from_iterable(page.clusters for page in pages)))
 
     def list(self, *, limit: int = 20) -> tuple[DedupeSummary, ...]:
         """Lists the newest plans, newest first.
@@ -171,7 +173,3 @@ class DedupeGroup(Group):
         restored = self._connection.execute(dedupe.undo_dedupe(plan, now))
         [summary] = self._connection.execute(dedupe.dedupe_plans(1, plan))
         return DedupeUndone(plan, restored, summary.merged - restored)
-
-
-def _page(limit: int | None, offset: int) -> int:
-    return dedupe.PAGE if limit is None else min(dedupe.PAGE, limit - offset)

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Generic, Protocol, TypeVar, overload
 
 from pgrecall.client._sync.connection import Connection
+from pgrecall.operations.operation import Operation
+
+P = TypeVar("P")
 
 
 class Group:
@@ -14,6 +18,31 @@ class Group:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def _read_pages(
+        self,
+        read: Callable[[int, int], Operation[P]],
+        count: Callable[[P], int],
+        *,
+        size: int,
+        limit: int | None,
+        offset: int,
+    ) -> list[P]:
+        """Reads a plan as pages of at most ``size`` of its parts, of which each page is a plan.
+
+        Args:
+            read: the operation for an offset and a limit.
+            count: returns the number of all parts.
+            limit: maximum number of parts; None for all.
+            offset: number of parts to skip.
+        """
+        first = self._connection.execute(read(offset, size if limit is None else min(size, limit)))
+        left = count(first) - offset
+        wanted = left if limit is None else min(left, limit)
+        return [first] + [
+            self._connection.execute(read(offset + done, min(size, wanted - done)))
+            for done in range(size, wanted, size)
+        ]
 
 
 G = TypeVar("G", bound=Group)

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.group import Group
@@ -72,14 +74,14 @@ class PruneGroup(Group):
         Raises:
             InvalidInput: this tenant has no such plan, or the limit or the offset is negative.
         """
-        read = self._connection.execute(prune.prune_plan(plan, offset, _page(limit, 0)))
-        done = prune.PAGE
-        left = read.report.planned - offset
-        while done < (left if limit is None else min(left, limit)):
-            page = self._connection.execute(prune.prune_plan(plan, offset + done, _page(limit, done)))
-            read = replace(read, items=read.items + page.items)
-            done += prune.PAGE
-        return read
+        pages = self._read_pages(
+            partial(prune.prune_plan, plan),
+            lambda page: page.report.planned,
+            size=prune.PAGE,
+            limit=limit,
+            offset=offset,
+        )
+        return replace(pages[0], items=tuple(chain.from_iterable(page.items for page in pages)))
 
     def list(self, *, limit: int = 20) -> tuple[PlanSummary, ...]:
         """Lists the newest plans, newest first.
@@ -133,7 +135,3 @@ class PruneGroup(Group):
         restored = self._connection.execute(prune.undo_prune(plan, now))
         [summary] = self._connection.execute(prune.prune_plans(1, plan))
         return PruneUndone(plan, restored, summary.archived - restored)
-
-
-def _page(limit: int | None, offset: int) -> int:
-    return prune.PAGE if limit is None else min(prune.PAGE, limit - offset)
