@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pgrecall.errors import DatabaseError, RecallError
 from pgrecall.faces.telemetry.tracing import Tracing
@@ -15,11 +15,14 @@ from pgrecall.models.search import SearchResult
 from pgrecall.search.observers import searches_observed
 
 if TYPE_CHECKING:
-    from pgrecall.faces.telemetry.metrics import Metrics, RunMetrics
+    from pgrecall.faces.telemetry.metrics import Metrics
 
 CallOutcome = Literal["done", "refused", "failed"]
 """The outcome of a tool call: ``refused`` because of its arguments, or ``failed`` because of the database or
 a defect."""
+
+RunObserver: TypeAlias = Callable[[JobOutcome, float], None]
+"""Gets the outcome of a run of a job, and when it ended, in seconds since 1970."""
 
 
 class Telemetry:
@@ -64,42 +67,30 @@ class Telemetry:
         self.tracing.record_search_phases(result.timings)
 
 
-class RunObserver(logging.Handler):
-    """A log handler that counts runs of jobs."""
+class _RunHandler(logging.Handler):
+    """A log handler that passes runs of jobs on."""
 
-    def __init__(self, metrics: RunMetrics) -> None:
+    def __init__(self, observe: RunObserver) -> None:
         super().__init__(logging.INFO)
-        self._metrics = metrics
+        self._observe = observe
 
     def emit(self, record: logging.LogRecord) -> None:
         outcome = getattr(record, "outcome", None)
         if isinstance(outcome, JobOutcome):
-            self._metrics.observe_run(outcome, record.created)
-
-
-class RunTracer(logging.Handler):
-    """A log handler that records a span for each run of a job."""
-
-    def __init__(self, tracing: Tracing) -> None:
-        super().__init__(logging.INFO)
-        self._tracing = tracing
-
-    def emit(self, record: logging.LogRecord) -> None:
-        outcome = getattr(record, "outcome", None)
-        if isinstance(outcome, JobOutcome):
-            self._tracing.record_run(outcome)
+            self._observe(outcome, record.created)
 
 
 @contextmanager
-def runs_observed(observer: logging.Handler) -> Iterator[None]:
-    """Passes every run of a job in this process to the log handler inside the block."""
+def runs_observed(observe: RunObserver) -> Iterator[None]:
+    """Passes every run of a job that ends in this process inside the block to a function."""
+    handler = _RunHandler(observe)
     logger = logging.getLogger("pgrecall.jobs")
     level = logger.level
     if not logger.isEnabledFor(logging.INFO):
         logger.setLevel(logging.INFO)
-    logger.addHandler(observer)
+    logger.addHandler(handler)
     try:
         yield
     finally:
-        logger.removeHandler(observer)
+        logger.removeHandler(handler)
         logger.setLevel(level)

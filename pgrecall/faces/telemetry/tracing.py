@@ -146,11 +146,11 @@ class Tracing:
             time_ns += nanoseconds
             span.end(time_ns)
 
-    def record_run(self, outcome: JobOutcome) -> None:
-        """Adds a span for a run of a job that has just ended. It does not name the tenant."""
+    def record_run(self, outcome: JobOutcome, ended_at: float) -> None:
+        """Adds a span for a run of a job, without its tenant; ``ended_at`` is in seconds since 1970."""
         if self._tracer is None:
             return
-        ended = time.time_ns()
+        ended = round(ended_at * 1e9)
         span = self._tracer.start_span(
             f"job {outcome.job}",
             attributes={

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from pgrecall.errors import DatabaseUnavailable, InvalidInput
 from pgrecall.faces.telemetry.metrics import Metrics, RunMetrics
-from pgrecall.faces.telemetry.telemetry import RunObserver, RunTracer, Telemetry, runs_observed
+from pgrecall.faces.telemetry.telemetry import Telemetry, runs_observed
 from pgrecall.faces.telemetry.tracing import Tracing
 from tests.acceptance.cli.command_tools import Command, environment
 from tests.acceptance.mcp.mcp_tools import answer, command, connected, refusal, run, served_over_http
@@ -103,7 +103,7 @@ def test_runs_of_jobs_are_counted_and_traced(
 ) -> None:
     memory.remember("The tide turns at noon.")
     metrics = RunMetrics()
-    with runs_observed(RunTracer(tracing)), runs_observed(RunObserver(metrics)):
+    with runs_observed(tracing.record_run), runs_observed(metrics.observe_run):
         memory.jobs.run("vitality")
     memory.jobs.run("vitality")
     [span] = exporter.get_finished_spans()

@@ -159,7 +159,7 @@ def _endpoint(host: str, port: int | None, watched: _Watched) -> Iterator[None]:
     from pgrecall.faces.http.endpoint import metrics_endpoint
     from pgrecall.faces.telemetry.census import CensusCache
     from pgrecall.faces.telemetry.metrics import RunMetrics
-    from pgrecall.faces.telemetry.telemetry import RunObserver, runs_observed
+    from pgrecall.faces.telemetry.telemetry import runs_observed
 
     def report(error: RecallError) -> None:
         logging.getLogger("pgrecall.jobs").warning("The census failed: %s", type(error).__name__)
@@ -168,7 +168,7 @@ def _endpoint(host: str, port: int | None, watched: _Watched) -> Iterator[None]:
     metrics.register_pool(watched.pool_figures)
     census = CensusCache(lambda: asyncio.to_thread(watched.census), report)
     with (
-        runs_observed(RunObserver(metrics)),
+        runs_observed(metrics.observe_run),
         metrics_endpoint(host, port, metrics, watched.problems, census.get) as address,
     ):
         notes().print(f"Metrics and probes: {address}")
@@ -179,10 +179,10 @@ def runs_traced() -> AbstractContextManager[None]:
     """Makes a span of each run of a job inside the block, where OpenTelemetry is set up."""
     if not tracing_is_set_up():
         return nullcontext()
-    from pgrecall.faces.telemetry.telemetry import RunTracer, runs_observed
+    from pgrecall.faces.telemetry.telemetry import runs_observed
     from pgrecall.faces.telemetry.tracing import Tracing
 
-    return runs_observed(RunTracer(Tracing()))
+    return runs_observed(Tracing().record_run)
 
 
 def _embedder(settings: Settings) -> Embedder | None:
