@@ -144,7 +144,7 @@ def _field_info(field: Field[Any], description: str | None) -> Any:
 
 
 def _map_type(
-    hint: Any, convert: Callable[[Any], Any], convert_list: Callable[[Any], Any] | None = None
+    hint: Any, convert: Callable[[Any], Any], convert_list: Callable[[Any], Any] = lambda hint: hint
 ) -> Any:
     """Applies ``convert`` to the leaves of a type, and ``convert_list`` to the lists and mappings in it."""
     arguments = get_args(hint)
@@ -154,7 +154,7 @@ def _map_type(
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
         return reduce(operator.or_, inner)
-    return (convert_list or (lambda mapped: mapped))(origin[tuple(inner)])
+    return convert_list(origin[tuple(inner)])
 
 
 def _response_type(hint: Any) -> Any:

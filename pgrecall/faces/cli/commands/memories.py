@@ -65,8 +65,8 @@ def list_(given: GlobalOptions, /, limit: int, as_json: bool, **options: Any) ->
     with given.opened() as client:
         page = client.list(limit=limit, **arguments)
         # A page may end before its limit, by the size of its texts.
-        more = bool(page and client.list(limit=1, **{**arguments, "after": page[-1].cursor}))
-    finish(page, as_json, partial(_show_list, more=more), found=page, otherwise="Nothing was found.")
+        more = not as_json and page and client.list(limit=1, **{**arguments, "after": page[-1].cursor})
+    finish(page, as_json, partial(_show_list, more=bool(more)), found=page, otherwise="Nothing was found.")
 
 
 @click.command("show")
