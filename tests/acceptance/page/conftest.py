@@ -10,11 +10,11 @@ import pytest
 from pgrecall import Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, member
-from tests.acceptance.page.browser_tools import browsing
+from tests.acceptance.page.browser_tools import browsing, watched_page
 from tests.conftest import _database
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +33,10 @@ def database(browser: Browser, server: EmbeddedServer, template: str) -> Iterato
 def memory(database: str, served: Served) -> Iterator[Memory]:
     with member(database) as client:
         yield client
+
+
+@pytest.fixture
+def page(browser: Browser, served: Served, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page in which nothing may go wrong; a test may ask for one without scripts."""
+    with watched_page(browser, served.url, **getattr(request, "param", {})) as opened:
+        yield opened

@@ -37,3 +37,16 @@ def tab_to(page: Page, name: str) -> None:
         if page.evaluate(NAME).startswith(name):
             return
     pytest.fail(f"Tab does not lead to {name}")
+
+
+def walk_through(page: Page, path: str) -> None:
+    """Presses Tab through a view: every stop is reached, and each shows that it has the focus."""
+    page.goto(path)
+    page.evaluate("document.activeElement.blur()")
+    reached = set()
+    for _ in range(page.evaluate(STOPS) + 2):
+        page.keyboard.press("Tab")
+        place, ringed = page.evaluate(FOCUSED)
+        assert ringed, f"{path}: nothing shows that {place} has the focus"
+        reached.add(place)
+    assert len(reached) >= page.evaluate(STOPS), path

@@ -11,7 +11,7 @@ import pytest
 from pgrecall import Draft, Memory
 from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.page.browser_tools import watched_page
-from tests.acceptance.page.keyboard import FOCUSED, STOPS, tab_to
+from tests.acceptance.page.keyboard import tab_to, walk_through
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -134,15 +134,7 @@ def test_every_view_can_be_walked_through_with_the_tabulator(page: Page) -> None
         f"/versions/{number}",
         f"/versions/{number}/1",
     ):
-        page.goto(path)
-        page.evaluate("document.activeElement.blur()")
-        reached = set()
-        for _ in range(page.evaluate(STOPS) + 2):
-            page.keyboard.press("Tab")
-            place, ringed = page.evaluate(FOCUSED)
-            assert ringed, f"{path}: nothing shows that {place} has the focus"
-            reached.add(place)
-        assert len(reached) >= page.evaluate(STOPS), path
+        walk_through(page, path)
 
 
 def test_a_dedupe_plan_is_applied_and_undone_by_keyboard_alone(page: Page) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from pgrecall import Draft, Memory
 from tests.acceptance.http.http_tools import Served, member, serving
-from tests.acceptance.page.browser_tools import EITHER, watched_page
+from tests.acceptance.page.browser_tools import EITHER
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.slow
 
@@ -44,13 +44,6 @@ def served(database: str) -> Iterator[Served]:
         memory.link("slip", "mole")
     with serving(database) as running:
         yield running
-
-
-@pytest.fixture
-def page(browser: Browser, served: Served, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page in which nothing may go wrong; a test may ask for one without scripts."""
-    with watched_page(browser, served.url, **getattr(request, "param", {})) as opened:
-        yield opened
 
 
 @EITHER

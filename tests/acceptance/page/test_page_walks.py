@@ -10,11 +10,11 @@ import pytest
 
 from pgrecall import Memory
 from tests.acceptance.http.http_tools import Served, member, serving
-from tests.acceptance.page.browser_tools import EITHER, watched_page
-from tests.acceptance.page.keyboard import FOCUSED, NAME, STOPS, tab_to
+from tests.acceptance.page.browser_tools import EITHER
+from tests.acceptance.page.keyboard import NAME, STOPS, tab_to, walk_through
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.slow
 
@@ -33,13 +33,6 @@ def served(database: str) -> Iterator[Served]:
         yield running
 
 
-@pytest.fixture
-def page(browser: Browser, served: Served, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page in which nothing may go wrong; a test may ask for one without scripts."""
-    with watched_page(browser, served.url, **getattr(request, "param", {})) as opened:
-        yield opened
-
-
 def presses_to(page: Page, name: str) -> int:
     """How often Tab must be pressed until what has this name has the focus."""
     for count in range(1, page.evaluate(STOPS) + 2):
@@ -51,15 +44,7 @@ def presses_to(page: Page, name: str) -> int:
 
 def test_every_stop_of_these_views_is_reached_and_shows_the_focus(page: Page) -> None:
     for path in ("/quality?q=stone&memory=wall", "/add"):
-        page.goto(path)
-        page.evaluate("document.activeElement.blur()")
-        reached = set()
-        for _ in range(page.evaluate(STOPS) + 2):
-            page.keyboard.press("Tab")
-            place, ringed = page.evaluate(FOCUSED)
-            assert ringed, f"{path}: nothing shows that {place} has the focus"
-            reached.add(place)
-        assert len(reached) >= page.evaluate(STOPS), path
+        walk_through(page, path)
 
 
 @EITHER

@@ -12,10 +12,8 @@ from tests.conftest import NOW, Query
 PAGE = "SELECT recall.get_dedupe_plan(%s, %s, %s) AS plan"
 
 
-@pytest.fixture
-def plan(memory: Memory) -> int:
-    """A plan of 60 clusters of two memories that differ at their end, after some 700 characters."""
-    words = " ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(100))
+def sixty_pairs(memory: Memory, words: str) -> None:
+    """Stores sixty memories with these words, and each once more with another end."""
     memory.remember_many(
         [
             Draft(f"{chr(97 + n % 26)}{chr(97 + n // 26)}start {words}{end}", key=f"{n}{end}")
@@ -24,6 +22,12 @@ def plan(memory: Memory) -> int:
         ],
         now=NOW,
     )
+
+
+@pytest.fixture
+def plan(memory: Memory) -> int:
+    """A plan of 60 clusters of two memories that differ at their end, after some 700 characters."""
+    sixty_pairs(memory, " ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(100)))
     return memory.dedupe.plan(now=NOW).id
 
 
@@ -54,14 +58,7 @@ def test_a_new_plan_has_as_many_clusters_as_are_wanted(memory: Memory, plan: int
 
 def test_the_more_memories_a_page_has_the_less_of_each_is_compared(memory: Memory, query: Query) -> None:
     words = " ".join(f"w{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(4000))
-    memory.remember_many(
-        [
-            Draft(f"{chr(97 + n % 26)}{chr(97 + n // 26)}start {words}{end}", key=f"{n}{end}")
-            for n in range(60)
-            for end in ("", " !")
-        ],
-        now=NOW,
-    )
+    sixty_pairs(memory, words)
     plan = memory.dedupe.plan(now=NOW, limit=0).id
     for limit, compared in ((1, 20_000), (50, 20_000), (60, 16_666)):
         found = page(query, plan, limit)
