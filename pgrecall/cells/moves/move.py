@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from pgrecall.cells.directory import MoveEntry
+from pgrecall.cells.directory import MoveEntry, Place
 from pgrecall.cells.fleet import Fleet
 from pgrecall.cells.moves.comparing import Comparison, CopyDiffers
 from pgrecall.cells.moves.copying import Copying
@@ -123,21 +123,26 @@ class Mover:
         self._report(f"Tenant {tenant} lives in cell {target}.")
         return Moved(tenant, source, target, time.monotonic() - began, stopped)
 
-    def undo(self, tenant: str) -> None:
+    def undo(self, tenant: str) -> int:
         """Undoes a move: drops an unfinished copy, or moves a tenant back with its current memories.
+
+        Returns the cell in which the tenant lives now.
 
         Raises:
             InvalidInput: there is nothing to undo.
         """
         with self._fleet.directory.alone(tenant):
             self._undo(tenant)
+            return self._home(tenant).cell
 
     def _undo(self, tenant: str) -> None:
         entry = self._entry(tenant)
         if entry is None:
+            cell = self._home(tenant).cell
             raise InvalidInput(
-                f"No move of tenant {tenant} can be undone.",
-                hint="Its rows at the source are deleted; move it back with `pgrecall tenant move`.",
+                f"Tenant {tenant} lives in cell {cell}, and no move of it is left to undo: there was none, "
+                "or it was undone or finished.",
+                hint=f"To move it, name another cell: pgrecall tenant move {tenant} --to CELL.",
             )
         copying = self._copying(entry)
         if entry.step == "begun" and copying.target.residents().get(tenant) == ("here", None):
@@ -168,7 +173,14 @@ class Mover:
     def _finish(self, tenant: str) -> int:
         entry = self._entry(tenant)
         if entry is None or entry.step != "flipped":
-            raise InvalidInput(f"No rows of tenant {tenant} wait to be deleted.", hint="pgrecall tenant list")
+            cell = self._home(tenant).cell
+            under_way = "" if entry is None else f": its move to cell {entry.target} has not ended"
+            raise InvalidInput(
+                f"Tenant {tenant} lives in cell {cell}, and no rows of it wait to be deleted{under_way}.",
+                hint="pgrecall tenant list"
+                if entry is None
+                else f"Continue it with --to {entry.target}, or --undo it.",
+            )
         copying = self._copying(entry)
         copying.end()
         deleted = copying.forget_at(copying.source)
@@ -183,6 +195,12 @@ class Mover:
     def _entry(self, tenant: str) -> MoveEntry | None:
         return next((move for move in self._fleet.directory.moves() if move.tenant == tenant), None)
 
+    def _home(self, tenant: str) -> Place:
+        place = self._fleet.directory.find(tenant)
+        if place is None:
+            raise InvalidInput(f"No cell has a tenant {tenant}.", hint="`pgrecall tenant list` shows all.")
+        return place
+
     def _copying(self, entry: MoveEntry) -> Copying:
         source, target = (self._fleet.directory.cell(number) for number in (entry.source, entry.target))
         return Copying(self._fleet.cell(source), self._fleet.cell(target), entry.tenant)
@@ -190,9 +208,7 @@ class Mover:
     def _checked(self, tenant: str, target: int, entry: MoveEntry | None) -> tuple[int, Copying]:
         """The cell that the tenant leaves, and its copy."""
         directory = self._fleet.directory
-        place = directory.find(tenant)
-        if place is None:
-            raise InvalidInput(f"No cell has a tenant {tenant}.", hint="`pgrecall tenant list` shows all.")
+        place = self._home(tenant)
         wanted = directory.cell(target)
         if entry is not None:
             if entry.target != target:

@@ -193,7 +193,11 @@ def test_undo_after_the_flip_brings_back_what_is_new(movable: Installation) -> N
     fill(client)
     Mover(movable.fleet).move("acme", 1)
     written = client.remember("Written in cell 1.")
-    Mover(movable.fleet).undo("acme")
+    mover = Mover(movable.fleet)
+    assert mover.undo("acme") == 0
+    with pytest.raises(InvalidInput, match="lives in cell 0, and no move of it is left to undo") as again:
+        mover.undo("acme")
+    assert "pgrecall tenant move acme --to CELL" in str(again.value.hint)
     assert client.status().cell == 0
     assert client.get(written.id).body == "Written in cell 1."
     assert held(movable, 1) == {}
@@ -214,7 +218,9 @@ def test_a_copy_that_differs_is_not_taken(movable: Installation) -> None:
     with pytest.raises(DatabaseError, match="differs in memory; it stays where it is"):
         mover.move("acme", 1)
     client.remember("It goes on here.")
-    mover.undo("acme")
+    with pytest.raises(InvalidInput, match="wait to be deleted: its move to cell 1 has not ended"):
+        mover.finish("acme")
+    assert mover.undo("acme") == 0
     clean(movable)
 
 
@@ -228,10 +234,13 @@ def test_what_cannot_be_moved(movable: Installation, two_cells: Installation) ->
         mover.move("acme", 9)
     with pytest.raises(InvalidInput, match="lives in cell 0 already"):
         mover.move("acme", 0)
-    with pytest.raises(InvalidInput, match="No move of tenant acme can be undone"):
+    with pytest.raises(InvalidInput, match="no move of it is left to undo"):
         mover.undo("acme")
-    with pytest.raises(InvalidInput, match="No rows of tenant acme wait"):
+    with pytest.raises(InvalidInput, match="lives in cell 0, and no rows of it wait to be deleted"):
         mover.finish("acme")
+    for ending in (mover.undo, mover.finish):
+        with pytest.raises(InvalidInput, match="No cell has a tenant nobody"):
+            ending("nobody")
     with (
         movable.fleet.directory.alone("acme"),
         pytest.raises(InvalidInput, match="Another process is moving"),

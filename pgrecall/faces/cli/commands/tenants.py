@@ -92,8 +92,9 @@ def move(
         took = f"{moved.seconds:.1f} s, writers waited {moved.stopped:.2f} s"
         _say(moved, f"Moved from cell {moved.source} to cell {moved.target} in {took}.", as_json)
     elif undo:
-        mover.undo(name)
-        _say({"tenant": name, "undone": True}, f"The move of tenant {name} is undone.", as_json)
+        cell = mover.undo(name)
+        line = f"The move of tenant {name} is undone: it lives in cell {cell}."
+        _say({"tenant": name, "undone": True, "cell": cell}, line, as_json)
     else:
         deleted = mover.finish(name)
         _say(
