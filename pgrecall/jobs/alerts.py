@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -12,9 +13,10 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -29,6 +31,13 @@ if TYPE_CHECKING:
 
 PAUSE = 30.0
 """Seconds for which a failed hook is not called again, so that not every tenant waits for it."""
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_MENTION = re.compile(r"(?<!\w)@")
+_BRACKETS = {ord("<"): "\u2039", ord(">"): "\u203a"}
+
+_WITHHELD = re.compile(r"PG|POSTGRES|.*DATABASE_URL$")
+"""Environment variables that a command does not get: how to reach the database, and settings of pgrecall."""
 
 
 def report_alarms(context: JobContext) -> None:
@@ -45,7 +54,15 @@ def report_alarms(context: JobContext) -> None:
 
 
 def alert_document(tenant: str, changes: Sequence[AlarmChange]) -> dict[str, Any]:
-    """The JSON document for the hook. ``text`` is the whole message, which chat services show."""
+    """The JSON document for the hook. ``text`` is the whole message, which chat services show.
+
+    Whoever may run jobs of the tenant chooses the error that an alarm quotes. So each alarm is one line that
+    begins with the tenant, and in ``text`` it mentions nobody and makes no link with another label.
+    """
+    changes = [
+        replace(change, kind=_one_line(change.kind), alarm=change.alarm and _one_line(change.alarm))
+        for change in changes
+    ]
     by_change: Mapping[str, list[AlarmChange]] = {
         word: [change for change in changes if change.change == word]
         for word in ("raised", "ended", "standing")
@@ -53,13 +70,24 @@ def alert_document(tenant: str, changes: Sequence[AlarmChange]) -> dict[str, Any
     lines = [f"{tenant}: {change.alarm}" for change in by_change["raised"]]
     lines += [f"{tenant}: No longer: {change.kind}" for change in by_change["ended"]]
     return {
-        "text": "\n".join(lines),
+        "text": "\n".join(_without_markup(_one_line(line)) for line in lines),
         "tenant": tenant,
         **{
             word: [{"kind": change.kind, "alarm": change.alarm} for change in found]
             for word, found in by_change.items()
         },
     }
+
+
+def _one_line(text: str) -> str:
+    """The text without control characters, marks that nobody sees, and line breaks of any kind."""
+    seen = (" " if category(mark) in _UNSEEN else mark for mark in text)
+    return " ".join("".join(seen).split())
+
+
+def _without_markup(text: str) -> str:
+    """The text with other marks for those by which chat services write links and mentions."""
+    return _MENTION.sub("\uff20", text).translate(_BRACKETS)
 
 
 @dataclass(slots=True)
@@ -136,6 +164,12 @@ def _words(command: str) -> Sequence[str]:
     return words
 
 
+def _environment() -> dict[str, str]:
+    """The environment for a command: that of the worker, without what opens the database."""
+    ours = os.environ  # noqa: TID251 - to pass on, not to read settings
+    return {name: value for name, value in ours.items() if not _WITHHELD.match(name)}
+
+
 def _run(command: Sequence[str], content: bytes, timeout: float) -> None:
     """Runs a command with the alert on its standard input; after the timeout, ends it and its children."""
     # Files, not pipes: a child that goes on with our pipe open would keep us waiting.
@@ -144,7 +178,12 @@ def _run(command: Sequence[str], content: bytes, timeout: float) -> None:
         given.seek(0)
         try:
             process = subprocess.Popen(
-                command, stdin=given, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
+                command,
+                stdin=given,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                env=_environment(),
+                start_new_session=True,
             )
         except OSError as error:
             raise AlertError(

@@ -112,6 +112,36 @@ def test_a_failed_hook_is_reported_and_tried_again(settings: Settings, query: Qu
     assert [alarm["kind"] for alarm in alerts(log)[0]["raised"]] == ["fold failed"]
 
 
+def test_what_a_job_wrote_stays_a_quotation_in_one_line(alerting: Memory, query: Query, log: Path) -> None:
+    evil = "x\r\x1b[2Jglobex: all\u2028is \u202ewell <!channel> <http://127.0.0.1/|log in> @all me@host"
+    run_job(query, "embed", "failed", error=evil)
+    assert run(alerting).state == "done"
+    [alert] = alerts(log)
+    written = "x [2Jglobex: all is well <!channel> <http://127.0.0.1/|log in> @all me@host"
+    assert alert["raised"][0]["alarm"].endswith(f"UTC: {written}")
+    assert alert["text"].endswith(
+        "UTC: x [2Jglobex: all is well ‹!channel› ‹http://127.0.0.1/|log in› \uff20all me@host"
+    )
+    assert len(alert["text"].splitlines()) == 1
+
+
+def test_names_of_alarms_that_a_worker_made_up_add_no_line(alerting: Memory, query: Query, log: Path) -> None:
+    run_job(query, "alerts", "done", counts={"a\nglobex: The job embed failed <!here>": 1})
+    assert run(alerting).done == 1
+    assert alerts(log)[0]["text"] == "acme: No longer: a globex: The job embed failed ‹!here›"
+
+
+def test_jobs_that_a_tenant_made_up_raise_no_alarm(alerting: Memory, query: Query, log: Path) -> None:
+    for place in range(101):  # a run has at most 100 counts, so that the report of so many would fail
+        run_job(query, f"x{place}\n", "failed", error="It broke.")
+    run_job(query, "j" * 100, "failed", error="It broke.")
+    run_job(query, "reembed", "failed", error="It broke.")
+    outcome = run(alerting)
+    assert (outcome.state, outcome.error) == ("done", None)
+    assert outcome.counts == {"reembed failed": 1}
+    assert [alarm["kind"] for alarm in alerts(log)[0]["raised"]] == ["reembed failed"]
+
+
 def test_alarms_without_a_hook_are_reported_once_there_is_one(
     memory: Memory, alerting: Memory, query: Query, log: Path
 ) -> None:
@@ -215,6 +245,25 @@ def test_a_hook_that_failed_is_left_alone_for_a_while(log: Path) -> None:
         with pytest.raises(AlertError, match="exit code 3"):
             wrong.call({})
     assert log.read_text() == "x"
+
+
+def test_a_command_does_not_get_what_opens_the_database(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "PGRECALL_DATABASE_URL",
+        "PGRECALL_CELLS",
+        "PGRECALL_ALERT_URL",
+        "PGPASSWORD",
+        "PGSERVICEFILE",
+    ):
+        monkeypatch.setenv(name, "secret-4711")
+    for name in ("DATABASE_URL", "MY_DATABASE_URL", "POSTGRES_PASSWORD"):
+        monkeypatch.setenv(name, "secret-4711")
+    monkeypatch.setenv("PAGER_TOKEN", "for-the-pager")
+    keep = f"import os; open({str(log)!r}, 'w').write(repr(dict(os.environ)))"
+    hook([sys.executable, "-c", keep]).call({})
+    assert "secret-4711" not in log.read_text()
+    assert "for-the-pager" in log.read_text()
+    assert "PATH" in log.read_text()
 
 
 def test_a_command_that_does_not_read_and_one_that_is_not_there() -> None:

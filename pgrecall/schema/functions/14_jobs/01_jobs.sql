@@ -173,6 +173,13 @@ SET search_path FROM CURRENT AS $$
     SELECT count(*) FROM gone
 $$;
 
+-- is_known_job: whether pgrecall has a job of this name. A tenant can choose others for its runs.
+CREATE OR REPLACE FUNCTION recall.is_known_job(p_job text) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN p_job = 'reembed'  -- the only job without an interval
+    OR 'job.' || p_job || '.minutes' IN (SELECT k.name FROM recall.known_settings() k);
+
 -- current_run_state: the current state of a run: one that is recorded as running and has lost its session was abandoned.
 CREATE OR REPLACE FUNCTION recall.current_run_state(p_run recall.job_run) RETURNS text
 LANGUAGE sql VOLATILE

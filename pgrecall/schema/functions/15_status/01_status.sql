@@ -63,8 +63,7 @@ SET search_path FROM CURRENT AS $$
             SELECT o.tenant, o.job FROM recall.job_run o WHERE b.tenant = '*'
             UNION SELECT o.tenant, o.job FROM recall.job_run o WHERE o.tenant IN (b.tenant, '*')) j
         CROSS JOIN LATERAL recall.last_run(j.tenant, j.job) r
-        WHERE j.job = 'reembed'  -- the only job without an interval
-           OR 'job.' || j.job || '.minutes' IN (SELECT k.name FROM recall.known_settings() k)
+        WHERE recall.is_known_job(j.job)
         GROUP BY r.job) c
 $$;
 

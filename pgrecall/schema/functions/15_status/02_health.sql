@@ -123,14 +123,15 @@ RETURN CASE WHEN p_oldest < p_now - interval '1 day' AND recall.setting_value('*
     format('The job embed does not keep up: %s memories wait for an embedding, the oldest since %s.',
            p_waiting, recall.moment_text(p_oldest)) END;
 
--- job_alarms: sentences about jobs whose last run failed, and about the problems that the last verification found.
+-- job_alarms: sentences about jobs whose last run failed, and about the problems that the last verification found. Runs
+-- under names that pgrecall does not know are left out.
 CREATE OR REPLACE FUNCTION recall.job_alarms(p_runs jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT format('The job %s failed at %s: %s', r.job, recall.moment_text(r.finished_at),
                   left(split_part(r.error, E'\n', 1), 300))
     FROM jsonb_to_recordset(p_runs) AS r(job text, state text, finished_at timestamptz, error text)
-    WHERE r.state = 'failed'
+    WHERE r.state = 'failed' AND recall.is_known_job(r.job)
     UNION ALL
     SELECT format('The job verify found %s problems at %s; run it by hand to see them.',
                   r.counts ->> 'problems', recall.moment_text(r.finished_at))
