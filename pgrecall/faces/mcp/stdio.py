@@ -19,7 +19,8 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_REQUEST, ErrorData, JSONRPCError
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from pydantic import ValidationError
 
 from pgrecall import AsyncMemory
 from pgrecall.errors import RecallError
@@ -30,17 +31,26 @@ _Streams: TypeAlias = tuple[
     MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
 ]
 
-_NOT_UNDERSTOOD = SessionMessage(
-    JSONRPCError(
-        jsonrpc="2.0",
-        id=None,  # as JSON-RPC wants it for a request whose id cannot be read
-        error=ErrorData(
-            code=INVALID_REQUEST,
-            message="This line is no message of JSON-RPC 2.0. Send one JSON object in each line, with an id "
-            "that is a number or a text, and with numbers and nesting that can be read.",
-        ),
-    )
+_NOT_UNDERSTOOD = (
+    "This line is no message of JSON-RPC 2.0. Send one JSON object in each line, with an id that is a number "
+    "or a text, and with numbers and nesting that can be read."
 )
+
+
+def _refusal(error: Exception) -> SessionMessage:
+    """The answer to a line that is no message.
+
+    JSON-RPC 2.0 and MCP want the id of the request, and null only where it cannot be read: the line is no
+    JSON, or is not one object with a method and an id.
+    """
+    found = error.errors() if isinstance(error, ValidationError) else []
+    # As a request has no result, its refusal as a response contains all of it.
+    lines = [one["input"] for one in found if one["type"] == "missing" and isinstance(one["input"], dict)]
+    number = next((line.get("id") for line in lines if "method" in line), None)
+    readable = isinstance(number, str) or (isinstance(number, int) and not isinstance(number, bool))
+    no_json = any(one["type"] == "json_invalid" for one in found)
+    refused = ErrorData(code=PARSE_ERROR if no_json else INVALID_REQUEST, message=_NOT_UNDERSTOOD)
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=number if readable else None, error=refused))
 
 
 class LazyClient:
@@ -127,7 +137,7 @@ async def _answering_all() -> AsyncIterator[_Streams]:
             async with passed_on:
                 async for line in lines:
                     if isinstance(line, Exception):
-                        await write.send(_NOT_UNDERSTOOD)
+                        await write.send(_refusal(line))
                     else:
                         await passed_on.send(line)
 

@@ -153,19 +153,32 @@ NUMBER = b"9" * 5000
 """More digits than Python reads."""
 
 
+OBJECT = b'{"jsonrpc": "2.0", "id": 7, "method": '
+
+
 @pytest.mark.parametrize(
-    "line",
+    ("line", "number", "code"),
     [
-        b"hello",
-        b'{"jsonrpc": "1.0", "id": 7, "method": "tools/list"}',
-        b'[{"jsonrpc": "2.0", "id": 7, "method": "tools/list"}]',
-        b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "get", "arguments": '
-        b'{"memory": ' + NUMBER + b"}}}",
+        (b"hello", None, -32700),
+        (OBJECT + b'"tools/call", "params": {"name": "get", "memory": ' + NUMBER + b"}}", None, -32700),
+        (b"[" + OBJECT + b'"tools/list"}]', None, -32600),
+        (b"7", None, -32600),
+        (b'{"jsonrpc": "1.0", "id": 7, "method": "tools/list"}', 7, -32600),
+        (b'{"id": "seven", "method": "tools/list"}', "seven", -32600),
+        (OBJECT + b"3}", 7, -32600),
+        (OBJECT + b'"tools/call", "params": [1, 2]}', 7, -32600),
+        (b'{"jsonrpc": "1.0", "id": true, "method": "tools/list"}', None, -32600),
+        (b'{"jsonrpc": "1.0", "id": 7, "result": {}}', None, -32600),
     ],
-    ids=["no JSON", "an older version", "a batch", "a long number"],
-)
-def test_a_line_that_is_no_message_is_answered(line: bytes, database_url: str) -> None:
-    """Whoever sent it as a request would wait forever otherwise."""
+    ids=[
+        "no JSON", "a long number", "a batch", "no object", "an older version", "no version",
+        "a number as method", "a list of params", "no id of JSON-RPC", "a response",
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_message_is_answered(
+    line: bytes, number: int | str | None, code: int, database_url: str
+) -> None:
+    """Whoever sent it as a request would wait forever otherwise. It has the line's id, if it can be read."""
     with child(database_url=database_url) as server:
         server.greet()
         server.said.clear()
@@ -173,7 +186,7 @@ def test_a_line_that_is_no_message_is_answered(line: bytes, database_url: str) -
         server.ask("ping")
         assert server.process.stdout is not None
         refused = json.loads(server.said[0])
-        assert refused["id"] is None
+        assert (refused["id"], refused["error"]["code"]) == (number, code)
         assert "no message of JSON-RPC 2.0" in refused["error"]["message"]
 
 
