@@ -132,3 +132,36 @@ def test_any_merge_is_what_the_log_says_and_can_be_undone(shared_url: str, vault
         assert sql("SELECT to_jsonb(a) AS row FROM recall.activation a ORDER BY memory_id") == merged
         sql("SELECT recall.undo_dedupe(%s, %s)", (number, LATER))
         assert export(sql) == before
+
+
+@pytest.mark.parametrize("merged", ["before", "between", "after"])
+def test_uses_at_the_time_of_a_merge_count_as_if_it_had_never_been(
+    sql: Query, shared_connection: psycopg.Connection[Any], merged: str
+) -> None:
+    """Uses in the same transaction, before and after the merge, in new sessions and in one that both memories had."""
+    text = " ".join(WORDS[:9])
+    ids = _remember(
+        sql, [{"body": text + ".", "key": "keeper"}, {"body": text, "key": "other"}], NOW - timedelta(days=60)
+    )
+    for memory_id, session in zip([*ids, ids[1]], ["a", "b", "c"], strict=True):
+        sql("SELECT recall.record_access(%s, 'used', %s, %s, p_now => %s)",
+            (memory_id, NOW - timedelta(days=9), session, NOW - timedelta(hours=2)))  # fmt: skip
+    number = _plan(sql)
+    [keeper] = sql("SELECT memory_id AS id FROM recall.dedupe_item WHERE keeper")
+    uses = [
+        f"SELECT recall.record_access({keeper['id']}, 'used', '{LATER}', '{session}', p_now => '{LATER}')"
+        for session in ("b", "d", "b", "e")
+    ]
+    merge = f"SELECT count(*) FROM recall.apply_dedupe({number}, p_now => '{LATER}')"
+    undo = f"SELECT recall.undo_dedupe({number}, '{LATER}')"
+    state = "SELECT to_jsonb(a) AS row FROM recall.activation a WHERE a.memory_id = %s"
+    with shared_connection.transaction(force_rollback=True):
+        for statement in uses:
+            sql(statement)
+        [alone] = sql(state, (keeper["id"],))
+    place = {"before": 0, "between": 2, "after": 4}[merged]
+    for statement in [*uses[:place], merge, *uses[place:], undo]:
+        sql(statement)
+    [undone] = sql(state, (keeper["id"],))
+    assert undone == alone
+    assert problems(sql) == []

@@ -79,6 +79,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := p_plan.tenant;
+    v_copied bigint;  -- the last copy in the log
     v_until timestamptz;
     v_recounted bigint[];
     v_cited bigint[];
@@ -86,24 +87,21 @@ DECLARE
     v_freed bigint[];  -- memories that were restored before, but are still superseded
 BEGIN
     IF p_keeper.memory_id IS NOT NULL THEN
-        DELETE FROM recall.access e
-        WHERE e.tenant = v_tenant AND e.memory_id = p_keeper.memory_id AND e.merged_from = ANY (p_ids);
+        WITH removed AS (
+            DELETE FROM recall.access e
+            WHERE e.tenant = v_tenant AND e.memory_id = p_keeper.memory_id AND e.merged_from = ANY (p_ids)
+            RETURNING e.id
+        )
+        SELECT max(r.id) INTO v_copied FROM removed r;
         -- The time until which it was folded then, or the latest access since.
         SELECT greatest(p_keeper.folded_before, max(e.at)) INTO v_until
-        FROM recall.access e
-        WHERE e.tenant = v_tenant AND e.memory_id = p_keeper.memory_id AND e.recorded_at >= p_plan.applied_at
-          AND e.at <= (SELECT a.folded_until FROM recall.activation a
+        FROM recall.accesses_since(p_plan, p_keeper.memory_id, v_copied) e
+        WHERE e.at <= (SELECT a.folded_until FROM recall.activation a
                        WHERE a.tenant = v_tenant AND a.memory_id = p_keeper.memory_id);
         UPDATE recall.activation a SET folded_until = v_until
         WHERE a.tenant = v_tenant AND a.memory_id = p_keeper.memory_id;
         PERFORM recall.fold_memories(v_tenant, ARRAY[p_keeper.memory_id], ARRAY['-infinity'::timestamptz], v_until);
-        UPDATE recall.activation a SET sessions = p_keeper.sessions_before, sessions_at = p_keeper.sessions_at_before
-        WHERE a.tenant = v_tenant AND a.memory_id = p_keeper.memory_id
-          -- A later session was added to their common count.
-          AND NOT EXISTS (
-              SELECT FROM recall.access e
-              WHERE e.tenant = v_tenant AND e.memory_id = a.memory_id AND e.recorded_at >= p_plan.applied_at
-                AND e.session_id IS NOT NULL AND recall.is_active_access(e.kind));
+        PERFORM recall.recount_sessions(p_plan, p_keeper, v_copied);
         IF p_keeper.added_tags || p_keeper.added_aliases <> '{}' THEN
             PERFORM recall.take_values(p_plan, p_keeper, p_now);
         END IF;
@@ -145,6 +143,53 @@ BEGIN
     PERFORM recall.log_changes(v_tenant, v_back || v_freed, 'restored', p_now);
     PERFORM recall.recount_links(v_tenant, v_recounted || v_cited || p_keeper.memory_id);
     RETURN coalesce(cardinality(v_back), 0);
+END $$;
+
+-- accesses_since: the accesses of a keeper after its merge, in the order of the log. The log assigns ids under the lock
+-- of the activation, so ids tell even which accesses of the same transaction came after the copies. Without copies, their
+-- times decide.
+CREATE OR REPLACE FUNCTION recall.accesses_since(p_plan recall.dedupe_plan, p_keeper bigint, p_copied bigint)
+RETURNS SETOF recall.access
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT e.* FROM recall.access e
+    WHERE e.tenant = p_plan.tenant AND e.memory_id = p_keeper
+      AND CASE WHEN p_copied IS NULL THEN e.recorded_at >= p_plan.applied_at ELSE e.id > p_copied END
+    ORDER BY e.id
+$$;
+
+-- recount_sessions: restores the count of sessions that a keeper had before its merge, and adds the sessions in which it
+-- was first used since, as if it had never been merged. The copies are no longer in the log.
+CREATE OR REPLACE FUNCTION recall.recount_sessions(
+    p_plan recall.dedupe_plan, p_keeper recall.dedupe_item, p_copied bigint
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_half_life double precision := recall.setting_number(p_plan.tenant, 'association.half_life_days');
+    v_count double precision[] := ARRAY[p_keeper.sessions_before, p_keeper.sessions_at_before];
+    v_session record;
+BEGIN
+    FOR v_session IN
+        WITH since AS MATERIALIZED (
+            SELECT e.id, e.session_id, e.at, e.recorded_at
+            FROM recall.accesses_since(p_plan, p_keeper.memory_id, p_copied) e
+            WHERE e.session_id IS NOT NULL AND recall.is_active_access(e.kind) AND e.weight > 0
+        ), first_use AS (
+            SELECT DISTINCT ON (s.session_id) s.session_id, s.id, s.at FROM since s
+            ORDER BY s.session_id, s.recorded_at, s.at, s.id
+        )
+        SELECT f.at FROM first_use f
+        WHERE NOT EXISTS (
+            SELECT FROM recall.access e
+            WHERE e.tenant = p_plan.tenant AND e.memory_id = p_keeper.memory_id AND e.session_id = f.session_id
+              AND recall.is_active_access(e.kind) AND e.weight > 0 AND e.id NOT IN (SELECT s.id FROM since s))
+        ORDER BY f.id
+    LOOP
+        v_count := recall.incremented_count(v_count[1], v_count[2], recall.epoch(v_session.at), v_half_life);
+    END LOOP;
+    UPDATE recall.activation a SET sessions = v_count[1], sessions_at = v_count[2]
+    WHERE a.tenant = p_plan.tenant AND a.memory_id = p_keeper.memory_id;
 END $$;
 
 -- take_values: removes from a keeper the tags and aliases that a merge added. If the keeper has not changed since, the
