@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, Protocol, get_args, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from pgrecall.cells.checking import CellFinding
 from pgrecall.database.server import require_suitable
@@ -22,7 +22,6 @@ from pgrecall.settings import Settings
 
 Level = Literal["ok", "warn", "fail"]
 Area = Literal["server", "cells", "schema", "roles", "embedder", "reranker", "jobs", "memories"]
-AREAS: Sequence[Area] = get_args(Area)
 
 STALE_STATISTICS = timedelta(days=2)
 _OWN_ROLE = "give the service a role of its own: pgrecall roles create NAME --any-tenant"

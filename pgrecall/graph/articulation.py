@@ -29,7 +29,6 @@ class Articulation:
     ids: Sequence[int]
     cut_sizes: Sequence[int]
     components: Sequence[int]
-    component_sizes: Sequence[int]
     bridges: tuple[tuple[int, int], ...]
 
     def points(self, min_cut: int = 1) -> dict[int, int]:
@@ -60,7 +59,6 @@ def articulate(graph: LinkGraph, *, accelerate: bool | None = None) -> Articulat
         ids=ids,
         cut_sizes=engine.to_array(cut_size),
         components=engine.take(ids, roots),
-        component_sizes=engine.take(engine.to_array(subtree), roots),
         bridges=engine.sort_links(engine.take(ids, below), engine.take(ids, above)),
     )
 

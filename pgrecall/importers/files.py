@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from lzma import LZMAError
 from pathlib import Path
 from typing import BinaryIO, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
+from pgrecall.models.import_export import Problem, Skipped
+from pgrecall.models.memories import Draft
 
 LARGEST_BYTES = 10_000_000
 READ_FAULTS = (OSError, EOFError, zlib.error)
@@ -133,3 +135,19 @@ def write_undated(path: Path, data: bytes) -> None:
     """
     path.write_bytes(data)
     os.utime(path, (0, 0))
+
+
+def without_folder(text: str, folder: Path) -> str:
+    """A message about a file that was sent, which names it as its sender knows it."""
+    return text.replace(f"{folder}/", "").replace(str(folder), "")
+
+
+def problems_without_folder(
+    items: Iterable[Draft | Problem | Skipped], folder: Path
+) -> Iterator[Draft | Problem | Skipped]:
+    """The items of a file that was sent; problems name it as its sender knows it."""
+    for item in items:
+        if isinstance(item, Problem):
+            yield Problem(without_folder(item.where, folder), without_folder(item.reason, folder))
+        else:
+            yield item

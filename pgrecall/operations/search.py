@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
 from typing import Any
 
 from pgrecall.encoding import Vector, packed, search_document, text_array, to_json, token_texts, vector_text
@@ -83,7 +82,6 @@ def log_shown(
     queries: Sequence[str] | None = None,
     profile: str | None = None,
     experiment: Mapping[str, Any] | None = None,
-    now: datetime | None = None,
 ) -> Operation[int | None]:
     """Logs a search, its hits and its experiment; returns its id, or None if searches are not kept.
 
@@ -91,7 +89,7 @@ def log_shown(
     """
     return Operation(
         "SELECT recall.log_shown(%(ids)s, %(session_id)s, "
-        f"{NOW}, %(query)s, %(profile)s, %(queries)s, %(experiment)s::jsonb) AS search_id",
+        "now(), %(query)s, %(profile)s, %(queries)s, %(experiment)s::jsonb) AS search_id",
         {
             "ids": list(ids),
             "session_id": session_id,
@@ -99,7 +97,6 @@ def log_shown(
             "queries": None if queries is None else list(queries),
             "profile": profile,
             "experiment": None if experiment is None else to_json(experiment),
-            "now": now,
         },
         lambda rows: rows[0]["search_id"],
         repeatable=True,

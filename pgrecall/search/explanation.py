@@ -111,7 +111,7 @@ def terms(explanation: Part) -> tuple[tuple[str, str], ...]:
 def activation_terms(vitality: Part) -> str:
     """S with its terms, B and vitality."""
     parts = [f"{name} {_number(vitality[name])}" for name in _VITALITY_TERMS if vitality.get(name)]
-    accesses = _counted(vitality.get("accesses", 0), "access", "accesses")
+    accesses = _accesses(vitality.get("accesses", 0))
     return (
         f"S {_number(vitality.get('activation', 0))} = {' + '.join(parts) or '0'}, from "
         f"{accesses}; B {_number(vitality.get('base', 0))}, "
@@ -187,7 +187,7 @@ def _weighted(vitality: Part, score: Part) -> str:
     change = score.get("vitality")
     if change is None or not vitality:
         return ""
-    state = f"After {_counted(vitality.get('accesses', 0), 'access', 'accesses')} {_state(vitality)}"
+    state = f"After {_accesses(vitality.get('accesses', 0))} {_state(vitality)}"
     if abs(change) < 0.05:
         return f"{state}; vitality hardly changes its odds"
     return f"{state}; vitality multiplies its odds by {_number(math.exp(min(change, 50.0)))}"
@@ -243,7 +243,7 @@ def _score_terms(score: Part) -> str:
     total = _sum([("relevance", log_odds - change - held), ("vitality", change)])
     if held:
         total += f" − {_number(-held)} to rank behind the memory that supersedes it"
-    return f"log-odds {_number(log_odds)} = {total} ({mode}); score = {_logistic(log_odds):.3f}"
+    return f"log-odds {_number(log_odds)} = {total} ({mode}); score = {logistic(log_odds):.3f}"
 
 
 def _sum(parts: Sequence[tuple[str, float]]) -> str:
@@ -268,7 +268,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _logistic(log_odds: float) -> float:
+def logistic(log_odds: float) -> float:
+    """The probability of these log-odds; bounded, so that no exponential overflows."""
     return 1 / (1 + math.exp(-max(-500.0, min(500.0, log_odds))))
 
 
@@ -276,5 +277,5 @@ def _listed(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else "".join(items)
 
 
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
+def _accesses(count: int) -> str:
+    return f"{count:,} {'access' if count == 1 else 'accesses'}"

@@ -21,7 +21,6 @@ class CoordinatorFacts:
     """The state of the directory's database; ``routes`` if a router is installed there."""
 
     loaded: bool
-    has_citus: bool
     is_cell: bool
     has_directory: bool
     routes: bool

@@ -12,7 +12,6 @@ ORDER BY p.proname;
 
 -- name: coordinator
 SELECT current_setting('shared_preload_libraries', true) ~ '\mcitus\M' AS loaded,
-       EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS has_citus,
        to_regnamespace('recall') IS NOT NULL AS is_cell,
        to_regclass('recall_cells.place') IS NOT NULL AS has_directory,
        to_regclass('recall_router.route') IS NOT NULL AS routes,

@@ -7,7 +7,6 @@ import re
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +14,7 @@ from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.importers.bounds import bounded, require_unpacked
 from pgrecall.importers.detect import BY_SESSION, SourceKind, known_kind, open_source
-from pgrecall.importers.files import write_undated
+from pgrecall.importers.files import problems_without_folder, without_folder, write_undated
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
 
@@ -152,9 +151,9 @@ class Imports:
                 await self._store(memory, made, items, options)
             made.state = "done"
         except RecallError as error:
-            made.state, made.problem = "failed", _relative(str(error), path.parent)
+            made.state, made.problem = "failed", without_folder(str(error), path.parent)
             if not began.done():
-                error.message = _relative(error.message, path.parent)
+                error.message = without_folder(error.message, path.parent)
                 began.set_exception(error)
         except asyncio.CancelledError:
             made.state, made.problem = "failed", "The service was stopped."
@@ -200,7 +199,7 @@ def _items(path: Path, options: ImportOptions) -> tuple[str, list[Item]]:
         layer=options.layer,
         tools=options.tools,
     )
-    items = [*map(partial(_without_folder, folder=path.parent), bounded(read, path.name))]
+    items = [*problems_without_folder(bounded(read, path.name), path.parent)]
     problems = [item for item in items if isinstance(item, Problem)]
     if not any(isinstance(item, Draft) for item in items):
         first = f": {problems[0].where}: {problems[0].reason}" if problems else "."
@@ -216,17 +215,6 @@ def _items(path: Path, options: ImportOptions) -> tuple[str, list[Item]]:
 
 def _source(options: ImportOptions, kind: str, name: str) -> str:
     return options.source or (kind if kind in BY_SESSION else f"{kind}:{name}")
-
-
-def _without_folder(item: Item, folder: Path) -> Item:
-    """The item; a problem names the file as its sender knows it."""
-    if isinstance(item, Problem):
-        return Problem(_relative(item.where, folder), _relative(item.reason, folder))
-    return item
-
-
-def _relative(text: str, folder: Path) -> str:
-    return text.replace(f"{folder}/", "").replace(str(folder), "")
 
 
 def checked_name(name: str) -> str:

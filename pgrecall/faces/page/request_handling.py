@@ -23,7 +23,7 @@ from pgrecall.faces.http.request_handling import (
     run_in_slot,
 )
 from pgrecall.faces.http.request_limits import ClientConnection
-from pgrecall.faces.page.form_fields import MAX_FIELDS, Fields, Upload, parse_form, parse_upload
+from pgrecall.faces.page.form_fields import MAX_FIELDS, Fields, Upload, parse_form, parse_upload, path_id
 from pgrecall.faces.page.sessions import SessionStore
 from pgrecall.faces.page.templating import render
 
@@ -62,6 +62,10 @@ class PageRequest:
     @property
     def query(self) -> QueryParams:
         return self.request.query_params
+
+    def path_id(self, name: str, noun: str | None = None) -> int:
+        """The id that the path has for a parameter; 404 if it is none of such a noun, by default its name."""
+        return path_id(self.request.path_params[name], noun or name)
 
     @property
     def may_write(self) -> bool:

@@ -3,13 +3,13 @@ cent."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pgrecall.faces.snippets import explanation_sentence, reason_line
 from pgrecall.models.search import Hit
+from pgrecall.search.explanation import logistic
 
 Direction = Literal["base", "up", "down", "none", "sum"]
 
@@ -97,7 +97,7 @@ def _steps(parts: Sequence[tuple[str, float]]) -> Iterator[Step]:
     level, chance = 0.0, 0.5
     for name, value in parts:
         begin, level = chance, level + value
-        chance = _chance(level)
+        chance = logistic(level)
         if name == _PARTS["intercept"]:
             yield _step(name, "base", 0.0, chance)
             continue
@@ -113,7 +113,3 @@ def _step(name: str, direction: Direction, begin: float, end: float) -> Step:
     return Step(
         name, end - begin, direction, round(left, 1), round(max(right - left, 1.0), 1), round(end * WIDTH, 1)
     )
-
-
-def _chance(log_odds: float) -> float:
-    return 1 / (1 + math.exp(-max(-500.0, min(500.0, log_odds))))

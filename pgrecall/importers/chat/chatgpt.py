@@ -21,6 +21,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    list_of,
     role_of_sender,
 )
 
@@ -92,7 +93,7 @@ def _path(mapping: dict[str, Any], leaf: object) -> list[str]:
 
 def _children(node: dict[str, Any]) -> list[Any]:
     children = node.get("children")
-    return children if isinstance(children, list) else []
+    return list_of(children)
 
 
 def _newest_leaf(nodes: dict[str, Any]) -> str | None:
@@ -128,7 +129,7 @@ def _turn(message: dict[str, Any], conversation: str, place: str, tally: Tally, 
         tally.add(reason)
         return None
     attachments = metadata.get("attachments")
-    tally.add(ATTACHMENTS, len(attachments) if isinstance(attachments, list) else 0)
+    tally.add(ATTACHMENTS, len(list_of(attachments)))
     text = _MARKS.sub("", _text(content, tally)).strip()
     if not text:
         tally.add(EMPTY)

@@ -18,6 +18,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    list_of,
     of_type,
     role_of_sender,
 )
@@ -103,19 +104,19 @@ def _turns(
 def _text(message: dict[str, Any], tally: Tally, tools: bool) -> str:
     """The text blocks of a message; a long text that was pasted is an attachment without a name."""
     content, text = message.get("content"), message.get("text")
-    blocks = content if isinstance(content, list) else []
+    blocks = list_of(content)
     texts = list(_blocks(blocks, tally, tools))
     if not texts and not blocks and isinstance(text, str):
         texts = [text]
     attachments = message.get("attachments")
-    for attachment in attachments if isinstance(attachments, list) else ():
+    for attachment in list_of(attachments):
         pasted = attachment.get("extracted_content") if isinstance(attachment, dict) else None
         if isinstance(pasted, str) and pasted.strip() and not attachment.get("file_name"):
             texts.append(pasted)
         else:
             tally.add(ATTACHMENTS)
     files = (message.get(field) for field in ("files", "files_v2"))  # files_v2 lists the same ones again
-    tally.add(ATTACHMENTS, max(len(listed) if isinstance(listed, list) else 0 for listed in files))
+    tally.add(ATTACHMENTS, max(len(list_of(listed)) for listed in files))
     return "\n\n".join(texts)
 
 

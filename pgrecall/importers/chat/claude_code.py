@@ -21,6 +21,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    list_of,
     of_type,
     role_of_sender,
 )
@@ -103,10 +104,10 @@ def _turn(value: Any, name: str, place: str, tally: Tally, tools: bool) -> tuple
     if _is_hidden(value, message):
         tally.add(HIDDEN)
         return None
-    before = sum(1 for block in _list(message.get("content")) if _is_tool(block))
+    before = sum(1 for block in list_of(message.get("content")) if _is_tool(block))
     text = "\n\n".join(_texts(message.get("content"), tally, tools)).strip()
     if not text:
-        if not _list(message.get("content")):
+        if not list_of(message.get("content")):
             tally.add(EMPTY)
         return None
     if _COMMAND.match(text) or text.startswith(_INTERRUPTED):
@@ -132,17 +133,13 @@ def _is_hidden(value: dict[str, Any], message: dict[str, Any]) -> bool:
     return any(value.get(mark) for mark in marks) or message.get("model") == "<synthetic>"
 
 
-def _list(content: object) -> list[Any]:
-    return content if isinstance(content, list) else []
-
-
 def _is_tool(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result")
 
 
 def _texts(content: object, tally: Tally, tools: bool) -> Iterator[str]:
     """The texts of a message without additions of the program; other parts are counted."""
-    for block in [{"type": "text", "text": content}] if isinstance(content, str) else _list(content):
+    for block in [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content):
         kind = kind_of(block)
         if kind == "text" and isinstance(block.get("text"), str):
             text, removed = _ADDED.subn("", block["text"])

@@ -17,6 +17,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    list_of,
     of_type,
     role_of_sender,
 )
@@ -90,8 +91,8 @@ def _turns(
         role, at = _TYPES[kind], tally.time(message.get("timestamp"))
         shown = message.get("displayContent")
         texts = _texts(message.get("content") if shown is None else shown, tally)
-        calls = [call for call in _list(message.get("toolCalls")) if isinstance(call, dict)]
-        tally.add(THINKING, len(_list(message.get("thoughts"))))
+        calls = [call for call in list_of(message.get("toolCalls")) if isinstance(call, dict)]
+        tally.add(THINKING, len(list_of(message.get("thoughts"))))
         if tools:
             texts += [_call(call) for call in calls]
         else:
@@ -115,10 +116,6 @@ def _turns(
 def _call(call: dict[str, Any]) -> str:
     given, answer = (json.dumps(call.get(name), ensure_ascii=False) for name in ("args", "result"))
     return f"[{call.get('name')}] {given}\n{answer}"
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _texts(content: object, tally: Tally) -> list[str]:

@@ -135,6 +135,11 @@ def kind_of(value: object, field: str = "type") -> str:
     return found if isinstance(found, str) else str(found)[:40]
 
 
+def list_of(value: object) -> list[Any]:
+    """A list, or an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
 def of_type(things: str, kind: str) -> str:
     """What a tally calls things of a type that is not known, as ``kind_of`` gives it."""
     return f"{things} without a type" if kind == "None" else f"{things} of type {kind[:40]!r}"

@@ -90,7 +90,7 @@ def _front_matter(found: Found, fields: Fields) -> FrontMatter:
         author=_text(found, "author"),
         session_id=_text(found, "session_id"),
         role=_role(found),
-        pinned=_flag(found, "pinned"),
+        pinned=_pinned(found),
         tags=unique([tag.strip().lstrip("#") for name in ("tags", "tag") for tag in _texts(found, name)]),
         aliases=unique([alias for name in ("aliases", "alias") for alias in _texts(found, name)]),
         occurred_at=next((at for name in _OCCURRED if (at := _time(found, name))), None),
@@ -147,8 +147,8 @@ def _role(found: Found) -> Role | None:
     return cast(Role | None, role)
 
 
-def _flag(found: Found, name: str) -> bool:
-    word = (_text(found, name) or "").casefold()
+def _pinned(found: Found) -> bool:
+    word = (_text(found, "pinned") or "").casefold()
     if word not in _TRUE + _FALSE:
-        raise ValueError(f"line {found[name].line}: {name} must be true or false, not {word[:60]!r}")
+        raise ValueError(f"line {found['pinned'].line}: pinned must be true or false, not {word[:60]!r}")
     return word in _TRUE

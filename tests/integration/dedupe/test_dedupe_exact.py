@@ -138,7 +138,7 @@ def test_any_merge_is_what_the_log_says_and_can_be_undone(shared_url: str, vault
 def test_uses_at_the_time_of_a_merge_count_as_if_it_had_never_been(
     sql: Query, shared_connection: psycopg.Connection[Any], merged: str
 ) -> None:
-    """Uses in the same transaction, before and after the merge, in new sessions and in one that both memories had."""
+    """In the same transaction, before and after the merge, in new sessions and in one that both had."""
     text = " ".join(WORDS[:9])
     ids = _remember(
         sql, [{"body": text + ".", "key": "keeper"}, {"body": text, "key": "other"}], NOW - timedelta(days=60)

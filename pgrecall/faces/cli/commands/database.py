@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from pgrecall.faces.cli.rendering.console import (
     styled,
     table,
 )
-from pgrecall.faces.wording import about_replica, counted, percent
+from pgrecall.faces.wording import about_replica, counted, moment, percent
 from pgrecall.models.maintenance import Status
 from pgrecall.models.service import CellsReport
 
@@ -202,7 +202,7 @@ def show_cells(console: SafeConsole, report: CellsReport | None) -> None:
         line = f"Tenant {move.tenant} moves from cell {move.source} to {move.target}"
         if move.step == "flipped":
             line = f"Tenant {move.tenant} lives in cell {move.target}, with old rows in cell {move.source}"
-        console.print(f"{line} (move begun {_moment(move.began_at)}).")
+        console.print(f"{line} (move begun {moment(move.began_at)}).")
 
 
 def show_status(console: SafeConsole, state: Status, where: str) -> None:
@@ -232,7 +232,7 @@ def _lines(state: Status, where: str) -> Iterator[str]:
     stored, shown, used = (counted(number, "time") for number in (counts.stored, counts.shown, counts.used))
     yield f"stored {stored}, shown {shown}, used {used}"
     yield f"{counted(state.links, 'link')}, {counted(state.links_pending, 'link')} pending"
-    last = f"last access {_moment(state.last_access_at)}" if state.last_access_at else "no access yet"
+    last = f"last access {moment(state.last_access_at)}" if state.last_access_at else "no access yet"
     waiting = f"{counted(state.accesses_waiting, 'access', 'accesses')} waiting to be folded"
     yield f"{percent(state.never_used)} never used, {last}, {waiting}"
     ran = [f"{job.name} {job.state}" for job in state.jobs if job.last is not None]
@@ -246,7 +246,3 @@ def _layers(state: Status) -> Table:
         counts = [f"{layer.zones.get(zone, 0):,}" for zone in _ZONES]
         rows.add_row(layer.layer, f"{layer.memories:,}", *counts)
     return rows
-
-
-def _moment(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -15,7 +15,6 @@ from pgrecall.faces.page.form_fields import (
     checkbox,
     float_field,
     int_field,
-    path_id,
     text_field,
 )
 from pgrecall.faces.page.request_handling import PageRequest, redirect
@@ -75,22 +74,22 @@ def _undo_of_edit(memory: StoredMemory, done: dict[str, str]) -> Undo | None:
 
 
 async def pin(request: PageRequest) -> Response:
-    changed = await request.memory.pin(_id(request), True)
+    changed = await request.memory.pin(request.path_id("memory"), True)
     return _back(request, "pinned" if changed else "nothing")
 
 
 async def unpin(request: PageRequest) -> Response:
-    changed = await request.memory.pin(_id(request), False)
+    changed = await request.memory.pin(request.path_id("memory"), False)
     return _back(request, "unpinned" if changed else "nothing")
 
 
 async def archive(request: PageRequest) -> Response:
-    changed = await request.memory.forget(_id(request))
+    changed = await request.memory.forget(request.path_id("memory"))
     return _back(request, "archived" if changed else "nothing")
 
 
 async def unarchive(request: PageRequest) -> Response:
-    changed = await request.memory.unarchive(_id(request))
+    changed = await request.memory.unarchive(request.path_id("memory"))
     return _back(request, "restored" if changed else "nothing")
 
 
@@ -106,7 +105,7 @@ async def link(request: PageRequest) -> Response:
     try:
         other = await _other(request)
         new = await request.memory.link(
-            _id(request), other, relation, weight=1.0 if weight is None else weight
+            request.path_id("memory"), other, relation, weight=1.0 if weight is None else weight
         )
     except (InvalidInput, MemoryNotFound) as error:
         return await _choose(request, "link", error)
@@ -115,7 +114,7 @@ async def link(request: PageRequest) -> Response:
 
 async def unlink(request: PageRequest) -> Response:
     other = int_field(request.form, "other", 0, low=1, high=MAX_ID)
-    relation, number = request.form.get("relation", ""), _id(request)
+    relation, number = request.form.get("relation", ""), request.path_id("memory")
     stored = await request.memory.get(number, now=request.now)
     gone = [
         link for link in stored.links if link.outgoing and (link.other, link.relation) == (other, relation)
@@ -133,7 +132,7 @@ async def supersede_form(request: PageRequest) -> Response:
 async def supersede(request: PageRequest) -> Response:
     try:
         other = await _other(request)
-        new = await request.memory.supersede(_id(request), other)
+        new = await request.memory.supersede(request.path_id("memory"), other)
     except (InvalidInput, MemoryNotFound) as error:
         return await _choose(request, "supersede", error)
     return _back(request, "superseded" if new else "nothing", other=other)
@@ -147,7 +146,7 @@ async def merge_form(request: PageRequest) -> Response:
 async def merge(request: PageRequest) -> Response:
     """Plans the merge of two memories; the plan shows what it does before anything is merged."""
     try:
-        pair = (_id(request), await _other(request))
+        pair = (request.path_id("memory"), await _other(request))
         keeper, goes = pair if request.form.get("stays") != "other" else pair[::-1]
         plan = await request.memory.dedupe.plan_merge(keeper, [goes])
     except (InvalidInput, MemoryNotFound) as error:
@@ -157,12 +156,12 @@ async def merge(request: PageRequest) -> Response:
 
 async def forget_form(request: PageRequest) -> Response:
     """The plan of a deletion: everything that would be deleted with the memory."""
-    stored = await request.memory.get(_id(request), now=request.now)
+    stored = await request.memory.get(request.path_id("memory"), now=request.now)
     return await _forget_plan(request, stored)
 
 
 async def forget(request: PageRequest) -> Response:
-    stored = await request.memory.get(_id(request), now=request.now)
+    stored = await request.memory.get(request.path_id("memory"), now=request.now)
     if not checkbox(request.form, "sure"):
         unsure = InvalidInput("Nothing was deleted.", hint="Tick the box to confirm, and send it again.")
         return await _forget_plan(request, stored, unsure)
@@ -189,7 +188,7 @@ async def _forget_plan(
 
 async def _choose(request: PageRequest, purpose: str, problem: _Problem = None) -> Response:
     """A search for the other memory, and the form that sends the one that was chosen."""
-    stored = await request.memory.get(_id(request), now=request.now)
+    stored = await request.memory.get(request.path_id("memory"), now=request.now)
     query = request.query.get("q", request.form.get("q", "")).strip()
     asked = query or (stored.title or stored.body)[:200]
     values: dict[str, Any] = {"problem": problem, "hits": ()}
@@ -222,10 +221,6 @@ async def _other(request: PageRequest) -> int:
     return (await request.memory.get(memory_reference(reference), now=request.now)).id
 
 
-def _id(request: PageRequest) -> int:
-    return path_id(request.request.path_params["memory"], "memory")
-
-
 def _back(request: PageRequest, done: str, **details: object) -> Response:
     """Redirects to the memory, whose page reports the action."""
-    return redirect(url(f"/memories/{_id(request)}", {"done": done, **details}))
+    return redirect(url(f"/memories/{request.path_id('memory')}", {"done": done, **details}))

@@ -153,4 +153,4 @@ async def _plans(request: PageRequest, problem: InvalidInput | None = None) -> R
 
 
 def _plan_id(request: PageRequest) -> int:
-    return path_id(request.request.path_params["plan"], "dedupe plan")
+    return request.path_id("plan", "dedupe plan")

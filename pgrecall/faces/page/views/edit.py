@@ -12,7 +12,7 @@ from starlette.responses import Response
 from pgrecall.arguments import DraftFields, EditFields
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.problems import problem_type
-from pgrecall.faces.page.form_fields import Fields, list_field, path_id, text_field, time_field
+from pgrecall.faces.page.form_fields import Fields, list_field, text_field, time_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
 from pgrecall.models.memories import StoredMemory
@@ -125,7 +125,7 @@ async def _edit(
 
 
 async def _stored(request: PageRequest) -> StoredMemory:
-    return await request.memory.get(path_id(request.request.path_params["memory"], "memory"), now=request.now)
+    return await request.memory.get(request.path_id("memory"), now=request.now)
 
 
 def _typed(form: Fields) -> dict[str, str]:

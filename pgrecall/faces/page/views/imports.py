@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,9 +20,8 @@ from pgrecall.faces.page.form_fields import Upload
 from pgrecall.faces.page.request_handling import PageRequest, View, redirect
 from pgrecall.importers.bounds import bounded, require_unpacked
 from pgrecall.importers.detect import BY_SESSION, known_kind, open_source
-from pgrecall.importers.files import write_undated
-from pgrecall.models.import_export import ImportReport, Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.importers.files import problems_without_folder, without_folder, write_undated
+from pgrecall.models.import_export import ImportReport, Problem
 
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory
@@ -165,28 +164,13 @@ async def _import_file(memory: AsyncMemory, state: Import, path: Path, body_byte
         source = kind if kind in BY_SESSION else f"page:{path.name}"
         items = bounded(open_source(path, kind=kind, source=source), path.name)
         return await memory.import_drafts(
-            _without_folder(items, path.parent),
+            problems_without_folder(items, path.parent),
             source=source,
             by_session=kind in BY_SESSION,
             progress=reached,
         )
     except InvalidInput as error:
-        return ImportReport(problems=(Problem(path.name, _relative(str(error), path.parent)),))
-
-
-def _without_folder(
-    items: Iterable[Draft | Problem | Skipped], folder: Path
-) -> Iterator[Draft | Problem | Skipped]:
-    """The items; problems name the file as the user knows it."""
-    for item in items:
-        if isinstance(item, Problem):
-            yield Problem(_relative(item.where, folder), _relative(item.reason, folder))
-        else:
-            yield item
-
-
-def _relative(text: str, folder: Path) -> str:
-    return text.replace(f"{folder}/", "").replace(str(folder), "")
+        return ImportReport(problems=(Problem(path.name, without_folder(str(error), path.parent)),))
 
 
 def _write(path: Path, data: bytes) -> None:

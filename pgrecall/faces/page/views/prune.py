@@ -131,4 +131,4 @@ def _plan_values(plan: PrunePlan) -> dict[str, Any]:
 
 
 def _plan_id(request: PageRequest) -> int:
-    return path_id(request.request.path_params["plan"], "prune plan")
+    return request.path_id("plan", "prune plan")

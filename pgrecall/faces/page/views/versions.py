@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from pgrecall.arguments import EditFields
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.page.form_fields import int_field, path_id
+from pgrecall.faces.page.form_fields import int_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
 from pgrecall.faces.page.views.edit import UNVERSIONED, read_fields, stamp, undo_fields
@@ -23,7 +23,7 @@ _STALE = "This memory was changed since this form was shown, so nothing was rest
 
 async def versions(request: PageRequest) -> Response:
     """Lists the versions of a memory, newest first, page by page."""
-    stored = await request.memory.get(_id(request), now=request.now)
+    stored = await request.memory.get(request.path_id("memory"), now=request.now)
     before = int_field(request.query, "before", 0, low=1, high=_LARGEST) or None
     found = await request.memory.versions.list(stored.id, limit=PAGE, before=before)
     older = found and await request.memory.versions.list(stored.id, limit=1, before=found[-1].number)
@@ -38,8 +38,8 @@ async def versions(request: PageRequest) -> Response:
 
 async def version(request: PageRequest) -> Response:
     """Shows one version and its difference from the current one, or of the current one from the previous."""
-    stored = await request.memory.get(_id(request), now=request.now)
-    number = path_id(request.request.path_params["version"], "version")
+    stored = await request.memory.get(request.path_id("memory"), now=request.now)
+    number = request.path_id("version")
     near = await _versions_near(request, stored.id, number)
     [present] = await request.memory.versions.list(stored.id, limit=1)
     before = max((each for each in near if each < number), default=None)
@@ -67,7 +67,7 @@ async def version(request: PageRequest) -> Response:
 
 async def restore(request: PageRequest) -> Response:
     """Restores a version of a memory, and the fields that versions do not keep."""
-    stored = await request.memory.get(_id(request), now=request.now)
+    stored = await request.memory.get(request.path_id("memory"), now=request.now)
     number = int_field(request.form, "version", 0, low=1, high=_LARGEST)
     if request.form.get("expected", "") != stamp(stored):
         raise InvalidInput(_STALE, hint="Look at it again before you restore.")
@@ -96,7 +96,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(str(each) for each in value)
     return json.dumps(value, ensure_ascii=False) if value else ""
-
-
-def _id(request: PageRequest) -> int:
-    return path_id(request.request.path_params["memory"], "memory")
