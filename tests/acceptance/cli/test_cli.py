@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import psycopg
 import pytest
 
 import pgrecall as package
 from pgrecall.schema.migrate import head_revision
 from tests.acceptance.cli.command_tools import Command
+from tests.conftest import DIMENSIONS
 
 pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
 
@@ -56,6 +58,19 @@ def test_init_says_what_it_did_and_is_harmless_twice(bare_pgrecall: Command, emp
     other = bare_pgrecall("init", "--dimensions", "9", database_url=empty_database)
     assert (other.code, other.out) == (2, "")
     assert "8 dimensions, not 9" in other.err
+
+
+def test_upgrade_renews_functions_of_another_version(bare_pgrecall: Command, database_url: str) -> None:
+    """The revision is today's, the functions are not: as after an update that changed no table."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
+    refused = bare_pgrecall("status", database_url=database_url)
+    assert refused.code == 3
+    assert "Run `pgrecall upgrade`" in refused.err
+    schema = f"schema {head_revision()}, embeddings of {DIMENSIONS} dimensions.\n"
+    for verdict in ("Upgraded the functions", "Nothing to do"):
+        done = bare_pgrecall("upgrade", database_url=database_url)
+        assert (done.code, done.out) == (0, f"{verdict}: {schema}")
 
 
 def test_commands_that_embed_nothing_look_for_no_model(pgrecall: Command) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -141,6 +144,37 @@ def test_a_worker_does_every_job_at_its_start(start: Start, query: Query) -> Non
     worker.send_signal(signal.SIGINT)
     assert ended(worker)[0] == 0
     assert query("SELECT count(*) AS n FROM recall.memory WHERE embedded_with IS NULL") == [{"n": 0}]
+
+
+def test_a_worker_calls_the_alert_hook(start: Start, query: Query, tmp_path: Path) -> None:
+    """An alarm that begins while it runs, and its end; the command learns nothing of the database."""
+    query("INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'job.alerts.minutes', '0.002')")
+    query("SELECT recall.remember('A note on the tide.')")
+    log, known = tmp_path / "alerts", tmp_path / "environment"
+    keep = (
+        "import os, sys; open(sys.argv[1], 'a').write(sys.stdin.read() + chr(10)); "
+        "open(sys.argv[2], 'w').write(' '.join(os.environ))"
+    )
+    command = shlex.join([sys.executable, "-c", keep, str(log), str(known)])
+    worker = start("worker", alert_command=command)
+    until(lambda: "done" in states(query, "alerts"), "a look for alarms")
+    assert not log.exists()
+    ran = (
+        "INSERT INTO recall.job_run (tenant, job, state, started_at, finished_at, error) "
+        "VALUES ('acme', 'verify', %s, now(), now(), %s)"
+    )
+    query(ran, ("failed", "The disk is gone."))
+    until(lambda: log.exists() and log.read_text().count("\n") == 1, "an alert")
+    query(ran, ("done", None))
+    until(lambda: log.read_text().count("\n") == 2, "the end of the alarm")
+    begun, over = (json.loads(line) for line in log.read_text().splitlines())
+    assert begun["tenant"] == "acme"
+    assert [alarm["kind"] for alarm in begun["raised"]] == ["verify failed"]
+    assert "The disk is gone." in begun["text"]
+    assert over["ended"] == [{"kind": "verify failed", "alarm": None}]
+    assert not {name for name in known.read_text().split() if name.startswith("PG")}
+    worker.send_signal(signal.SIGTERM)
+    assert ended(worker)[0] == 0
 
 
 def test_two_workers_do_everything_once(start: Start, query: Query, hurried: None) -> None:

@@ -201,3 +201,20 @@ def test_a_pair_that_only_one_side_finds_is_kept(memory: Memory, query: Query) -
     memory.edit(found["dst"], body="The winch was oiled by Tom", now=NOW)
     memory.dedupe.find()
     assert found not in query(pairs)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("{{title}}", "{{title}}"), ("Sanctum", "Sanctum reborn"), ("Winches", "Ropes")]
+)
+def test_a_pair_that_was_stored_under_an_older_rule_of_titles_is_not_planned(
+    memory: Memory, query: Query, one: str, other: str
+) -> None:
+    """Pairs stay in the database over an upgrade; a plan judges their titles by the rule of today."""
+    ids = [store(memory, CONTRACT + end, title="Contract") for end in (".", "!")]
+    assert len(memory.dedupe.plan(now=NOW).clusters) == 1
+    for memory_id, title in zip(ids, (one, other), strict=True):
+        query("UPDATE recall.memory SET title = %s WHERE id = %s", (title, memory_id))
+    assert query("SELECT verdict FROM recall.current_pairs('acme')") == []
+    [pair] = query("SELECT verdict FROM recall.duplicate_pair")
+    assert pair["verdict"] == "same"
+    assert memory.dedupe.plan(now=NOW).clusters == ()
