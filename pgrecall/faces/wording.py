@@ -115,6 +115,11 @@ def options_words(options: PlanOptions) -> tuple[str, ...]:
     )
 
 
+def would_be(planned: bool, count: int) -> str:
+    """The verb for what a plan is about, before and after it was applied."""
+    return "would be" if planned else "was to be" if count == 1 else "were to be"
+
+
 def summary(plan: PrunePlan) -> str:
     """The plan in one sentence."""
     report, planned = plan.report, plan.state == "planned"
@@ -124,13 +129,15 @@ def summary(plan: PrunePlan) -> str:
     if not report.planned:
         parts = [f"None of {whole} {'would be' if planned else 'was to be'} archived"]
     else:
-        verb = "would be archived" if planned else "were to be archived"
-        parts = [f"{report.planned:,} of {whole} ({percent(report.planned, report.live)}) {verb}"]
+        share = percent(report.planned, report.live)
+        parts = [f"{report.planned:,} of {whole} ({share}) {would_be(planned, report.planned)} archived"]
     if kept := kept_count(report):
         holding = "it holds" if kept == 1 else "they hold"
         parts.append(f"{kept:,} kept back because {holding} others together")
     if report.planned:
-        parts.append(f"{counted(report.links_ending, 'link')} {'would end' if planned else 'were to end'}")
+        parts.append(
+            f"{counted(report.links_ending, 'link')} {'would end' if planned else 'was to end' if report.links_ending == 1 else 'were to end'}"
+        )
     return f"{'; '.join(parts)}."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -92,6 +93,7 @@ def test_a_plan_is_made_applied_and_undone(page: Page, memory: Memory) -> None:
     page.get_by_label("Merge this cluster").check()
     page.get_by_role("button", name="Apply plan").click()
     assert "1 memory was merged, 0 skipped." in page.inner_text("main")
+    assert re.search(r"memory was to be merged|memories were to be merged", page.inner_text("main"))
     assert "Struck out: words that only an archived memory has." in page.inner_text("main")
     assert [memory.get(key).archived_at is None for key in ("ferry/a", "ferry/b")].count(True) == 1
     page.get_by_label("Restore the memories").check()

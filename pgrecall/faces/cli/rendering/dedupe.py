@@ -90,7 +90,7 @@ def _state_words(plan: DedupePlan) -> str:
 def _summary(plan: DedupePlan) -> str:
     report = plan.report
     live = words.counted(report.live, "live memory", "live memories")
-    would = "would be" if plan.state == "planned" else "were to be"
+    would = words.would_be(plan.state == "planned", report.planned)
     say = "says" if report.clusters == 1 else "say"
     if not report.planned:
         return f"None of {live} is a duplicate of another one."
