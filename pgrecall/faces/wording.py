@@ -135,9 +135,8 @@ def summary(plan: PrunePlan) -> str:
         holding = "it holds" if kept == 1 else "they hold"
         parts.append(f"{kept:,} kept back because {holding} others together")
     if report.planned:
-        parts.append(
-            f"{counted(report.links_ending, 'link')} {'would end' if planned else 'was to end' if report.links_ending == 1 else 'were to end'}"
-        )
+        ends = "would end" if planned else "was to end" if report.links_ending == 1 else "were to end"
+        parts.append(f"{counted(report.links_ending, 'link')} {ends}")
     return f"{'; '.join(parts)}."
 
 
