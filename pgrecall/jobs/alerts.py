@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import signal
@@ -24,7 +23,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from pgrecall.errors import AlertError, InvalidInput
 from pgrecall.models.maintenance import AlarmChange
 from pgrecall.operations import maintenance
-from pgrecall.settings import Settings
+from pgrecall.settings import Settings, environment_variables
 
 if TYPE_CHECKING:
     from pgrecall.jobs.job import JobContext
@@ -166,8 +165,7 @@ def _words(command: str) -> Sequence[str]:
 
 def _environment() -> dict[str, str]:
     """The environment for a command: that of the worker, without what opens the database."""
-    ours = os.environ  # noqa: TID251 - to pass on, not to read settings
-    return {name: value for name, value in ours.items() if not _WITHHELD.match(name)}
+    return {name: value for name, value in environment_variables().items() if not _WITHHELD.match(name)}
 
 
 def _run(command: Sequence[str], content: bytes, timeout: float) -> None:

@@ -125,8 +125,7 @@ class Mover:
 
     def undo(self, tenant: str) -> int:
         """Undoes a move: drops an unfinished copy, or moves a tenant back with its current memories.
-
-        Returns the cell in which the tenant lives now.
+        Returns the cell where the tenant lives now.
 
         Raises:
             InvalidInput: there is nothing to undo.
@@ -138,10 +137,9 @@ class Mover:
     def _undo(self, tenant: str) -> None:
         entry = self._entry(tenant)
         if entry is None:
-            cell = self._home(tenant).cell
             raise InvalidInput(
-                f"Tenant {tenant} lives in cell {cell}, and no move of it is left to undo: there was none, "
-                "or it was undone or finished.",
+                f"Tenant {tenant} lives in cell {self._home(tenant).cell}, and no move of it is left to undo: "
+                "there was none, or it was undone or finished.",
                 hint=f"To move it, name another cell: pgrecall tenant move {tenant} --to CELL.",
             )
         copying = self._copying(entry)
@@ -174,13 +172,12 @@ class Mover:
         entry = self._entry(tenant)
         if entry is None or entry.step != "flipped":
             cell = self._home(tenant).cell
-            under_way = "" if entry is None else f": its move to cell {entry.target} has not ended"
-            raise InvalidInput(
-                f"Tenant {tenant} lives in cell {cell}, and no rows of it wait to be deleted{under_way}.",
-                hint="pgrecall tenant list"
-                if entry is None
-                else f"Continue it with --to {entry.target}, or --undo it.",
-            )
+            reason, hint = "", "pgrecall tenant list"
+            if entry is not None:
+                reason = f": its move to cell {entry.target} has not ended"
+                hint = f"Continue it with --to {entry.target}, or --undo it."
+            message = f"Tenant {tenant} lives in cell {cell}, and no rows of it wait to be deleted{reason}."
+            raise InvalidInput(message, hint=hint)
         copying = self._copying(entry)
         copying.end()
         deleted = copying.forget_at(copying.source)
