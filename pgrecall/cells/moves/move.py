@@ -124,8 +124,7 @@ class Mover:
         return Moved(tenant, source, target, time.monotonic() - began, stopped)
 
     def undo(self, tenant: str) -> int:
-        """Undoes a move: drops an unfinished copy, or moves a tenant back with its current memories.
-        Returns the cell where the tenant lives now.
+        """Drops an unfinished copy, or moves a tenant back with its current memories; returns its cell.
 
         Raises:
             InvalidInput: there is nothing to undo.
@@ -138,8 +137,8 @@ class Mover:
         entry = self._entry(tenant)
         if entry is None:
             raise InvalidInput(
-                f"Tenant {tenant} lives in cell {self._home(tenant).cell}, and no move of it is left to undo: "
-                "there was none, or it was undone or finished.",
+                f"Tenant {tenant} lives in cell {self._home(tenant).cell}, and no move of it is left to "
+                "undo: there was none, or it was undone or finished.",
                 hint=f"To move it, name another cell: pgrecall tenant move {tenant} --to CELL.",
             )
         copying = self._copying(entry)
