@@ -163,6 +163,8 @@ def _locked(url: str) -> Iterator[Connection]:
     with _engine_connection(url) as connection, connection.begin():
         # A cell beside Citus is whole, and Citus refuses some functions. Without it this says nothing.
         connection.execute(text("SELECT set_config('citus.enable_ddl_propagation', 'off', true)"))
+        # Between its statements, it looks for the next revision and reads files.
+        connection.execute(text("SELECT set_config('idle_in_transaction_session_timeout', '0', true)"))
         # Functions keep their search path as it is written, and are checked for it.
         connection.execute(text("SELECT set_config('quote_all_identifiers', 'off', true)"))
         if _schema_exists(connection):

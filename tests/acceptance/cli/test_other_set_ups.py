@@ -113,6 +113,7 @@ SETTINGS: dict[str, dict[str, str]] = {
         "jit": "on", "jit_above_cost": "0", "jit_optimize_above_cost": "0", "jit_inline_above_cost": "0",
     },
     "quotes": {"quote_all_identifiers": "on"},
+    "an impatient one": {"idle_in_transaction_session_timeout": "20ms"},
     "no nulls in arrays": {"array_nulls": "off"},
 }  # fmt: skip
 
