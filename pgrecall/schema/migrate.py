@@ -161,18 +161,30 @@ def _connected(url: str) -> psycopg.Connection[Any]:
 def _locked(url: str) -> Iterator[Connection]:
     """Allows one upgrade at a time: a comment locks the schema, and only its owner can comment on it."""
     with _engine_connection(url) as connection, connection.begin():
-        # A cell beside Citus is whole, and Citus refuses some functions. Without it this says nothing.
-        connection.execute(text("SELECT set_config('citus.enable_ddl_propagation', 'off', true)"))
-        # Between its statements, it looks for the next revision and reads files.
-        connection.execute(text("SELECT set_config('idle_in_transaction_session_timeout', '0', true)"))
-        # Functions keep their search path as it is written, and are checked for it.
-        connection.execute(text("SELECT set_config('quote_all_identifiers', 'off', true)"))
+        _override_defaults(connection)
         if _schema_exists(connection):
             driver = _driver(connection)
             act_as_owner(driver)
             connection.execute(text("COMMENT ON SCHEMA recall IS 'pgrecall: memories of agents'"))
             act_as_oneself(driver)
         yield connection
+
+
+def _override_defaults(connection: Connection) -> None:
+    """Overrides defaults of the server, the database or the role that an upgrade cannot work with."""
+    # A cell beside Citus is whole, and Citus refuses some functions. Without it this says nothing.
+    connection.execute(text("SELECT set_config('citus.enable_ddl_propagation', 'off', true)"))
+    # Between its statements, an upgrade looks for the next revision and reads files.
+    connection.execute(text("SELECT set_config('idle_in_transaction_session_timeout', '0', true)"))
+    # Functions keep their search path as it is written, and are checked for it.
+    connection.execute(text("SELECT set_config('quote_all_identifiers', 'off', true)"))
+    # Postgres refuses partitioned tables if this is the database's own tablespace, where they go without it.
+    own = (
+        "SELECT set_config('default_tablespace', '', true) FROM pg_database d "
+        "JOIN pg_tablespace t ON t.oid = d.dattablespace "
+        "WHERE d.datname = current_database() AND t.spcname = current_setting('default_tablespace')"
+    )
+    connection.execute(text(own))
 
 
 def _schema_exists(connection: Connection) -> bool:

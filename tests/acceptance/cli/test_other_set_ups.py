@@ -100,7 +100,10 @@ SETTINGS: dict[str, dict[str, str]] = {
         "extra_float_digits": "-10", "xmloption": "document",
         "client_min_messages": "debug1", "log_statement": "all",
     },
-    "a careful one": {"default_transaction_isolation": "serializable", "row_security": "off"},
+    "a careful one": {
+        "default_transaction_isolation": "serializable", "row_security": "off",
+        "default_tablespace": "pg_default",
+    },
     "repeatable reads": {
         "default_transaction_isolation": "repeatable read", "default_transaction_deferrable": "on",
     },
