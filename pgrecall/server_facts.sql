@@ -4,6 +4,7 @@ SELECT current_setting('server_version_num')::int AS version,
        current_user AS role,
        current_database() AS database,
        current_setting('server_encoding') AS encoding,
+       current_setting('session_replication_role') <> 'replica' AS runs_triggers,
        has_database_privilege(current_database(), 'CREATE') AS may_create,
        coalesce((
            SELECT jsonb_object_agg(a.name, jsonb_build_object(

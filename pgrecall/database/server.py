@@ -52,6 +52,7 @@ class ServerFacts:
     role: str
     database: str
     encoding: str
+    runs_triggers: bool
     may_create: bool
     extensions: Mapping[str, Extension]
     """By name; of the two that pgrecall needs, those that the server offers."""
@@ -77,6 +78,11 @@ def require_suitable(facts: ServerFacts) -> None:
         missing.append(
             f"database {facts.database} has the encoding {facts.encoding}, and memories need UTF8 "
             "(CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0)"
+        )
+    if not facts.runs_triggers:
+        missing.append(
+            "session_replication_role is replica, so that no trigger runs and no foreign key is checked "
+            f"(ALTER DATABASE {facts.database} RESET session_replication_role, or the same for the role)"
         )
     if facts.version < MINIMUM_SERVER:
         missing.append(f"it is Postgres {facts.version_text}, and pgrecall needs 16 or newer")

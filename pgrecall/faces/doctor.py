@@ -52,6 +52,12 @@ def check_server(found: Examination) -> Iterator[Finding]:
             yield failed("server", error)
     else:
         yield Finding("server", "ok", f"Postgres {facts.version_text}, database {facts.database}.")
+    if found.usable and not facts.runs_triggers:
+        yield Finding(
+            "server", "fail",
+            "session_replication_role is replica: no trigger runs, so new names are not found.",
+            f"ALTER DATABASE {facts.database} RESET session_replication_role, or the same for the role;",
+        )  # fmt: skip
     installed = {name: extension.installed for name, extension in facts.extensions.items()}
     named = [f"{name} {version}" for name, version in installed.items() if version]
     if named:

@@ -122,12 +122,13 @@ def test_an_extension_that_is_missing_is_named() -> None:
     ("changes", "sentence"),
     [
         ({"version": 150004, "version_text": "15.4"}, "it is Postgres 15.4, and pgrecall needs 16 or newer"),
+        ({"runs_triggers": False}, "session_replication_role is replica, so that no trigger runs"),
         ({"encoding": "LATIN1"}, "database db has the encoding LATIN1, and memories need UTF8"),
         ({"extensions": {"vector": Extension("0.7.4", None, True), "pg_trgm": Extension("1.6", "1.6", True)}},
          "pgvector is 0.7.4, and pgrecall needs 0.8 or newer"),
     ],
 )  # fmt: skip
-def test_a_server_that_is_too_old_is_refused(changes: dict[str, Any], sentence: str) -> None:
+def test_a_server_that_cannot_be_used_is_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DatabaseUnsuitable, match=re.escape(sentence)):
         require_suitable(facts_with(**changes))
 
@@ -139,6 +140,7 @@ def facts_with(**changes: Any) -> ServerFacts:
         "role": "me",
         "database": "db",
         "encoding": "UTF8",
+        "runs_triggers": True,
         "may_create": True,
         "extensions": {"vector": Extension("0.8.1", "0.8.1", True), "pg_trgm": Extension("1.6", "1.6", True)},
     }

@@ -171,6 +171,28 @@ def test_a_database_that_cannot_hold_all_letters_is_refused(
     assert f"has the encoding {encoding}, and memories need UTF8" in refused.err
 
 
+def test_a_database_without_triggers_is_refused(
+    bare_pgrecall: Command, new_database: Callable[..., str]
+) -> None:
+    """Names of memories would not be kept, and links could lead nowhere."""
+    url = new_database({"session_replication_role": "replica"})
+    refused = bare_pgrecall("init", database_url=url)
+    assert refused.code == 3
+    assert "session_replication_role is replica, so that no trigger runs" in refused.err
+    assert "RESET session_replication_role" in refused.err
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT to_regnamespace('recall')").fetchone() == (None,)
+
+    url = new_database({})
+    assert bare_pgrecall("init", database_url=url).code == 0
+    with psycopg.connect(url, autocommit=True) as connection:
+        name = sql.Identifier(connection.info.dbname)
+        connection.execute(sql.SQL("ALTER DATABASE {} SET session_replication_role = replica").format(name))
+    examined = bare_pgrecall("doctor", "--only", "server", database_url=url)
+    assert examined.code == 1
+    assert "no trigger runs, so new names are not found" in re.sub(r"\s+", " ", examined.out)
+
+
 def test_a_call_that_takes_longer_than_the_server_allows_says_so(
     bare_pgrecall: Command, new_database: Callable[..., str]
 ) -> None:
