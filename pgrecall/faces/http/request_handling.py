@@ -47,9 +47,19 @@ class ApiRoute(APIRoute):
         return memory
 
     def check_body(self, request: Request, body: bytes) -> None:
-        """Raises HTTPException 415 or 413 for a body that this route does not read."""
+        """Checks a body before it is parsed.
+
+        Raises:
+            HTTPException: 415 or 413, it is no JSON, or too much of it.
+            RequestValidationError: this route reads none. A plan of which a client names a part there would
+                be applied whole.
+        """
         _require_json(request)
         require_few_values(body)
+        if self.body_field is None and body.strip() != b"{}":
+            known = ", ".join(field.alias for field in self.dependant.query_params) or "none"
+            problem = f"This route reads no body; parameters of the query: {known}"
+            raise RequestValidationError([{"loc": ("body",), "msg": problem, "type": "extra"}])
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()

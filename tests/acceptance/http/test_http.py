@@ -408,6 +408,27 @@ def test_an_unknown_parameter_is_refused(api: Served, method: str, path: str, na
     assert answer.json()["detail"].startswith(f"query.{name}: There is no such parameter; available: ")
 
 
+def test_a_body_that_no_one_reads_is_refused(api: Served) -> None:
+    """A client that names clusters there would have merged all of them."""
+    ids = [
+        api.client.post(
+            "/v1/memories", json={"body": f"The bell rings at {hour}.", "key": f"bell {hour}"}
+        ).json()["id"]
+        for hour in ("noon", "dawn")
+    ]
+    plan = api.client.post("/v1/dedupe/merges", json={"keeper": ids[0], "memories": ids[1:]}).json()
+    path = f"/v1/dedupe/plans/{plan['id']}"
+    for body in ('{"clusters": [1]}', "[1]", "null", '{"clusters": ['):
+        refused = api.client.request(
+            "POST", f"{path}/apply", content=body, headers={"Content-Type": "application/json"}
+        )
+        assert refused.status_code == 422, body
+        assert "This route reads no body; parameters of the query: clusters, now" in refused.json()["detail"]
+    assert api.client.request("GET", path).json()["state"] == "planned"
+    done = api.client.request("POST", f"{path}/apply", params={"clusters": [1]}, json={}).json()
+    assert sorted(one["outcome"] for one in done["results"]) == ["kept", "merged"]
+
+
 def test_unknown_paths_and_memories_are_problems(api: Served) -> None:
     assert is_problem(api.client.get("/v1/nothing"), 404, "not-found")
     assert is_problem(api.client.get("/v1/memories/999999"), 404, "memory-not-found")
