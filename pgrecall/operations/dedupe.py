@@ -10,7 +10,7 @@ from pgrecall.encoding import require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.dedupe import DedupeOutcome, DedupePlan, DedupeResult, DedupeSummary
 from pgrecall.models.reading import read_as
-from pgrecall.operations.operation import NOW, Operation, id_of
+from pgrecall.operations.operation import LARGEST_ID, NOW, Operation, id_of
 
 PAGE = 500
 """Number of clusters of a plan to read in one call."""
@@ -19,7 +19,6 @@ BATCH = 1000
 """Number of memories to compare in one transaction."""
 
 _LARGEST_NUMBER = 2**31 - 1
-_LARGEST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ def _parameters(request: DedupeRequest) -> dict[str, object]:
 
 def _known(plan: int) -> int:
     """Returns the id; raises InvalidInput for an impossible one."""
-    if not 0 < plan <= _LARGEST_ID:
+    if not 0 < plan <= LARGEST_ID:
         raise InvalidInput(
             f"There is no dedupe plan {plan} in this tenant.", hint="List them with `pgrecall dedupe list`."
         )

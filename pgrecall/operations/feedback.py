@@ -10,10 +10,9 @@ from pgrecall.errors import InvalidInput
 from pgrecall.models.calibration import RelevanceModel, RerankModel
 from pgrecall.models.feedback import JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
 from pgrecall.models.reading import read_as
-from pgrecall.operations.operation import NOW, Operation, Row, id_of
+from pgrecall.operations.operation import LARGEST_ID, NOW, Operation, Row, id_of
 
 _MOST_SHOWN = 1000
-_LARGEST_ID = 2**63 - 1
 _LARGEST_INTEGER = 2**31 - 1
 
 
@@ -99,7 +98,7 @@ def _known(search: object) -> int:
             hint="Search with log=True, without `now`, in a database that can be written to, and with "
             "`search.log_days` above 0.",
         )
-    if isinstance(search, bool) or not isinstance(search, int) or not 0 < search <= _LARGEST_ID:
+    if isinstance(search, bool) or not isinstance(search, int) or not 0 < search <= LARGEST_ID:
         raise InvalidInput(
             f"There is no search {search!r} in this tenant.",
             hint="`search_id` of a result has the id of its search.",

@@ -15,6 +15,9 @@ Row = Mapping[str, Any]
 NOW = "coalesce(%(now)s, now())"
 """The time of a call: its parameter ``now``, or the database's clock if that is None."""
 
+LARGEST_ID = 2**63 - 1
+"""Of memories, plans, searches and keys."""
+
 ROLLED_BACK = ("40P01", "40001")
 """SQLSTATEs of a deadlock and a serialization failure: nothing was changed, and a retry may succeed."""
 
@@ -61,7 +64,7 @@ def id_of(value: int | str, parameter: str) -> str:
     if isinstance(value, str):
         require_text(value, "The key")
         return f"recall.id_of(%({parameter})s)"
-    if not -(2**63) <= value < 2**63:
+    if abs(value) > LARGEST_ID:
         raise MemoryNotFound(value)
     return f"%({parameter})s::bigint"
 

@@ -10,13 +10,12 @@ from pgrecall.encoding import require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneResult
 from pgrecall.models.reading import read_as
-from pgrecall.operations.operation import NOW, Operation
+from pgrecall.operations.operation import LARGEST_ID, NOW, Operation
 
 PAGE = 10_000
 """Number of items of a plan to read in one call."""
 
 _LARGEST_COUNT = 2**31 - 1
-_LARGEST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,10 @@ def apply_prune(
     plan: int, now: datetime | None, only: Sequence[int] | None = None
 ) -> Operation[PruneOutcome]:
     """Applies a plan, or ``only`` these memories of it, in one transaction; returns the outcome of each."""
+    for memory_id in only or ():
+        if abs(memory_id) > LARGEST_ID:
+            message = f"Prune plan {plan} does not contain memory {memory_id}."
+            raise InvalidInput(message, hint="Give ids of items of the plan.")
     return Operation(
         f"SELECT * FROM recall.apply_prune(%(plan)s, {NOW}, %(only)s::bigint[])",
         {"plan": _known(plan), "now": now, "only": None if only is None else list(only)},
@@ -107,7 +110,7 @@ def _parameters(request: PruneRequest) -> dict[str, object]:
 
 def _known(plan: int) -> int:
     """Returns the id; raises InvalidInput for an impossible one."""
-    if not 0 < plan <= _LARGEST_ID:
+    if not 0 < plan <= LARGEST_ID:
         raise InvalidInput(
             f"There is no prune plan {plan} in this tenant.", hint="List them with `pgrecall prune list`."
         )

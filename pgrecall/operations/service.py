@@ -22,14 +22,12 @@ from pgrecall.models.service import (
     SchemaStamp,
     ZoneCount,
 )
-from pgrecall.operations.operation import NOW, Operation, Row
+from pgrecall.operations.operation import LARGEST_ID, NOW, Operation, Row
 
 PREFIX = "pgr_"
 READ_ONLY_PREFIX = f"{PREFIX}read_"
 """Prefix of the secret of a read-only key. The stored digest is that of the whole secret, so its holder
 cannot turn it into another key."""
-
-_LARGEST_ID = 2**63 - 1
 
 
 def status(now: datetime | None) -> Operation[Status]:
@@ -131,7 +129,7 @@ def is_read_only(secret: str) -> bool:
 
 def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
     """Revokes a key of the tenant; returns whether anything changed."""
-    if not 0 <= key <= _LARGEST_ID:
+    if not 0 <= key <= LARGEST_ID:
         raise InvalidInput(f"There is no key {key} in this tenant.", hint="`pgrecall keys list` shows them.")
     return Operation(
         f"SELECT recall.revoke_key(%(key)s, {NOW}) AS revoked",

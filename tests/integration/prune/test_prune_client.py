@@ -143,3 +143,11 @@ def test_a_document_has_the_shape_of_the_values(memory: Memory, query: Query) ->
     assert set(told) == {field.name for field in dataclasses.fields(made)}
     assert set(told["report"]) == {field.name for field in dataclasses.fields(made.report)}
     assert set(told["items"][0]) == {field.name for field in dataclasses.fields(made.items[0])}
+
+
+@pytest.mark.parametrize("strange", [2**63, -(2**64), 99])
+def test_an_id_that_no_plan_has_is_named(memory: Memory, strange: int) -> None:
+    plan = memory.prune.plan(now=NOW)
+    with pytest.raises(InvalidInput, match=f"Prune plan {plan.id} does not contain memory {strange}"):
+        memory.prune.apply(plan.id, only=[strange], now=NOW)
+    assert memory.prune.get(plan.id).state == "planned"
