@@ -17,7 +17,11 @@ from pgrecall.models.search import SearchFilter, SearchRequest
 
 Vector = Sequence[float]
 
-_LARGEST_ID = 2**63 - 1
+MAX_ID = 2**63 - 1
+"""Of memories, plans, searches and keys: bigint."""
+
+MAX_INTEGER = 2**31 - 1
+"""Of counts, versions and places: integer."""
 
 
 def require_text(value: str, what: str) -> None:
@@ -44,8 +48,8 @@ def memory_reference(text: str) -> int | str:
         return text.removeprefix("key:")
     if not (text.isascii() and text.isdigit()):
         return text
-    number = int(text) if len(text) < 20 else _LARGEST_ID + 1
-    if number > _LARGEST_ID:
+    number = int(text) if len(text) < 20 else MAX_ID + 1
+    if number > MAX_ID:
         raise MemoryNotFound(text)
     return number
 
@@ -93,7 +97,7 @@ def require_searchable(request: SearchRequest) -> None:
     if request.session_id is not None:
         require_text(request.session_id, "The session id")
     k: object = request.k
-    if isinstance(k, bool | float) or (isinstance(k, int) and abs(k) >= 2**31):
+    if isinstance(k, bool | float) or (isinstance(k, int) and abs(k) > MAX_INTEGER):
         raise InvalidInput(f"k is {k}; it must be a whole number between 1 and 1,000.")
     require_filter(request)
     for value in filter(None, request.queries or ()):

@@ -18,7 +18,7 @@ from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.vitality.activation import AccessSummary, optimized_base_level
 from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS, LayerRates
 from pgrecall.vitality.score import activation_terms, vitality_of
-from pgrecall.vitality.use import MOST_MEDIANS, use_term
+from pgrecall.vitality.use import MAX_MEDIANS, use_term
 from scripts.svg import Drawing, LineChart
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "figures"
@@ -83,7 +83,7 @@ def weighing() -> str:
     ticks = [(0.01, "1/100"), (0.1, "1/10"), (1.0, "as its layer"), (10.0, "10"), (100.0, "100")]
     chart = LineChart("S over the median S of its layer", "score", (0.01, 100), logarithmic=True, ticks=ticks)
     for number, relevance in enumerate((0.9, 0.5, 0.2, 0.05)):
-        points = [(ratio, _scored(relevance, ratio, MOST_MEDIANS)) for ratio in _spaced(0.01, 100)]
+        points = [(ratio, _scored(relevance, ratio, MAX_MEDIANS)) for ratio in _spaced(0.01, 100)]
         chart.line(f"relevance {relevance:g}", points, number)
     points = [(ratio, _scored(0.2, ratio, 1.0)) for ratio in _spaced(0.01, 100)]
     chart.line("0.2, much used", points, 2, dashed=True)

@@ -12,7 +12,7 @@ from pgrecall.errors import InvalidInput
 if TYPE_CHECKING:
     from pgrecall.cells.fleet import Fleet
 
-LONGEST_NAME = 63
+MAX_NAME_BYTES = 63
 
 _POINT = (
     "SELECT pg_create_restore_point(%(name)s)::text AS lsn, "
@@ -40,10 +40,10 @@ def make(fleet: Fleet, name: str) -> tuple[RestorePoint, ...]:
         DatabaseUnsuitable: the role may not make restore points, or switch the log file.
         DatabaseUnavailable: a server cannot be reached.
     """
-    if not 0 < len(name.encode()) <= LONGEST_NAME:
+    if not 0 < len(name.encode()) <= MAX_NAME_BYTES:
         raise InvalidInput(
             f"The name {name!r} of the restore point is empty or too long.",
-            hint=f"At most {LONGEST_NAME} bytes.",
+            hint=f"At most {MAX_NAME_BYTES} bytes.",
         )
     before = _settled(fleet)
     urls = [fleet.directory.url_of(entry.address) for entry in fleet.directory.cells()]

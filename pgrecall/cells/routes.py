@@ -10,7 +10,7 @@ from time import monotonic
 from pgrecall.cells.directory import CellEntry, Directory, MoveEntry, Place
 from pgrecall.errors import DatabaseUnavailable, RecallError
 
-LARGEST_CACHE = 100_000
+MAX_CACHED = 100_000
 """Maximum number of places to remember; more displace the oldest. A place takes about 300 bytes."""
 
 REPLICA_KNOWN = 30.0
@@ -53,7 +53,7 @@ class Routes:
             if before is None or before.version <= place.version:
                 self._places[tenant] = place
             self._replicas[place.cell], self._replicas_read[place.cell] = place.replica, self._clock()
-            while len(self._places) > LARGEST_CACHE:
+            while len(self._places) > MAX_CACHED:
                 del self._places[next(iter(self._places))]
         return self._places.get(tenant, place)
 

@@ -29,7 +29,7 @@ FETCHED = 100
 PORTION_LINES, PORTION_BYTES = 1000, 2_000_000
 """Lines stored at a time, fewer where they are long."""
 
-LONGEST_LINE = 256_000_000
+MAX_LINE_BYTES = 256_000_000
 """Bytes; Postgres holds no JSON document beyond."""
 
 SIGN = re.compile(rb'"pgrecall"\s*:\s*"export"')
@@ -118,10 +118,10 @@ def _portions(file: BinaryIO) -> Iterator[list[str]]:
     """The lines after the first, without their ends, in portions."""
     lines: list[str] = []
     size, number = 0, 1
-    while line := file.readline(LONGEST_LINE + 1):
+    while line := file.readline(MAX_LINE_BYTES + 1):
         number += 1
-        if len(line) > LONGEST_LINE:
-            raise InvalidInput(f"Line {number} of the export is longer than {LONGEST_LINE:,} bytes.")
+        if len(line) > MAX_LINE_BYTES:
+            raise InvalidInput(f"Line {number} of the export is longer than {MAX_LINE_BYTES:,} bytes.")
         lines.append(_text(line, number))
         size += len(line)
         if len(lines) == PORTION_LINES or size >= PORTION_BYTES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-MOST = 10_000
+MAX_TENANTS = 10_000
 """Maximum number of tenants to remember; more displace the oldest."""
 
 
@@ -23,7 +23,7 @@ class NamelessQueries:
             self._tenants.pop(tenant, None)
         elif tenant not in self._tenants:
             self._tenants[tenant] = None
-            while len(self._tenants) > MOST:
+            while len(self._tenants) > MAX_TENANTS:
                 self._tenants.pop(next(iter(self._tenants), tenant), None)
 
     def queries(self, tenant: str, asked: Sequence[str]) -> list[str] | None:

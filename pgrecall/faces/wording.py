@@ -18,7 +18,7 @@ _SPANS = (
     ("year", 365.25 * 86400), ("month", 30.44 * 86400), ("week", 7 * 86400), ("day", 86400.0),
     ("hour", 3600.0), ("minute", 60.0),
 )  # fmt: skip
-_MOST_WORDS = 12
+_MAX_WORDS = 12
 _WORDS = (("held", "contains"), ("missing", "lacks"))
 _SOURCES = {"cue": ("cue", "used together with"), "graph": ("from", "linked with")}
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
@@ -282,5 +282,5 @@ def _seen_parts(arm: str, seen: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _quoted(words: Sequence[str]) -> str:
-    quoted = [f"“{word}”" for word in words[:_MOST_WORDS]]
-    return ", ".join(quoted) + (" and others" if len(words) > _MOST_WORDS else "")
+    quoted = [f"“{word}”" for word in words[:_MAX_WORDS]]
+    return ", ".join(quoted) + (" and others" if len(words) > _MAX_WORDS else "")

@@ -15,7 +15,7 @@ T = TypeVar("T")
 UNPACKED = 10
 """A file may unpack to this multiple of the limit of a request; text packs to about a tenth."""
 
-MOST_ITEMS = 200_000
+MAX_ITEMS = 200_000
 """Maximum number of items of one file: each takes memory, however short it is."""
 
 _CHUNK = 1 << 20
@@ -49,11 +49,11 @@ def _unpacked(path: Path, most: int) -> int:
 
 
 def bounded(items: Iterable[T], name: str) -> Iterator[T]:
-    """The items of a file; raises InvalidInput where there are more than MOST_ITEMS."""
+    """The items of a file; raises InvalidInput where there are more than MAX_ITEMS."""
     for number, item in enumerate(items):
-        if number == MOST_ITEMS:
+        if number == MAX_ITEMS:
             raise InvalidInput(
-                f"{name} has more than {MOST_ITEMS:,} memories and problems.",
+                f"{name} has more than {MAX_ITEMS:,} memories and problems.",
                 hint="Send it in parts, or import it with `pgrecall import`.",
             )
         yield item

@@ -9,9 +9,9 @@ from typing import Any
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import RELATIONS, Draft, DraftLink
 
-LONGEST_TITLE = 1_000
-LONGEST_BODY = 1_000_000
-LONGEST_TARGET = 1_000
+MAX_TITLE_LENGTH = 1_000
+MAX_BODY_LENGTH = 1_000_000
+MAX_TARGET_LENGTH = 1_000
 INDEXED_BYTES = 2_000
 _INDEXED = ("key", "author", "source", "session_id", "layer")
 
@@ -100,10 +100,10 @@ def _texts_within(value: Any) -> Iterator[str]:
 def _bad_sizes(draft: Draft) -> str | None:
     if not draft.body.strip() and not draft.title.strip():
         return "it has no text"
-    if len(draft.title) > LONGEST_TITLE:
-        return f"the title has {len(draft.title):,} characters; the limit is {LONGEST_TITLE:,}"
-    if len(draft.body) > LONGEST_BODY:
-        return f"the body has {len(draft.body):,} characters; the limit is {LONGEST_BODY:,}"
+    if len(draft.title) > MAX_TITLE_LENGTH:
+        return f"the title has {len(draft.title):,} characters; the limit is {MAX_TITLE_LENGTH:,}"
+    if len(draft.body) > MAX_BODY_LENGTH:
+        return f"the body has {len(draft.body):,} characters; the limit is {MAX_BODY_LENGTH:,}"
     if draft.key == "":
         return "the key is empty"
     for name in _INDEXED:
@@ -118,8 +118,10 @@ def _bad_links(draft: Draft) -> str | None:
 
 
 def _bad_link(link: DraftLink) -> str | None:
-    if not 1 <= len(link.target) <= LONGEST_TARGET:
-        return f"a link's target has {len(link.target):,} characters; 1 to {LONGEST_TARGET:,} can be stored"
+    if not 1 <= len(link.target) <= MAX_TARGET_LENGTH:
+        return (
+            f"a link's target has {len(link.target):,} characters; 1 to {MAX_TARGET_LENGTH:,} can be stored"
+        )
     if link.relation not in RELATIONS:
         return f"relation {link.relation[:60]!r} is not one of {', '.join(RELATIONS)}"
     if not 0 < link.weight <= 100:

@@ -15,7 +15,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
-LARGEST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 READ_FAULTS = (OSError, EOFError, zlib.error)
 ZIP_FAULTS = (
     *READ_FAULTS,
@@ -77,14 +77,14 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
     try:
         with open_bytes(path) as file:
             number = 0
-            while line := file.readline(LARGEST_BYTES + 1):
+            while line := file.readline(MAX_BYTES + 1):
                 number += 1
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
-                too_long = len(line) > LARGEST_BYTES
+                too_long = len(line) > MAX_BYTES
                 yield number, None if too_long else line
                 while too_long and not line.endswith(b"\n"):
-                    line = file.readline(LARGEST_BYTES) or b"\n"
+                    line = file.readline(MAX_BYTES) or b"\n"
     except READ_FAULTS as error:
         raise unreadable(path, error) from error
 

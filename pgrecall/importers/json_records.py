@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.dates import parse_time
-from pgrecall.importers.files import LARGEST_BYTES, decode, read_bytes, read_lines, show
+from pgrecall.importers.files import MAX_BYTES, decode, read_bytes, read_lines, show
 from pgrecall.models.import_export import Problem
 
 
@@ -45,7 +45,7 @@ def validated_lines(path: Path, shape: type[AnyShape]) -> Iterator[tuple[int, An
     """Each line that is not blank, with its number; a Problem for a line that does not match the model."""
     for number, data in read_lines(path):
         if data is None:
-            yield Problem(show(path), f"line {number}: longer than {LARGEST_BYTES // 1_000_000} MB.")
+            yield Problem(show(path), f"line {number}: longer than {MAX_BYTES // 1_000_000} MB.")
         elif data.strip():
             try:
                 yield number, shape.model_validate_json(_utf8(data))

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 _CHUNK = 1 << 20
-LARGEST_ELEMENT = 128_000_000
+MAX_ELEMENT_LENGTH = 128_000_000
 """Characters of one element; the longest conversations have a few million."""
 
-_LONGEST_TOKEN = 12
+_MAX_TOKEN_LENGTH = 12
 """Characters of a literal or escape that the end of the buffer can cut: ``\\ud83d\\ude00``."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -84,7 +84,7 @@ class JsonStream:
 
     def _is_cut(self, error: json.JSONDecodeError) -> bool:
         """Whether the end of what was read, and not the file, may cause this error."""
-        return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _LONGEST_TOKEN
+        return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _MAX_TOKEN_LENGTH
 
     def _next_character(self) -> str:
         """The next character that is not white space; empty at the end of the file."""
@@ -105,10 +105,10 @@ class JsonStream:
         self._columns = self._at - line_end - 1 if line_end >= 0 else self._columns + self._at
         self._text = self._text[self._at :]
         self._at = 0
-        if len(self._text) > LARGEST_ELEMENT:
+        if len(self._text) > MAX_ELEMENT_LENGTH:
             raise ValueError(
                 f"the value that begins in line {self._lines + 1} does not end within "
-                f"{LARGEST_ELEMENT // 1_000_000} million characters"
+                f"{MAX_ELEMENT_LENGTH // 1_000_000} million characters"
             )
         data = self._file.read(max(_CHUNK, len(self._text)))
         try:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 _MARKS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
-_LONGEST_SLUG = 80
+_MAX_SLUG_LENGTH = 80
 
 
 def one_line(text: str) -> str:
@@ -28,7 +28,7 @@ def without_marks(text: str) -> str:
 def slugify(text: str) -> str:
     """Lower-case words joined by hyphens, at most 80 characters; ``section`` for a text without words."""
     composed = unicodedata.normalize("NFC", text).casefold()
-    return re.sub(r"[\W_]+", "-", composed)[:_LONGEST_SLUG].strip("-") or "section"
+    return re.sub(r"[\W_]+", "-", composed)[:_MAX_SLUG_LENGTH].strip("-") or "section"
 
 
 def fold(name: str) -> str:

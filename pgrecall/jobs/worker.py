@@ -21,7 +21,7 @@ from pgrecall.jobs.runner import Runner
 from pgrecall.models.maintenance import JobOutcome
 from pgrecall.operations.jobs import job_pace
 
-LONGEST_TICK = 60.0
+MAX_TICK = 60.0
 """Maximum seconds between checks for due jobs, so that a missed daily job is not a day late."""
 
 REREAD = 60.0
@@ -149,4 +149,4 @@ class Worker:
 
 def tick_of(minutes: float | None) -> float | None:
     """Seconds between checks whether a job of this interval is due; None: no checks."""
-    return None if minutes is None else min(max(minutes * 60, 0.05), LONGEST_TICK)
+    return None if minutes is None else min(max(minutes * 60, 0.05), MAX_TICK)

@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pgrecall.encoding import require_text
+from pgrecall.encoding import MAX_ID, MAX_INTEGER, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.dedupe import DedupeOutcome, DedupePlan, DedupeResult, DedupeSummary
 from pgrecall.models.reading import read_as
-from pgrecall.operations.operation import LARGEST_ID, NOW, Operation, id_of
+from pgrecall.operations.operation import NOW, Operation, id_of
 
 PAGE = 500
 """Number of clusters of a plan to read in one call."""
 
 BATCH = 1000
 """Number of memories to compare in one transaction."""
-
-_LARGEST_NUMBER = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ def dedupe_plans(limit: int, plan: int | None = None) -> Operation[tuple[DedupeS
 def apply_dedupe(plan: int, clusters: Sequence[int] | None, now: datetime | None) -> Operation[DedupeOutcome]:
     """Applies a plan, or these clusters of it; returns the outcome of each of its memories."""
     for cluster in clusters or ():
-        if not -_LARGEST_NUMBER <= cluster <= _LARGEST_NUMBER:
+        if not -MAX_INTEGER <= cluster <= MAX_INTEGER:
             raise InvalidInput(f"Dedupe plan {plan} has no cluster {cluster}.")
     return Operation(
         f"SELECT * FROM recall.apply_dedupe(%(plan)s, %(clusters)s::int[], {NOW})",
@@ -132,7 +130,7 @@ def undo_dedupe(plan: int, now: datetime | None) -> Operation[int]:
 
 def _parameters(request: DedupeRequest) -> dict[str, object]:
     count = request.max_count
-    if count is not None and not -_LARGEST_NUMBER <= count <= _LARGEST_NUMBER:
+    if count is not None and not -MAX_INTEGER <= count <= MAX_INTEGER:
         raise InvalidInput(f"max_count is {count}; it must lie between 1 and 1,000,000.")
     for layer in request.layers or ():
         require_text(layer, f"One of the layers, {layer!r},")
@@ -146,7 +144,7 @@ def _parameters(request: DedupeRequest) -> dict[str, object]:
 
 def _known(plan: int) -> int:
     """Returns the id; raises InvalidInput for an impossible one."""
-    if not 0 < plan <= LARGEST_ID:
+    if not 0 < plan <= MAX_ID:
         raise InvalidInput(
             f"There is no dedupe plan {plan} in this tenant.", hint="List them with `pgrecall dedupe list`."
         )

@@ -6,11 +6,11 @@ import json
 from dataclasses import asdict
 from datetime import datetime
 
-from pgrecall.encoding import require_text
+from pgrecall.encoding import MAX_ID, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.erasure import Erasure, ErasureSummary, Subject
 from pgrecall.models.reading import read_as
-from pgrecall.operations.operation import LARGEST_ID, NOW, Operation
+from pgrecall.operations.operation import NOW, Operation
 
 BATCH = 500
 """Number of memories to delete in a transaction."""
@@ -73,7 +73,7 @@ def drop_erasure(erasure: int) -> Operation[bool]:
 
 def _known(erasure: int) -> int:
     """Returns the id; raises InvalidInput for an impossible one."""
-    if not 0 < erasure <= LARGEST_ID:
+    if not 0 < erasure <= MAX_ID:
         raise InvalidInput(
             f"There is no erasure {erasure} in this tenant.", hint="List them with `pgrecall erasure list`."
         )

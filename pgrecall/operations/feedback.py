@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from pgrecall.encoding import require_text, to_json
+from pgrecall.encoding import MAX_ID, MAX_INTEGER, require_text, to_json
 from pgrecall.errors import InvalidInput
 from pgrecall.models.calibration import RelevanceModel, RerankModel
 from pgrecall.models.feedback import JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
 from pgrecall.models.reading import read_as
-from pgrecall.operations.operation import LARGEST_ID, NOW, Operation, Row, id_of
+from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
-_MOST_SHOWN = 1000
-_LARGEST_INTEGER = 2**31 - 1
+_MAX_SHOWN = 1000
 
 
 def used(search: object, memories: int | str | Sequence[int | str], now: datetime | None) -> Operation[int]:
@@ -64,10 +63,10 @@ def _verdict(
     verdict: str, search: object, memory_or_several: int | str | Sequence[int | str], now: datetime | None
 ) -> Operation[int]:
     memories = _references(memory_or_several)
-    if len(memories) > _MOST_SHOWN:
+    if len(memories) > _MAX_SHOWN:
         raise InvalidInput(
             f"These are {len(memories):,} memories to judge.",
-            hint=f"A search shows {_MOST_SHOWN:,} at most; name each once.",
+            hint=f"A search shows {_MAX_SHOWN:,} at most; name each once.",
         )
     names = {f"memory{place}": reference for place, reference in enumerate(memories)}
     ids = ", ".join(id_of(reference, name) for name, reference in names.items())
@@ -98,7 +97,7 @@ def _known(search: object) -> int:
             hint="Search with log=True, without `now`, in a database that can be written to, and with "
             "`search.log_days` above 0.",
         )
-    if isinstance(search, bool) or not isinstance(search, int) or not 0 < search <= LARGEST_ID:
+    if isinstance(search, bool) or not isinstance(search, int) or not 0 < search <= MAX_ID:
         raise InvalidInput(
             f"There is no search {search!r} in this tenant.",
             hint="`search_id` of a result has the id of its search.",
@@ -107,7 +106,7 @@ def _known(search: object) -> int:
 
 
 def _integer(limit: int, most: str) -> int:
-    if not -_LARGEST_INTEGER <= limit <= _LARGEST_INTEGER:
+    if not -MAX_INTEGER <= limit <= MAX_INTEGER:
         raise InvalidInput(f"The limit is {limit}; it must lie between 1 and {most}.")
     return limit
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from pgrecall.encoding import require_text
+from pgrecall.encoding import MAX_ID, require_text
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, MemoryNotFound, SchemaMismatch
 
 T = TypeVar("T")
@@ -14,9 +14,6 @@ Row = Mapping[str, Any]
 
 NOW = "coalesce(%(now)s, now())"
 """The time of a call: its parameter ``now``, or the database's clock if that is None."""
-
-LARGEST_ID = 2**63 - 1
-"""Of memories, plans, searches and keys."""
 
 ROLLED_BACK = ("40P01", "40001")
 """SQLSTATEs of a deadlock and a serialization failure: nothing was changed, and a retry may succeed."""
@@ -64,7 +61,7 @@ def id_of(value: int | str, parameter: str) -> str:
     if isinstance(value, str):
         require_text(value, "The key")
         return f"recall.id_of(%({parameter})s)"
-    if abs(value) > LARGEST_ID:
+    if abs(value) > MAX_ID:
         raise MemoryNotFound(value)
     return f"%({parameter})s::bigint"
 

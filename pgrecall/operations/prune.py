@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pgrecall.encoding import require_text
+from pgrecall.encoding import MAX_ID, MAX_INTEGER, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneResult
 from pgrecall.models.reading import read_as
-from pgrecall.operations.operation import LARGEST_ID, NOW, Operation
+from pgrecall.operations.operation import NOW, Operation
 
 PAGE = 10_000
 """Number of items of a plan to read in one call."""
-
-_LARGEST_COUNT = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ def apply_prune(
 ) -> Operation[PruneOutcome]:
     """Applies a plan, or ``only`` these memories of it, in one transaction; returns the outcome of each."""
     for memory_id in only or ():
-        if abs(memory_id) > LARGEST_ID:
+        if abs(memory_id) > MAX_ID:
             message = f"Prune plan {plan} does not contain memory {memory_id}."
             raise InvalidInput(message, hint="Give ids of items of the plan.")
     return Operation(
@@ -95,7 +93,7 @@ def undo_prune(plan: int, now: datetime | None) -> Operation[int]:
 
 def _parameters(request: PruneRequest) -> dict[str, object]:
     count = request.max_count
-    if count is not None and not -_LARGEST_COUNT <= count <= _LARGEST_COUNT:
+    if count is not None and not -MAX_INTEGER <= count <= MAX_INTEGER:
         raise InvalidInput(f"max_count is {count}; it must lie between 1 and 1,000,000.")
     for layer in request.layers or ():
         require_text(layer, f"One of the layers, {layer!r},")
@@ -110,7 +108,7 @@ def _parameters(request: PruneRequest) -> dict[str, object]:
 
 def _known(plan: int) -> int:
     """Returns the id; raises InvalidInput for an impossible one."""
-    if not 0 < plan <= LARGEST_ID:
+    if not 0 < plan <= MAX_ID:
         raise InvalidInput(
             f"There is no prune plan {plan} in this tenant.", hint="List them with `pgrecall prune list`."
         )

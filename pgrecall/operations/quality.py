@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from pgrecall.encoding import MAX_INTEGER
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.quality import (
@@ -25,8 +26,6 @@ from pgrecall.models.reading import read_as
 from pgrecall.models.search import SearchRequest
 from pgrecall.operations.operation import Operation, Row, id_of
 from pgrecall.operations.search import request_arguments, request_parameters
-
-_LARGEST_INTEGER = 2**31 - 1
 
 
 def quality(
@@ -198,11 +197,7 @@ def _quoted(words: Sequence[str]) -> str:
 
 
 def _integer(limit: int, most: str) -> int:
-    if (
-        isinstance(limit, bool)
-        or not isinstance(limit, int)
-        or not -_LARGEST_INTEGER <= limit <= _LARGEST_INTEGER
-    ):
+    if isinstance(limit, bool) or not isinstance(limit, int) or not -MAX_INTEGER <= limit <= MAX_INTEGER:
         raise InvalidInput(f"The limit is {limit!r:.50}; it must lie between 1 and {most}.")
     return limit
 

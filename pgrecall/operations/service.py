@@ -7,7 +7,7 @@ import secrets
 from datetime import datetime
 
 from pgrecall.database.log_positions import PRIMARY, REPLICA, Server, server_of
-from pgrecall.encoding import require_text
+from pgrecall.encoding import MAX_ID, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.maintenance import LayerStatus, Status
 from pgrecall.models.memories import AccessCounts
@@ -22,7 +22,7 @@ from pgrecall.models.service import (
     SchemaStamp,
     ZoneCount,
 )
-from pgrecall.operations.operation import LARGEST_ID, NOW, Operation, Row
+from pgrecall.operations.operation import NOW, Operation, Row
 
 PREFIX = "pgr_"
 READ_ONLY_PREFIX = f"{PREFIX}read_"
@@ -129,7 +129,7 @@ def is_read_only(secret: str) -> bool:
 
 def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
     """Revokes a key of the tenant; returns whether anything changed."""
-    if not 0 <= key <= LARGEST_ID:
+    if not 0 <= key <= MAX_ID:
         raise InvalidInput(f"There is no key {key} in this tenant.", hint="`pgrecall keys list` shows them.")
     return Operation(
         f"SELECT recall.revoke_key(%(key)s, {NOW}) AS revoked",

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from pgrecall.encoding import embedding_of_text, require_text
+from pgrecall.encoding import MAX_INTEGER, embedding_of_text, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.memories import Remembered
 from pgrecall.models.reading import read_as
 from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version, Words
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
-
-_LARGEST = 2**31 - 1
 
 
 def versions(reference: int | str, limit: int, before: int | None = None) -> Operation[tuple[Version, ...]]:
@@ -31,7 +29,7 @@ def version(reference: int | str, number: int) -> Operation[Version | None]:
     return Operation(
         f"SELECT * FROM recall.versions({id_of(reference, 'memory')}, 1, %(before)s) "
         "WHERE number = %(number)s",
-        {"memory": reference, "number": _number(number), "before": min(number, _LARGEST - 1) + 1},
+        {"memory": reference, "number": _number(number), "before": min(number, MAX_INTEGER - 1) + 1},
         lambda rows: _version(rows[0]) if rows else None,
         repeatable=True,
     )
@@ -111,6 +109,6 @@ def change_cursor() -> Operation[str]:
 
 def _number(number: int) -> int:
     """Returns the number; raises InvalidInput for one that no version has."""
-    if not 0 < number <= _LARGEST:
+    if not 0 < number <= MAX_INTEGER:
         raise InvalidInput(f"There is no version {number}.", hint="Versions are counted from 1.")
     return number

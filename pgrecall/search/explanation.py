@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pgrecall.models.quality import percent
+from pgrecall.search.probabilities import logistic
 
 Part = Mapping[str, Any]
 
@@ -266,11 +267,6 @@ def _number(value: float) -> str:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def logistic(log_odds: float) -> float:
-    """The probability of these log-odds; bounded, so that no exponential overflows."""
-    return 1 / (1 + math.exp(-max(-500.0, min(500.0, log_odds))))
 
 
 def _listed(items: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from pgrecall.search.quoted_texts import texts_in, without_quotations
 from pgrecall.setting_types import Secret
 
 RETRY_AFTER_CAP = 30.0  # seconds; an endpoint that asks for more is tried again after this
-LARGEST_ANSWER = 256 * 2**20
+MAX_ANSWER_BYTES = 256 * 2**20
 """Maximum bytes of an answer; 2,048 vectors of 4,000 dimensions take 160 million."""
 
 _LATER = (
@@ -154,10 +154,10 @@ class Endpoint:
             for chunk in response.iter_bytes():
                 chunks.append(chunk)
                 read += len(chunk)
-                if read > LARGEST_ANSWER:
+                if read > MAX_ANSWER_BYTES:
                     raise self._wording.error(
                         f"The {self._wording.noun} at {self.shown} answered with more than "
-                        f"{LARGEST_ANSWER:,} bytes.",
+                        f"{MAX_ANSWER_BYTES:,} bytes.",
                         hint=f"Check {self._wording.prefix}_URL.",
                     )
                 if time.monotonic() > until:  # httpx limits each read, not their sum

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
 import re
 import sys
+import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.setting_types import expand_home
@@ -19,8 +21,31 @@ from pgrecall.settings import set_for_libraries
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+Key = TypeVar("Key", bound=Hashable)
+Model = TypeVar("Model")
+
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 """A possible name of a model on the Hugging Face hub."""
+
+
+class SharedModels(Generic[Key, Model]):
+    """Models that this process has loaded, by everything that determines one; threads may share it.
+
+    A forked process loads its own: the threads of a model do not survive a fork, and a lock may be held.
+    """
+
+    def __init__(self, load: Callable[[Key], Model]) -> None:
+        self._load = load
+        self._models: dict[tuple[int, Key], Model] = {}
+        self._loading: dict[int, threading.Lock] = {}
+
+    def get(self, key: Key) -> Model:
+        """Returns the model, loaded by the first call; others wait for it. Raises whatever loading raises."""
+        process = os.getpid()
+        with self._loading.setdefault(process, threading.Lock()):
+            if (process, key) not in self._models:
+                self._models[process, key] = self._load(key)
+            return self._models[process, key]
 
 
 def require_package(package: str, extra: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 RUN = 16
 """Characters in a row that count as a quotation. Shorter texts are found as a whole."""
 
-_SHORTEST = 4
+_MIN_LENGTH = 4
 _LEFT_OUT = "…"
 
 
@@ -23,7 +23,7 @@ def without_quotations(message: str, texts: list[str]) -> str:
     """A message of one line, with an ellipsis in place of what it repeats of these texts."""
     lines = [" ".join(text.split()) for text in texts]
     for line in lines:
-        if _SHORTEST <= len(line) < RUN:
+        if _MIN_LENGTH <= len(line) < RUN:
             message = message.replace(line, _LEFT_OUT)
     sent = "\n".join(lines)
     made: list[str] = []

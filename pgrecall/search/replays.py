@@ -11,11 +11,10 @@ from statistics import fmean, stdev
 from pgrecall.errors import InvalidInput
 from pgrecall.models.quality import ENOUGH, ArmUse, LoggedSearch, Replay, ReplayedSearch, Share
 from pgrecall.models.search import Hit
+from pgrecall.search.probabilities import Z, wilson_interval
 
-MOST_HITS = 100
-MOST_MOVED = 1000
-_Z = 1.959963984540054
-"""Standard deviations from the mean to the bounds of a 95 % interval."""
+MAX_HITS = 100
+MAX_MOVED = 1000
 
 ARMS = ("semantic", "lexical", "name", "cue", "graph")
 
@@ -36,7 +35,7 @@ def require_change(change: Mapping[str, object], k: int, moved: int) -> None:
             "No setting is changed, so no result would change.",
             hint="Change weights, vitality_mode, vitality_weight or profile.",
         )
-    for name, number, least, most in (("k", k, 1, MOST_HITS), ("moved", moved, 0, MOST_MOVED)):
+    for name, number, least, most in (("k", k, 1, MAX_HITS), ("moved", moved, 0, MAX_MOVED)):
         if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
             raise InvalidInput(f"{name} is {number!r:.50}; it must lie between {least} and {most:,}.")
 
@@ -76,15 +75,10 @@ def replay_report(
     )
 
 
-def wilson(count: int, total: int) -> Share:
-    """A share with its 95 % interval, as ``recall.wilson_interval`` computes it."""
-    if not total:
-        return Share(count, total, None, None)
-    share, spread = count / total, _Z * _Z / total
-    middle = (share + spread / 2) / (1 + spread)
-    reach = math.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
-    # Rounding must not put the share itself outside.
-    return Share(count, total, min(max(middle - reach, 0.0), share), max(min(middle + reach, 1.0), share))
+def share_of(count: int, total: int) -> Share:
+    """Returns a share with its interval, which is None without observations."""
+    low, high = wilson_interval(count / total, total) if total else (None, None)
+    return Share(count, total, low, high)
 
 
 def _compared(one: Replayed) -> ReplayedSearch:
@@ -109,7 +103,7 @@ def _interval(gains: Sequence[float]) -> tuple[float | None, float | None]:
     """The 95 % interval of the mean of paired differences; none of too few."""
     if len(gains) < ENOUGH:
         return None, None
-    reach = _Z * stdev(gains) / math.sqrt(len(gains))
+    reach = Z * stdev(gains) / math.sqrt(len(gains))
     return fmean(gains) - reach, fmean(gains) + reach
 
 
@@ -142,7 +136,7 @@ def _arms(replayed: Sequence[Replayed]) -> tuple[ArmUse, ...]:
                 if len(arms) == 1:
                     alone[arm].append(hit.id in one.search.used)
     return tuple(
-        ArmUse(arm, wilson(sum(found[arm]), len(found[arm])), wilson(sum(alone[arm]), len(alone[arm])))
+        ArmUse(arm, share_of(sum(found[arm]), len(found[arm])), share_of(sum(alone[arm]), len(alone[arm])))
         for arm in ARMS
         if found[arm]
     )

@@ -9,19 +9,17 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 
-from pgrecall.encoding import memory_reference
+from pgrecall.encoding import MAX_ID, memory_reference
 from pgrecall.errors import InvalidInput
 from pgrecall.importers import dates
 from pgrecall.models.context import MIN_RELEVANCE, Order
 from pgrecall.models.memories import RELATIONS, Role
 
-_MAX_ID = 2**63 - 1
-
 
 def _parse_reference(value: object) -> int | str:
     if isinstance(value, str):
         return memory_reference(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MAX_ID:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_ID:
         return value
     raise ValueError("give an id (a whole number) or a key (a text)")
 
@@ -194,7 +192,7 @@ class UsedArguments(Arguments):
         Field(description="Ids or keys of the memories that your answer or action relied on.")
     )
     search_id: int | None = Field(
-        None, ge=1, le=_MAX_ID, description="The search_id of the search or context that returned them."
+        None, ge=1, le=MAX_ID, description="The search_id of the search or context that returned them."
     )
 
 

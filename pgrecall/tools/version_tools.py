@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from pgrecall.encoding import MAX_INTEGER
 from pgrecall.models.memories import Remembered
 from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version
 from pgrecall.tools.arguments import Arguments, Reference, parse_json
 from pgrecall.tools.results import Result, Timestamp
 from pgrecall.tools.tool import Client, MaybeAwaitable, Tool
 
-VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
+VersionNumber = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
 
 
 class HistoryArguments(Arguments):

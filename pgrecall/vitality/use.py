@@ -17,9 +17,9 @@ MIN_AGE_DAYS = 1 / 24
 """Younger accesses count as an hour old."""
 CUE_MIN_AGE_DAYS = 1.0
 """Younger accesses of a cue count as a day old."""
-MOST_MEDIANS = 63.0
+MAX_MEDIANS = 63.0
 """S counts up to this many times the median."""
-MOST_SCALE = 1.6
+MAX_SCALE = 1.6
 """Maximum factor of the weight of a median, where one use equals few of them."""
 
 
@@ -47,6 +47,6 @@ def use_term(activation: float, median: float, newest: float) -> float:
         median: the median S of its layer, above 0.
         newest: S of a memory stored an hour ago in its layer (``fresh``).
     """
-    worth = min(max(newest / median, 1.0), MOST_MEDIANS)  # up to 12 medians the scale is the same
-    scale = min(MOST_SCALE, math.log(1 + MOST_MEDIANS) / math.log(1 + worth))
-    return scale * math.log((1 + min(activation / median, MOST_MEDIANS)) / 2)
+    worth = min(max(newest / median, 1.0), MAX_MEDIANS)  # up to 12 medians the scale is the same
+    scale = min(MAX_SCALE, math.log(1 + MAX_MEDIANS) / math.log(1 + worth))
+    return scale * math.log((1 + min(activation / median, MAX_MEDIANS)) / 2)

@@ -48,7 +48,7 @@ BY_INDEX = "SET enable_seqscan = off"
 ANALYZES = ("apply_erasure",)
 """Makes statistics of whole tables anew, and plans by them in the same call: left out where others grew."""
 
-MOST = 5
+MAX_ATTACKS = 5
 """Attacks on each function: the plain call first, then hostile values."""
 
 ROWS, BLOCKS = 1, 5
@@ -120,7 +120,7 @@ class Pair(NamedTuple):
             for number, function in enumerate(mine):
                 if right != "reader" and number % 10 == 9:
                     self.settle()  # so that what was undone lengthens no table
-                for attack in islice(attacks_on(function, self.one.ids, self.one.own), MOST):
+                for attack in islice(attacks_on(function, self.one.ids, self.one.own), MAX_ATTACKS):
                     if KEY_DIGEST in attack.parameters:
                         continue  # who can give the digest of a key has the key, and is told whose it is
                     tried["counters"] += 1

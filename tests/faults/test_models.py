@@ -222,7 +222,7 @@ def test_an_answer_without_end_is_not_read_to_its_end(
     shared_url: str, monkeypatch: pytest.MonkeyPatch, inject: Inject
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(endpoints, "LARGEST_ANSWER", 2**22)
+    monkeypatch.setattr(endpoints, "MAX_ANSWER_BYTES", 2**22)
     with endless() as url, http(url) as embedder:
         with opened(shared_url, "endless", embedder=embedder) as memory:
             with pytest.raises(EmbedderError, match="more than 4,194,304 bytes"):

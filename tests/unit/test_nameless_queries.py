@@ -48,7 +48,7 @@ def test_nothing_asked_is_nothing_to_embed() -> None:
 
 
 def test_the_number_of_tenants_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nameless_queries, "MOST", 2)
+    monkeypatch.setattr(nameless_queries, "MAX_TENANTS", 2)
     known = NamelessQueries()
     for tenant in "abc":
         known.note(tenant, named=False)

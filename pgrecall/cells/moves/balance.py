@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-LARGEST_SHARE = 0.05
+MAX_SHARE = 0.05
 """Cells are balanced if their sizes differ by less than this share of the mean."""
 
 
@@ -53,7 +53,7 @@ def plan_balance(
         fullest = max(open_cells, key=lambda cell: (sizes[cell], -cell))
         emptiest = min(open_cells, key=lambda cell: (sizes[cell], cell))
         apart = sizes[fullest] - sizes[emptiest]
-        if apart <= LARGEST_SHARE * sum(sizes.values()) / len(open_cells):
+        if apart <= MAX_SHARE * sum(sizes.values()) / len(open_cells):
             break
         # One of half the difference makes both even; one of all of it would only swap them.
         fitting = [one for one in left if one[1] == fullest and 0 < one[2] < apart]

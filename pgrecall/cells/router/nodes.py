@@ -14,7 +14,7 @@ from pgrecall.cells.fleet import Fleet
 from pgrecall.cells.router import STATEMENTS
 from pgrecall.errors import InvalidInput
 
-MOST_CELLS = 64
+MAX_CELLS = 64
 """Shards of the table that says where keys are; each cell needs one (``shared.sql``)."""
 
 _MOVE = "SELECT citus_move_shard_placement(%s::bigint, %s::text, %s::int, %s::text, %s::int, 'block_writes')"
@@ -108,8 +108,8 @@ def set_routes(connection: Connection, cells: tuple[CellEntry, ...]) -> None:
     Raises:
         InvalidInput: there are more cells than shards.
     """
-    if len(cells) > MOST_CELLS:
-        raise InvalidInput(f"A router can serve at most {MOST_CELLS} cells.", hint="Use several directories.")
+    if len(cells) > MAX_CELLS:
+        raise InvalidInput(f"A router can serve at most {MAX_CELLS} cells.", hint="Use several directories.")
     numbers = [entry.number for entry in cells]
     connection.execute("DELETE FROM recall_router.route WHERE cell <> ALL (%s)", (numbers,))
     known = nodes(connection)

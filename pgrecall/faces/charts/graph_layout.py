@@ -179,7 +179,7 @@ def _distance(one: Point, other: Point) -> float:
 
 Anchor = Literal["start", "middle", "end"]
 
-_LONGEST, _WIDEST, _CLEAR, _RING = 24, 142.0, 8.0, 12.0
+_MAX_LABEL_LENGTH, _MAX_LABEL_WIDTH, _CLEAR, _RING = 24, 142.0, 8.0, 12.0
 
 
 class Area(NamedTuple):
@@ -268,8 +268,8 @@ def horizontal_extent(places: Mapping[int, Point], labels: Mapping[int, Label]) 
 
 
 def _fitted(name: str) -> str:
-    text = shortened(name, _LONGEST)
-    while len(text) > 2 and text_width(text) > _WIDEST:
+    text = shortened(name, _MAX_LABEL_LENGTH)
+    while len(text) > 2 and text_width(text) > _MAX_LABEL_WIDTH:
         text = shortened(text, len(text) - 1)
     return text
 

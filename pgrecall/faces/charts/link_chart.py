@@ -12,7 +12,7 @@ from pgrecall.faces.charts.svg import Chart
 from pgrecall.faces.wording import amount, counted, named, relation_words
 from pgrecall.models.charts import GraphLink, GraphNode, Neighbourhood
 
-HOPS, MOST_NODES = 2, 60
+HOPS, MAX_NODES = 2, 60
 
 FOLLOWED_RELATIONS = ("links_to", "mentions", "implies", "supports")
 """The relations that a neighbourhood follows: the references of ``recall.is_reference``."""

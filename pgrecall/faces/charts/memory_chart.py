@@ -18,7 +18,7 @@ from pgrecall.models.charts import AccessRecord, VitalityPoint
 from pgrecall.models.memories import StoredMemory
 from pgrecall.vitality.parameters import ZoneThresholds
 
-MOST_ACCESSES = 1000
+MAX_ACCESSES = 1000
 
 _HEIGHT, _TOP, _FLOOR = 344.0, 18.0, 268.0
 

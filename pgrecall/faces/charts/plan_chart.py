@@ -15,10 +15,10 @@ from pgrecall.models.prune import PlanItem, PlanNeighbour, PrunePlan
 Kind = Literal["planned", "skipped", "kept", "protected", "other"]
 Pair = tuple[int, int]
 
-MOST_NODES = 120
-_MOST_UNLINKED = 24
-_MOST_AROUND = 14
-_MOST_HELD = 3
+MAX_NODES = 120
+_MAX_UNLINKED = 24
+_MAX_AROUND = 14
+_MAX_HELD = 3
 _NAME = 60
 _OF_PLANNED = {
     "planned": "planned to be archived",
@@ -73,7 +73,7 @@ def not_drawn(plan: PrunePlan, graph: Graph) -> str:
     return " ".join(parts)
 
 
-def affected(plan: PrunePlan, most: int = MOST_NODES) -> Graph:
+def affected(plan: PrunePlan, most: int = MAX_NODES) -> Graph:
     """Returns planned and kept-back memories with their links, at most ``most`` of them.
 
     Components with a kept-back memory come first, then the largest.
@@ -83,7 +83,7 @@ def affected(plan: PrunePlan, most: int = MOST_NODES) -> Graph:
     around = _around(links)
     free = {item.id for item in plan.items if not item.impact.links_in + item.impact.links_out}
     pieces: list[tuple[Node, ...]] = []
-    room, unlinked_room, unlinked, known = most, _MOST_UNLINKED, 0, 0
+    room, unlinked_room, unlinked, known = most, _MAX_UNLINKED, 0, 0
     for piece in _pieces(nodes, around):
         known += len(piece)
         alone = len(piece) == 1 and piece[0].kind != "kept"
@@ -124,7 +124,7 @@ def _links(plan: PrunePlan, nodes: Mapping[int, Node]) -> dict[Pair, Edge]:
         pair: Edge(*pair, words(pair, ", ".join(dict.fromkeys(found)))) for pair, found in relations.items()
     }
     for kept in plan.report.kept_back:
-        for example in kept.examples[:_MOST_HELD]:
+        for example in kept.examples[:_MAX_HELD]:
             pair = (kept.id, example.id)
             if pair not in edges and pair[::-1] not in edges:
                 edges[pair] = Edge(*pair, words(pair, "keeps connected"), holds=True)
@@ -198,5 +198,5 @@ def _reached(
         fresh = [other for other in dict.fromkeys(around.get(node, ())) if other not in seen]
         fresh.sort(key=lambda other: (_rank(nodes[other]), -len(around[other]), other))
         seen.update(fresh)
-        queue.extend(fresh[:_MOST_AROUND])
-        later.extend(fresh[_MOST_AROUND:])
+        queue.extend(fresh[:_MAX_AROUND])
+        later.extend(fresh[_MAX_AROUND:])

@@ -31,9 +31,9 @@ from pgrecall.models.prune import PrunePlan
 from pgrecall.vitality.parameters import DEFAULT_ZONES, ZoneThresholds
 
 BINS = 50
-MOST_LAYERS = 12
+MAX_LAYERS = 12
 _TOP, _FLOOR = 16.0, 200.0
-_LEAST = 2.0
+_MIN_HEIGHT = 2.0
 """Minimum height of a column that is not empty."""
 
 FINE = 200
@@ -141,7 +141,7 @@ def planned_counts(plan: PrunePlan) -> list[int]:
 def vitality_by_layer(distribution: Sequence[VitalityCounts], layers: Sequence[Layer], at: datetime) -> Chart:
     """Draws a histogram of each layer, largest first."""
     bounds = {layer.name: layer.rates.zones for layer in layers}
-    shown = sorted(distribution, key=lambda counts: (-counts.memories, counts.layer))[:MOST_LAYERS]
+    shown = sorted(distribution, key=lambda counts: (-counts.memories, counts.layer))[:MAX_LAYERS]
     parts = [
         (
             f"{each.layer} · {each.memories:,}",
@@ -172,7 +172,7 @@ def _column(
     low, high = reach
     gap = 0.5 if frame.narrow else 1.5
     x, width = across(low) + gap, max(across(high) - across(low) - 2 * gap, 1.0)
-    height = max(_FLOOR - up(memories), _LEAST)
+    height = max(_FLOOR - up(memories), _MIN_HEIGHT)
     words = (
         counted(memories, "memory", "memories")
         if planned is None
@@ -184,7 +184,7 @@ def _column(
     ]
     if planned:
         fill = f"url(#{_hatch_id(frame)})"
-        part = max(_FLOOR - up(planned), _LEAST)
+        part = max(_FLOOR - up(planned), _MIN_HEIGHT)
         drawn.append(
             element("rect", class_="hatched", x=x, y=_FLOOR - part, width=width, height=part, fill=fill)
         )

@@ -28,10 +28,10 @@ from pgrecall.faces.wording import counted, moment, shortened
 from pgrecall.models.charts import ZoneShare
 from pgrecall.models.maintenance import LayerStatus
 
-MOST_LAYERS = 12
+MAX_LAYERS = 12
 _TOP, _FLOOR = 14.0, 200.0
 _SMALL_WIDTH, _SMALL_HEIGHT = 240.0, 80.0
-_LEAST = 1.5
+_MIN_WIDTH = 1.5
 """Minimum width of a part of a bar that is not empty."""
 
 _BAR_LEFT, _BAR_ROW = 130.0, 26.0
@@ -88,7 +88,7 @@ def zone_bar(zones: Mapping[str, int], unit: float, height: float = 14.0) -> Mar
     drawn, start = [], 0.0
     for zone in ZONES:
         if memories := zones.get(zone, 0):
-            size = max(memories * unit, _LEAST)
+            size = max(memories * unit, _MIN_WIDTH)
             drawn.append(element("rect", class_=zone, x=start, y=1, width=size, height=height - 2))
             start += size
     return joined(drawn)
@@ -98,7 +98,7 @@ def zones_by_layer(
     now: Sequence[LayerStatus], past: Sequence[ZoneShare], instants: Sequence[datetime], at: datetime
 ) -> Chart:
     """Draws the memories of each layer by zone, above all layers over time."""
-    shown = sorted(now, key=lambda layer: (-layer.memories, layer.layer))[:MOST_LAYERS]
+    shown = sorted(now, key=lambda layer: (-layer.memories, layer.layer))[:MAX_LAYERS]
     unit = (WIDTH - _BAR_LEFT - 80) / max(layer.memories for layer in shown)
     rows, y = [], 0.0
     for layer in shown:

@@ -15,7 +15,7 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 
 from pgrecall.arguments import FilterOptions
-from pgrecall.encoding import parse_metadata
+from pgrecall.encoding import MAX_ID, parse_metadata
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.request_limits import replay
 from pgrecall.importers.dates import parse_time
@@ -23,7 +23,6 @@ from pgrecall.importers.dates import parse_time
 Fields = ImmutableMultiDict[str, str]
 
 MAX_FIELDS = 200
-MAX_ID = 2**63 - 1
 MAX_FILES = 200
 FILTER_FIELDS = (
     "layer",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pgrecall.faces.snippets import explanation_sentence, reason_line
 from pgrecall.models.search import Hit
-from pgrecall.search.explanation import logistic
+from pgrecall.search.probabilities import logistic
 
 Direction = Literal["base", "up", "down", "none", "sum"]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from pgrecall.importers.chat.turns import REPEATED, Conversation, Tally, Turn
 from pgrecall.importers.dates import in_words
-from pgrecall.importers.draft_checks import LONGEST_TARGET, checked
+from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH, checked
 from pgrecall.importers.files import show
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft, DraftLink
 
-_LONGEST_CONTEXT = 10_000
+_MAX_CONTEXT_LENGTH = 10_000
 """Characters of a turn that the context of the next one repeats: as many as the index of words reads.
 
 A longer one is left out whole, because forgetting it removes it from there only as a whole.
@@ -63,7 +63,7 @@ def _draft(
     conversation: Conversation, turn: Turn, before: Turn | None, after: Turn | None, target: Target
 ) -> Draft:
     links: Sequence[DraftLink] = ()
-    if after is not None and len(target.prefix + after.key) <= LONGEST_TARGET:
+    if after is not None and len(target.prefix + after.key) <= MAX_TARGET_LENGTH:
         links = (DraftLink(target.prefix + after.key, "next"),)
     return Draft(
         body=turn.text,
@@ -85,7 +85,7 @@ def _context(conversation: Conversation, turn: Turn, before: Turn | None) -> str
     lines = [in_words(day)] if day else []
     if conversation.title:
         lines.append(conversation.title)
-    if before is not None and len(before.text) <= _LONGEST_CONTEXT:
+    if before is not None and len(before.text) <= _MAX_CONTEXT_LENGTH:
         lines.append(f"{before.author}: {before.text}")
     return "\n".join(lines)
 

@@ -13,7 +13,7 @@ from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import (
-    LARGEST_BYTES,
+    MAX_BYTES,
     ZIP_FAULTS,
     decode,
     named_entries,
@@ -33,7 +33,7 @@ _REPACK = "Export it again, or unpack it and import the folder."
 _BOMB_BYTES, _BOMB_RATIO = 200_000_000, 200
 """An entry that is larger, and packed better than text ever is, is refused; JSON packs to a tenth."""
 
-_LONGEST_LINE = 64 * LARGEST_BYTES // 10
+_MAX_LINE_BYTES = 64 * MAX_BYTES // 10
 """Bytes of one line: a session can contain pictures."""
 
 
@@ -180,13 +180,13 @@ def json_lines(file: ChatFile) -> Iterator[tuple[str, Any] | Problem]:
     """The value of each line that is not blank, with its place; a Problem for a line that is not JSON."""
     with file.opened() as data:
         number = 0
-        while line := data.readline(_LONGEST_LINE + 1):
+        while line := data.readline(_MAX_LINE_BYTES + 1):
             number += 1
             place = f"line {number}"
-            if len(line) > _LONGEST_LINE:
+            if len(line) > _MAX_LINE_BYTES:
                 while line and not line.endswith(b"\n"):
-                    line = data.readline(_LONGEST_LINE)
-                yield Problem(file.shown, f"{place}: longer than {_LONGEST_LINE // 1_000_000} MB.")
+                    line = data.readline(_MAX_LINE_BYTES)
+                yield Problem(file.shown, f"{place}: longer than {_MAX_LINE_BYTES // 1_000_000} MB.")
             elif line.strip():
                 try:
                     yield place, parsed(decode(line))

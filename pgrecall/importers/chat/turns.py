@@ -27,7 +27,7 @@ REPEATED = "turns that occur twice"
 BOOKKEEPING = "lines of bookkeeping"
 SUBAGENTS = "turns of sub-agents, which the option tools keeps"
 
-_MOST_REASONS = 60
+_MAX_REASONS = 60
 _ROLES: Mapping[str, Role] = {
     "human": "user",
     "developer": "system",
@@ -80,7 +80,7 @@ class Tally:
     def add(self, what: str, count: int = 1) -> None:
         """Counts ``what``, a plural noun."""
         if count > 0:
-            known = what in self._counts or len(self._counts) < _MOST_REASONS
+            known = what in self._counts or len(self._counts) < _MAX_REASONS
             self._counts[what if known else "other things"] += count
 
     def fields(self, found: Iterable[str], known: frozenset[str], thing: str) -> None:

@@ -17,7 +17,7 @@ from pgrecall.importers.json_records import OPEN, Name, parsed, validated
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import DraftLink
 
-LARGEST_ENTRY = 256_000_000
+MAX_ENTRY_BYTES = 256_000_000
 _VERSION = 1
 _DOCUMENT = re.compile(r"documents/[0-9]+\.json")
 _HINT = "Export the bank again, and pass the file without unpacking it."
@@ -141,8 +141,8 @@ def _sources(record: dict[str, Any]) -> list[tuple[str, int]]:
 
 def _entry(archive: ZipFile, name: str) -> Any:
     """The JSON value of an entry. Raises KeyError if there is none, ValueError if it cannot be used."""
-    if archive.getinfo(name).file_size > LARGEST_ENTRY:
-        raise ValueError(f"{name} is larger than {LARGEST_ENTRY // 1_000_000} MB")
+    if archive.getinfo(name).file_size > MAX_ENTRY_BYTES:
+        raise ValueError(f"{name} is larger than {MAX_ENTRY_BYTES // 1_000_000} MB")
     try:
         return parsed(decode(archive.read(name)))
     except RecursionError as error:

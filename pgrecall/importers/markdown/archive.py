@@ -12,14 +12,14 @@ from pathlib import Path, PurePosixPath
 from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import LARGEST_BYTES, ZIP_FAULTS, named_entries, reason, show
+from pgrecall.importers.files import MAX_BYTES, ZIP_FAULTS, named_entries, reason, show
 from pgrecall.importers.markdown.notes import is_note
 from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft
 
-MOST_NOTES = 100_000
-MOST_BYTES = 1_000_000_000
+MAX_NOTES = 100_000
+MAX_UNPACKED_BYTES = 1_000_000_000
 """Of all notes of an archive, unpacked."""
 
 
@@ -45,10 +45,10 @@ def read_archive(path: Path, *, source: str, prefix: str, layer: str) -> Iterato
                 f"{show(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
                 hint="Pack the folder again.",
             )
-    if len(notes) > MOST_NOTES or sum(entry.file_size for entry in notes) > MOST_BYTES:
+    if len(notes) > MAX_NOTES or sum(entry.file_size for entry in notes) > MAX_UNPACKED_BYTES:
         raise InvalidInput(
             f"{show(path)} has {len(notes):,} notes of {sum(entry.file_size for entry in notes):,} bytes; "
-            f"{MOST_NOTES:,} of {MOST_BYTES:,} bytes are read.",
+            f"{MAX_NOTES:,} of {MAX_UNPACKED_BYTES:,} bytes are read.",
             hint="Unpack it and import the folder.",
         )
     return _read(path, notes, source, prefix, layer)
@@ -73,9 +73,9 @@ def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Prob
     try:
         with ZipFile(path) as archive:
             for entry in notes:
-                if entry.file_size > LARGEST_BYTES:
+                if entry.file_size > MAX_BYTES:
                     yield Problem(
-                        entry.filename, f"It has {entry.file_size:,} bytes; {LARGEST_BYTES:,} are read."
+                        entry.filename, f"It has {entry.file_size:,} bytes; {MAX_BYTES:,} are read."
                     )
                     continue
                 target = folder / entry.filename

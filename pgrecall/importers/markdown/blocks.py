@@ -18,10 +18,10 @@ from mdit_py_plugins.footnote import footnote_plugin
 from pgrecall.importers.markdown.inline import COMMENT_ENDS, Line, References, read_inline, scan
 from pgrecall.importers.text import without_marks
 
-MOST_TOKENS = 1_000_000
+MAX_TOKENS = 1_000_000
 """At about 400 bytes each, this limits the memory that parsing one note takes."""
 
-_LONGEST_HEADING = 200
+_MAX_HEADING_LENGTH = 200
 _DEEPEST = 60
 _VERBATIM = frozenset({"fence", "code_block", "math", "definition"})
 _TEXTS = frozenset({"paragraph_open", "heading_open", "html_block", "tr_open", "comment"})
@@ -59,8 +59,8 @@ class _State(StateBlock):
     """The state of markdown-it's block parser, with a limit on its memory."""
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
-        if len(self.tokens) >= MOST_TOKENS:
-            raise ValueError(f"the note has more than {MOST_TOKENS:,} parts such as list items; split it")
+        if len(self.tokens) >= MAX_TOKENS:
+            raise ValueError(f"the note has more than {MAX_TOKENS:,} parts such as list items; split it")
         return super().push(ttype, tag, nesting)
 
 
@@ -187,7 +187,7 @@ def _build_tree(tokens: Sequence[Token]) -> list[_Node]:
 
 def _name_heading(node: _Node, content: str) -> None:
     words = " ".join(line.text for line in read_inline(content)).strip()
-    if 0 < len(words) <= _LONGEST_HEADING:
+    if 0 < len(words) <= _MAX_HEADING_LENGTH:
         node.heading = without_marks(words)
     else:
         node.level = 0

@@ -6,10 +6,9 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH
 from pgrecall.importers.markdown.inline import RawLink, note_name
 from pgrecall.importers.text import fold, slugify
-
-LONGEST_TARGET = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class NameIndex:
             part = note.parts.get(slugify(link.heading)) if link.heading else None
             return f"{note.key}#{part}" if part else note.key
         text = self._absent(link, origin.folder)
-        return text if 0 < len(text) <= LONGEST_TARGET and "\0" not in text else None
+        return text if 0 < len(text) <= MAX_TARGET_LENGTH and "\0" not in text else None
 
     def _absent(self, link: RawLink, folder: str) -> str:
         """The target of a link to a missing note: for a path the key that note would have, else the name."""

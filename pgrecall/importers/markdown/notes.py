@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from pgrecall.importers.files import LARGEST_BYTES, decode, reason, show
+from pgrecall.importers.files import MAX_BYTES, decode, reason, show
 from pgrecall.importers.markdown.blocks import Block, read_blocks
 from pgrecall.importers.markdown.front_matter import FrontMatter, read_front_matter
 from pgrecall.importers.markdown.inline import Line, RawLink
@@ -75,12 +75,12 @@ def read_note(file: NoteFile, split_at: int) -> Note:
 def _read(path: Path) -> tuple[bytes, datetime | None]:
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)
         changed = path.stat().st_mtime
     except OSError as error:
         raise ValueError(f"the file cannot be read: {reason(error)}") from error
-    if len(data) > LARGEST_BYTES:
-        raise ValueError(f"the file is larger than {LARGEST_BYTES // 1_000_000} MB")
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"the file is larger than {MAX_BYTES // 1_000_000} MB")
     try:
         # Zero is the time of a file without one: see write_undated.
         return data, datetime.fromtimestamp(changed, UTC) if changed else None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.draft_checks import LONGEST_BODY, checked
+from pgrecall.importers.draft_checks import MAX_BODY_LENGTH, checked
 from pgrecall.importers.files import require_file, require_folder, show
 from pgrecall.importers.markdown.inline import RawLink
 from pgrecall.importers.markdown.names import Named, NameIndex
@@ -28,7 +28,7 @@ from pgrecall.models.memories import Draft, DraftLink
 SPLIT_AT = 1_500
 
 _BETWEEN = " > "
-_LONGEST_PATH = 500
+_MAX_PATH_LENGTH = 500
 
 
 def read_markdown(
@@ -82,8 +82,10 @@ def read_note_file(
 
 
 def _require_limit(split_at: int) -> None:
-    if not 1 <= split_at <= LONGEST_BODY:
-        raise InvalidInput(f"split_at is {split_at}; it must lie between 1 and {LONGEST_BODY:,} characters.")
+    if not 1 <= split_at <= MAX_BODY_LENGTH:
+        raise InvalidInput(
+            f"split_at is {split_at}; it must lie between 1 and {MAX_BODY_LENGTH:,} characters."
+        )
 
 
 class _Vault:
@@ -214,9 +216,9 @@ def _section_title(title: str, trail: tuple[str, ...]) -> str:
     """``Note > Heading > Sub``; a path that is too long loses its middle."""
     names = [title, *(trail[1:] if trail[:1] == (title,) else trail)]
     whole = _BETWEEN.join(names)
-    if len(whole) <= _LONGEST_PATH:
+    if len(whole) <= _MAX_PATH_LENGTH:
         return whole
-    return _BETWEEN.join((title[: _LONGEST_PATH // 2], "…", names[-1]))
+    return _BETWEEN.join((title[: _MAX_PATH_LENGTH // 2], "…", names[-1]))
 
 
 def _folders(note: Note) -> list[str]:

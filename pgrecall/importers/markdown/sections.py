@@ -10,7 +10,7 @@ from pgrecall.importers.markdown.blocks import Block
 from pgrecall.importers.markdown.inline import Line, RawLink
 from pgrecall.importers.text import Slugs, slugify
 
-SHORTEST = 60
+MIN_SECTION_LENGTH = 60
 """A section of fewer characters is merged with another."""
 
 
@@ -43,7 +43,7 @@ class Section:
     @property
     def is_short(self) -> bool:
         """Whether it should be merged."""
-        return self.size < SHORTEST
+        return self.size < MIN_SECTION_LENGTH
 
     @property
     def blocks(self) -> list[Block]:
@@ -90,8 +90,8 @@ def split_sections(blocks: Sequence[Block], title: str, limit: int) -> list[Sect
 
     A heading of level 1 with nothing above it is the title of the note: the text below it is the note's own,
     and the heading is dropped if it equals ``title``. A heading without text but with deeper headings yields
-    no section. A section of fewer than `SHORTEST` characters is merged if both fit into ``limit``: an
-    introduction into the first section below it, any other into the section before it, or else after it.
+    no section. A section shorter than ``MIN_SECTION_LENGTH`` is merged if both fit into ``limit``:
+    an introduction into the first section below it, any other into the section before it, or else after it.
     """
     own, *groups = _grouped(blocks)
     if not _has_text(own) and groups and groups[0][0].level == 1:

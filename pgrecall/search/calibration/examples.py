@@ -17,9 +17,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Row = Sequence[float]
 
-FEWEST_QUERIES = 30
-FEWEST_RELEVANT = 30
-LARGEST_WEIGHT = 20.0
+MIN_QUERIES = 30
+MIN_RELEVANT = 30
+MAX_WEIGHT = 20.0
 """Maximum weight of a judgement with a low propensity, so that a single one cannot dominate a fit."""
 
 
@@ -89,10 +89,10 @@ def require_enough(examples: Examples, missed: int) -> None:
     queries, relevant = len(np.unique(examples.query)), int(examples.relevant.sum())
     lost = f" ({missed} more are judged relevant, and search did not find them)" if missed else ""
     found = f"{queries} judged queries have candidates, {relevant} of them relevant{lost}"
-    if queries < FEWEST_QUERIES or relevant < FEWEST_RELEVANT:
+    if queries < MIN_QUERIES or relevant < MIN_RELEVANT:
         raise InvalidInput(
             f"Too little to calibrate with: {found}.",
-            hint=f"Give at least {FEWEST_QUERIES} queries with {FEWEST_RELEVANT} relevant candidates.",
+            hint=f"Give at least {MIN_QUERIES} queries with {MIN_RELEVANT} relevant candidates.",
         )
     if relevant == len(examples):
         raise InvalidInput(
@@ -103,7 +103,7 @@ def require_enough(examples: Examples, missed: int) -> None:
 
 def weights_of(propensities: Sequence[float]) -> Floats:
     """The weight of each judgement: the inverse of its propensity, capped (inverse propensity scoring)."""
-    return np.minimum(1.0 / np.asarray(propensities, dtype=np.float64), LARGEST_WEIGHT)
+    return np.minimum(1.0 / np.asarray(propensities, dtype=np.float64), MAX_WEIGHT)
 
 
 class _Verdicts:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from pgrecall.models.calibration import Agreement, ReliabilityBin
 from pgrecall.search.calibration.examples import Examples, Floats
 from pgrecall.search.calibration.fitting import logistic
+from pgrecall.search.probabilities import wilson_interval
 
 BINS = 10
-Z = 1.959963984540054
-"""The 97.5 % point of the normal distribution."""
 RESAMPLES = 2000
 
 
@@ -57,21 +54,11 @@ def gain(examples: Examples, before: Floats, after: Floats, seed: int = 1) -> tu
     return float(sums.sum() / weights.sum()), float(low), float(high)
 
 
-def wilson(observed: float, count: float) -> tuple[float, float]:
-    """The 95 % interval of a share observed ``count`` times (E. B. Wilson, JASA 22, 1927)."""
-    centre = observed + Z**2 / (2 * count)
-    spread = Z * math.sqrt(observed * (1 - observed) / count + Z**2 / (4 * count**2))
-    scale = 1 + Z**2 / count
-    # At a share of 0 or 1 one bound equals the share; rounding must not move it beyond.
-    low, high = (centre - spread) / scale, (centre + spread) / scale
-    return max(0.0, min(low, observed)), min(1.0, max(high, observed))
-
-
 def _bin(probabilities: Floats, relevant: Floats, weight: Floats) -> ReliabilityBin:
     observed = float(np.average(relevant, weights=weight))
     # Kish's effective sample size of unequal weights.
     effective = float(weight.sum() ** 2 / (weight**2).sum())
-    low, high = wilson(observed, effective)
+    low, high = wilson_interval(observed, effective)
     predicted = float(np.average(probabilities, weights=weight))
     return ReliabilityBin(len(weight), predicted, observed, low, high)
 

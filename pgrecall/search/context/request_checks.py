@@ -9,7 +9,7 @@ from typing import get_args
 from pgrecall.errors import InvalidInput
 from pgrecall.models.context import ContextRequest, Order
 
-LARGEST_BUDGET = 10_000_000
+MAX_BUDGET = 10_000_000
 MAX_CANDIDATES = 200
 
 _ORDERS: tuple[Order, ...] = get_args(Order)
@@ -21,10 +21,10 @@ def require_valid_request(request: ContextRequest, k: int) -> None:
     Raises:
         InvalidInput: the budget, a quota, the order, a weight, the counter or k is invalid.
     """
-    if not _whole(request.budget_tokens, 1, LARGEST_BUDGET):
+    if not _whole(request.budget_tokens, 1, MAX_BUDGET):
         raise InvalidInput(
             f"The budget is {request.budget_tokens!r} tokens; it must be a whole number between 1 and "
-            f"{LARGEST_BUDGET:,}."
+            f"{MAX_BUDGET:,}."
         )
     if not _whole(k, 1, MAX_CANDIDATES):
         raise InvalidInput(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -18,7 +17,7 @@ from pgrecall.search.embed.sentence_transformer import (
     require_sentence_transformers,
 )
 from pgrecall.search.embed.vector_checks import check_vectors
-from pgrecall.search.model_loading import HUB_NAME, model_folder, without_surrogates
+from pgrecall.search.model_loading import HUB_NAME, SharedModels, model_folder, without_surrogates
 from pgrecall.settings import EmbedderPrecision
 
 # A model reads a few hundred tokens, but some tokenizers read the whole text (1 MB: 1.4 s).
@@ -128,7 +127,7 @@ class LocalEmbedder:
             start += size
 
     def _model(self) -> _Model:
-        return _shared_model(self._source, self._local_files_only, self._precision)
+        return _models.get(_ModelKey(self._source, self._precision, self._local_files_only))
 
 
 def _model_folder(given: str) -> Path:
@@ -148,18 +147,19 @@ class _Model(Protocol):
     def token_spans(self, text: str) -> list[tuple[int, int]]: ...
 
 
-# By process too: the threads of a model do not survive a fork.
-_models: dict[tuple[int, str | None, EmbedderPrecision], _Model] = {}
-_loading = threading.Lock()
+@dataclass(frozen=True, slots=True)
+class _ModelKey:
+    """Everything that determines which model is loaded."""
+
+    source: str | None
+    precision: EmbedderPrecision
+    local_files_only: bool = field(compare=False)
 
 
-def _shared_model(source: str | None, local_files_only: bool, precision: EmbedderPrecision) -> _Model:
-    key = os.getpid(), source, precision
-    with _loading:
-        if key not in _models:
-            _models[key] = (
-                load_minilm(precision)
-                if source is None
-                else load_sentence_transformer(source, local_files_only)
-            )
-        return _models[key]
+def _load(key: _ModelKey) -> _Model:
+    if key.source is None:
+        return load_minilm(key.precision)
+    return load_sentence_transformer(key.source, key.local_files_only)
+
+
+_models = SharedModels(_load)

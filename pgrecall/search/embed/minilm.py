@@ -40,7 +40,7 @@ _PADDING = 0
 # of 4,096.
 _BATCH_TOKENS = 512
 _FIRST_CHARACTERS = 4_000
-_LONGEST_WORD = 200  # more characters than WordPiece splits; a longer word is one unknown token
+_MAX_WORD_LENGTH = 200  # more characters than WordPiece splits; a longer word is one unknown token
 
 
 def require_minilm() -> None:
@@ -135,7 +135,7 @@ class MiniLM:
         characters = _FIRST_CHARACTERS
         encoded = self._tokenizer.encode(text[:characters])
         # The last word may have been cut, which changes its tokens and no others.
-        while len(text) > characters and not _is_full(encoded, characters - _LONGEST_WORD):
+        while len(text) > characters and not _is_full(encoded, characters - _MAX_WORD_LENGTH):
             characters *= 8
             encoded = self._tokenizer.encode(text[:characters])
         pieces: list[int] = encoded.ids

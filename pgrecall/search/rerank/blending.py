@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pgrecall.models.search import Candidate, ConfidenceTerms, Hit, Reranked, Weighing
+from pgrecall.search.probabilities import logistic, logit_of
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 
-LARGEST_LOGIT = 500.0
 MEASURED_MEMORIES = 1000
 """Largest number of memories that changes the confidence of a search."""
 
@@ -94,17 +94,6 @@ def confidence(hits: Sequence[Hit], terms: ConfidenceTerms) -> float:
     best = logit_of(max(hit.relevance for hit in hits))
     size = math.log1p(min(terms.memories, MEASURED_MEMORIES))
     return logistic(terms.intercept + terms.relevance * best + terms.size * size)
-
-
-def logistic(log_odds: float) -> float:
-    """Converts log-odds, clamped to ± ``LARGEST_LOGIT``, to a probability."""
-    return 1 / (1 + math.exp(-min(max(log_odds, -LARGEST_LOGIT), LARGEST_LOGIT)))
-
-
-def logit_of(probability: float) -> float:
-    """Converts a probability, clamped to at least 1e-12 from 0 and 1, to log-odds."""
-    inside = min(max(probability, 1e-12), 1 - 1e-12)
-    return math.log(inside / (1 - inside))
 
 
 def _order(hits: Sequence[Hit]) -> _Order:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.search.model_loading import (
     HUB_NAME,
+    SharedModels,
     first_line,
     max_positions,
     model_folder,
@@ -92,7 +93,7 @@ class LocalReranker(BatchingReranker):
         self._scorer().score("query", ["answer"])
 
     def _scorer(self) -> Scorer:
-        model = _shared_model(self._key)
+        model = _models.get(self._key)
         return Scorer(model.score, model.batch)
 
 
@@ -110,7 +111,7 @@ class _ModelKey:
     source: str
     tokens: int
     precision: Precision
-    local_files_only: bool
+    local_files_only: bool = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +133,6 @@ class _Model:
                 f"The cross-encoder {self.source} failed on {len(texts)} pairs: {first_line(error)}.",
                 hint="If memory ran out, lower PGRECALL_RERANKER_TOKENS.",
             ) from error
-
-
-_models: dict[_ModelKey, _Model] = {}
-_loading = threading.Lock()
-
-
-def _shared_model(key: _ModelKey) -> _Model:
-    with _loading:
-        if key not in _models:
-            _models[key] = _load(key)
-        return _models[key]
 
 
 def _load(key: _ModelKey) -> _Model:
@@ -167,6 +157,9 @@ def _load(key: _ModelKey) -> _Model:
         return scores
 
     return _Model(key.source, CPU_BATCH if device == "cpu" else MAX_PAIRS, run)
+
+
+_models = SharedModels(_load)
 
 
 def _cross_encoder(key: _ModelKey) -> Any:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import platform
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 
 from pgrecall.errors import RerankerError
 from pgrecall.search.model_loading import (
+    SharedModels,
     first_line,
     max_positions,
     model_folder,
@@ -80,7 +80,7 @@ class OnnxReranker(BatchingReranker):
         self._scorer().score("query", ["answer"])
 
     def _scorer(self) -> Scorer:
-        model = _shared_model(self._key)
+        model = _models.get(self._key)
         return Scorer(model.score, _PAIRS_PER_CORE * cpu_threads())
 
 
@@ -131,17 +131,6 @@ class _Model:
         return float(logits[0, 0])
 
 
-_models: dict[_ModelKey, _Model] = {}
-_loading = threading.Lock()
-
-
-def _shared_model(key: _ModelKey) -> _Model:
-    with _loading:
-        if key not in _models:
-            _models[key] = _load(key)
-        return _models[key]
-
-
 def _load(key: _ModelKey) -> _Model:
     import numpy as np
 
@@ -163,6 +152,9 @@ def _load(key: _ModelKey) -> _Model:
         return session.run(None, fed)[0]
 
     return _Model(key.file, run, ThreadPoolExecutor(cpu_threads(), "pgrecall onnx"))
+
+
+_models = SharedModels(_load)
 
 
 def _tokenizer(key: _ModelKey) -> Any:

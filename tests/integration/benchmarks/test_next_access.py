@@ -14,7 +14,7 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 
 MEASURES = ("mrr", "auc", "recall_at_10", "auc_7d")
 PREDICTORS = ["pgrecall", "exact", "seed_o1", "lru", "lfu", "exp_7d", "exp_30d", "random"]
-MOST_ACCESSES = 8
+MAX_ACCESSES = 8
 
 
 def make_log(path: Path) -> None:
@@ -30,7 +30,7 @@ def make_log(path: Path) -> None:
     for batch in range(60):
         at += round(86_400 * rng.expovariate(1 / 6))
         ops = {item: "c" for item in rng.sample(range(40), 2) if item not in uses}
-        ops |= {item: "a" for item in recent[-4:] if rng.random() < 0.6 and uses.get(item, 8) < MOST_ACCESSES}
+        ops |= {item: "a" for item in recent[-4:] if rng.random() < 0.6 and uses.get(item, 8) < MAX_ACCESSES}
         if batch % 9 == 8:
             ops[min(uses)] = "d"
         if batch == 30:

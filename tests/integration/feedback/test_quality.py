@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall import Draft, InvalidInput, Memory, MemoryNotFound, Quality
-from pgrecall.search.replays import wilson
+from pgrecall.search.replays import share_of
 from tests.conftest import NOW, Query
 
 pytestmark = pytest.mark.in_turns
@@ -117,7 +117,7 @@ def test_reports_are_bounded(memory: Memory, bounds: dict[str, Any]) -> None:
 @given(st.integers(1, 10_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_an_interval_holds_its_share_and_narrows(pair: tuple[int, int]) -> None:
     count, total = pair
-    share, more = wilson(count, total), wilson(count * 10, total * 10)
+    share, more = share_of(count, total), share_of(count * 10, total * 10)
     assert share.low is not None
     assert share.high is not None
     assert 0 <= share.low <= count / total <= share.high <= 1
@@ -130,7 +130,7 @@ def test_the_interval_in_sql_is_the_same(query: Query) -> None:
     for count, total in ((0, 1), (1, 1), (3, 10), (500, 1000)):
         [row] = query("SELECT * FROM recall.wilson_interval(%s, %s)", (count, total))
         assert (row["low"], row["high"]) == pytest.approx(
-            (wilson(count, total).low, wilson(count, total).high)
+            (share_of(count, total).low, share_of(count, total).high)
         )
     assert query("SELECT * FROM recall.wilson_interval(0, 0)") in ([], [{"low": None, "high": None}])
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from pgrecall import Draft, InvalidInput, Memory
 from pgrecall.models.search import ConfidenceTerms
-from pgrecall.search.rerank.blending import confidence, logistic
+from pgrecall.search.probabilities import logistic
+from pgrecall.search.rerank.blending import confidence
 from tests.conftest import Query
 from tests.unit.search.hits import hit
 

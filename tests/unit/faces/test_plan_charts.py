@@ -10,7 +10,7 @@ import pytest
 
 from pgrecall.faces.charts.graph_chart import SHAPES
 from pgrecall.faces.charts.graph_layout import Area
-from pgrecall.faces.charts.plan_chart import MOST_NODES, affected, plan_chart
+from pgrecall.faces.charts.plan_chart import MAX_NODES, affected, plan_chart
 from pgrecall.faces.charts.plan_report import plan_page
 from pgrecall.faces.charts.svg import Chart, Point
 from pgrecall.faces.charts.vitality_histogram import plan_histogram, planned_counts
@@ -41,7 +41,7 @@ def test_the_chart_is_bounded_and_counts_the_rest(sized: PrunePlan) -> None:
     linked |= {example.id for kept in sized.report.kept_back for example in kept.examples}
     everybody = linked | {item.id for item in sized.items}
     drawn = [node.id for node in graph.nodes]
-    assert len(drawn) == len(set(drawn)) <= MOST_NODES
+    assert len(drawn) == len(set(drawn)) <= MAX_NODES
     assert set(drawn) <= everybody
     assert graph.left_out == len(everybody) - len(drawn)
     without = {item.id for item in sized.items if not item.impact.links_out}

@@ -47,7 +47,7 @@ def test_what_leads_out_or_is_too_much_is_refused(tmp_path: Path, monkeypatch: p
     with pytest.raises(InvalidInput, match="leads out of the archive"):
         read(packed(tmp_path / "out.zip", {"../../a.md": "x"}))
     assert not (tmp_path.parent / "a.md").exists()
-    monkeypatch.setattr(archive, "MOST_BYTES", 3)
+    monkeypatch.setattr(archive, "MAX_UNPACKED_BYTES", 3)
     with pytest.raises(InvalidInput, match="has 1 notes of 4 bytes; 100,000 of 3 bytes are read"):
         read(packed(tmp_path / "big.zip", {"a.md": "long"}))
 
@@ -55,7 +55,7 @@ def test_what_leads_out_or_is_too_much_is_refused(tmp_path: Path, monkeypatch: p
 def test_a_note_that_cannot_be_used_is_named_as_in_the_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "LARGEST_BYTES", 30)
+    monkeypatch.setattr(archive, "MAX_BYTES", 30)
     notes = {"v/bad.md": "---\ndate: never\n---\nA.", "v/good.md": "Good.", "v/long.md": "x" * 31}
     problems = [item for item in read(packed(tmp_path / "v.zip", notes)) if isinstance(item, Problem)]
     assert [problem.where for problem in problems] == ["v/long.md", "v/bad.md"]

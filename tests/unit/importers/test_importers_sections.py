@@ -297,7 +297,7 @@ def test_a_long_list_is_cut_between_items_and_a_quote_between_paragraphs() -> No
 
 
 def test_a_note_with_too_many_parts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks_module, "MOST_TOKENS", 10)
+    monkeypatch.setattr(blocks_module, "MAX_TOKENS", 10)
     with pytest.raises(ValueError, match="more than 10 parts"):
         read_blocks("- a\n" * 10)
 

@@ -15,7 +15,7 @@ from pgrecall import InvalidInput
 from pgrecall.jobs.catalogue import JOBS, job_named, state_of
 from pgrecall.jobs.job import JobContext, Stopped, Task
 from pgrecall.jobs.runner import line_of
-from pgrecall.jobs.worker import LONGEST_TICK, tick_of
+from pgrecall.jobs.worker import MAX_TICK, tick_of
 from pgrecall.models.maintenance import JobOutcome, JobRun
 from pgrecall.operations.jobs import JobRow
 from pgrecall.operations.operation import Operation
@@ -121,7 +121,7 @@ def test_no_tenant_and_no_error_breaks_the_line(tenant: str, error: str) -> None
 
 @pytest.mark.parametrize(
     ("minutes", "tick"),
-    [(None, None), (0.5, 30.0), (1, 60.0), (15, LONGEST_TICK), (1440, LONGEST_TICK), (1e-9, 0.05)],
+    [(None, None), (0.5, 30.0), (1, 60.0), (15, MAX_TICK), (1440, MAX_TICK), (1e-9, 0.05)],
 )
 def test_how_often_a_worker_looks(minutes: float | None, tick: float | None) -> None:
     assert tick_of(minutes) == tick

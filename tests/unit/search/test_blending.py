@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.models.search import Candidate, Hit, VitalityMode, Weighing
+from pgrecall.search.probabilities import logistic, logit_of
 from pgrecall.search.rerank.blending import (
     best,
     log_odds,
-    logistic,
-    logit_of,
     most_relevant,
     reread,
     text_to_read,

@@ -14,7 +14,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.models.calibration import CONSTANTS, FEATURES
 from pgrecall.search.calibration import fitting
 from pgrecall.search.calibration.examples import (
-    LARGEST_WEIGHT,
+    MAX_WEIGHT,
     Examples,
     Floats,
     require_enough,
@@ -242,7 +242,7 @@ def test_the_setting_of_the_author_counts() -> None:
 
 
 def test_rare_showings_count_for_more_up_to_a_cap() -> None:
-    assert weights_of([1.0, 0.5, 0.25, 0.001]) == pytest.approx([1, 2, 4, LARGEST_WEIGHT])
+    assert weights_of([1.0, 0.5, 0.25, 0.001]) == pytest.approx([1, 2, 4, MAX_WEIGHT])
 
 
 def test_inverse_propensities_undo_what_was_shown_more_often() -> None:

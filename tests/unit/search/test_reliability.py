@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.search.calibration.examples import Examples, Floats
-from pgrecall.search.calibration.reliability import agreement_of, gain, reliability, wilson
+from pgrecall.search.calibration.reliability import agreement_of, gain, reliability
+from pgrecall.search.probabilities import wilson_interval
 
 
 def rows(relevant: list[bool], query: list[int] | None = None, weight: list[float] | None = None) -> Examples:
@@ -78,7 +79,7 @@ def test_intervals_are_wilsons(count: int, share: float) -> None:
 
     hits = round(share * count)
     oracle = binomtest(hits, count).proportion_ci(method="wilson")
-    assert wilson(hits / count, count) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
+    assert wilson_interval(hits / count, count) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
 
 
 def test_the_gain_is_that_of_the_log_loss_and_its_interval_holds_it() -> None:

@@ -19,7 +19,7 @@ from pgrecall.faces.cli.rendering.console import notes
 if TYPE_CHECKING:
     from pgrecall import Memory
 
-MOST_INSTANTS = 100
+MAX_INSTANTS = 100
 _YEAR = timedelta(days=365)
 
 out_option = click.option(
@@ -69,8 +69,8 @@ def zones(
     Each point in the past is computed from the access log: with many memories, use fewer points.
     """
     form, moment = require_drawable(out), _moment(now)
-    if not 2 <= instants <= MOST_INSTANTS:
-        raise InvalidInput(f"--instants is {instants}; it must lie between 2 and {MOST_INSTANTS}.")
+    if not 2 <= instants <= MAX_INSTANTS:
+        raise InvalidInput(f"--instants is {instants}; it must lie between 2 and {MAX_INSTANTS}.")
     begin = parse_since(since, moment)
     if begin is not None and begin >= moment:
         raise InvalidInput("--since is not in the past.", hint="Give an earlier time, such as 30d.")
@@ -102,7 +102,7 @@ def memory_(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now:
     """Draw a memory's accesses, its vitality until now, and when it leaves each zone without access."""
     form, moment = require_drawable(out), _moment(now)
     from pgrecall.faces.charts.memory_chart import (
-        MOST_ACCESSES,
+        MAX_ACCESSES,
         Life,
         future_instants,
         memory_chart,
@@ -111,7 +111,7 @@ def memory_(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now:
 
     with given.opened() as client:
         stored = client.get(memory, now=moment)
-        records = client.charts.accesses(stored.id, limit=MOST_ACCESSES)
+        records = client.charts.accesses(stored.id, limit=MAX_ACCESSES)
         accesses = [access for access in records if access.at <= moment]
         born = min([stored.created_at, stored.occurred_at or stored.created_at, *(a.at for a in accesses)])
         past = client.charts.vitality_curve(stored.id, past_instants(born, accesses, moment), now=moment)
@@ -135,10 +135,10 @@ def links(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: d
     """Draw the links around a memory: up to two links away and at most 60 memories."""
     form, moment = require_drawable(out), _moment(now)
     require_layout()
-    from pgrecall.faces.charts.link_chart import HOPS, MOST_NODES, link_chart
+    from pgrecall.faces.charts.link_chart import HOPS, MAX_NODES, link_chart
 
     with given.opened() as client:
-        around = client.charts.neighbourhood(memory, hops=HOPS, limit=MOST_NODES, now=moment)
+        around = client.charts.neighbourhood(memory, hops=HOPS, limit=MAX_NODES, now=moment)
     write_chart(link_chart(around), out, form, dark=dark)
 
 

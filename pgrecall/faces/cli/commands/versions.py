@@ -11,6 +11,7 @@ import click
 from click.exceptions import Exit
 from rich.text import Text
 
+from pgrecall.encoding import MAX_INTEGER
 from pgrecall.faces.cli.invocation import NOTHING_FOUND, GlobalOptions, finish, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option, reference_argument
 from pgrecall.faces.cli.rendering.console import SafeConsole, notes, output, print_json, styled, table
@@ -20,7 +21,7 @@ from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Versio
 
 _SNIPPET = 80
 
-_number = click.IntRange(1, 2**31 - 1)
+_number = click.IntRange(1, MAX_INTEGER)
 
 
 @click.command("history")

@@ -7,11 +7,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from pgrecall.encoding import memory_reference
+from pgrecall.encoding import MAX_ID, memory_reference
 from pgrecall.errors import InvalidInput, MemoryNotFound
 from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.form_fields import (
-    MAX_ID,
     checkbox,
     float_field,
     int_field,

@@ -10,11 +10,11 @@ from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse, Response
 
 from pgrecall.arguments import FilterOptions
+from pgrecall.encoding import MAX_ID
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.form_fields import (
     FILTER_FIELDS,
-    MAX_ID,
     Fields,
     checkbox,
     int_field,

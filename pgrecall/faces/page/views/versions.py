@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from pgrecall.arguments import EditFields
+from pgrecall.encoding import MAX_INTEGER
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.page.form_fields import int_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect
@@ -17,14 +18,13 @@ from pgrecall.faces.page.views.edit import UNVERSIONED, read_fields, stamp, undo
 from pgrecall.models.versions import FieldDifference, Version
 
 PAGE = 50
-_LARGEST = 2**31 - 1
 _STALE = "This memory was changed since this form was shown, so nothing was restored."
 
 
 async def versions(request: PageRequest) -> Response:
     """Lists the versions of a memory, newest first, page by page."""
     stored = await request.memory.get(request.path_id("memory"), now=request.now)
-    before = int_field(request.query, "before", 0, low=1, high=_LARGEST) or None
+    before = int_field(request.query, "before", 0, low=1, high=MAX_INTEGER) or None
     found = await request.memory.versions.list(stored.id, limit=PAGE, before=before)
     older = found and await request.memory.versions.list(stored.id, limit=1, before=found[-1].number)
     return await request.render(
@@ -43,7 +43,7 @@ async def version(request: PageRequest) -> Response:
     near = await _versions_near(request, stored.id, number)
     [present] = await request.memory.versions.list(stored.id, limit=1)
     before = max((each for each in near if each < number), default=None)
-    other = int_field(request.query, "with", 0, low=1, high=_LARGEST) or None
+    other = int_field(request.query, "with", 0, low=1, high=MAX_INTEGER) or None
     if other is None:
         other = before if number == present.number else present.number
     else:
@@ -68,7 +68,7 @@ async def version(request: PageRequest) -> Response:
 async def restore(request: PageRequest) -> Response:
     """Restores a version of a memory, and the fields that versions do not keep."""
     stored = await request.memory.get(request.path_id("memory"), now=request.now)
-    number = int_field(request.form, "version", 0, low=1, high=_LARGEST)
+    number = int_field(request.form, "version", 0, low=1, high=MAX_INTEGER)
     if request.form.get("expected", "") != stamp(stored):
         raise InvalidInput(_STALE, hint="Look at it again before you restore.")
     unversioned = read_fields(request.form, tuple(name for name in UNVERSIONED if name in request.form))
@@ -82,7 +82,7 @@ async def restore(request: PageRequest) -> Response:
 
 async def _versions_near(request: PageRequest, memory: int, number: int) -> dict[int, Version]:
     """A version, the next if there is one, and the one or two before."""
-    newest_first = await request.memory.versions.list(memory, limit=3, before=min(number + 2, _LARGEST))
+    newest_first = await request.memory.versions.list(memory, limit=3, before=min(number + 2, MAX_INTEGER))
     near = {each.number: each for each in newest_first}
     if number not in near:
         raise HTTPException(404, f"This memory has no version {number}, or no longer.")
