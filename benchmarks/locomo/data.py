@@ -123,9 +123,9 @@ class RememberedVectors:
             self._known.update(zip(new, self._embedder.embed(new), strict=True))
         return [self._known[text] for text in texts]
 
-    def embed_with_tokens(self, texts: Sequence[str], most: int) -> list[tuple[list[float], TokenSigns]]:
+    def embed_with_tokens(self, texts: Sequence[str], max_signs: int) -> list[tuple[list[float], TokenSigns]]:
         assert isinstance(self._embedder, TokenEmbedder), "only embedders with tokens are remembered"
-        new = [text for text in dict.fromkeys(texts) if (text, most) not in self._tokens]
-        for text, made in zip(new, self._embedder.embed_with_tokens(new, most), strict=True):
-            self._tokens[text, most] = made
-        return [self._tokens[text, most] for text in texts]
+        new = [text for text in dict.fromkeys(texts) if (text, max_signs) not in self._tokens]
+        for text, made in zip(new, self._embedder.embed_with_tokens(new, max_signs), strict=True):
+            self._tokens[text, max_signs] = made
+        return [self._tokens[text, max_signs] for text in texts]

@@ -23,17 +23,17 @@ _CHUNK = 1 << 20
 
 def require_unpacked(path: Path, body_bytes: int) -> None:
     """Raises InvalidInput for a packed file that holds far more than a request of so many bytes may."""
-    most = UNPACKED * body_bytes
-    if _unpacked(path, most) > most:
+    max_bytes = UNPACKED * body_bytes
+    if _unpacked(path, max_bytes) > max_bytes:
         raise InvalidInput(
-            f"{path.name} unpacks to more than {most:,} bytes.",
+            f"{path.name} unpacks to more than {max_bytes:,} bytes.",
             hint="Send it in parts, or import it with `pgrecall import`.",
         )
 
 
-def _unpacked(path: Path, most: int) -> int:
-    """The bytes that are in it, counted until there are more than ``most``; 0 if it cannot be read, as its
-    importer will say."""
+def _unpacked(path: Path, max_bytes: int) -> int:
+    """The bytes that are in it, counted until there are more than ``max_bytes``; 0 if it cannot be read:
+    its importer reports that."""
     size = 0
     try:
         if path.suffix.lower() == ".zip":
@@ -41,7 +41,7 @@ def _unpacked(path: Path, most: int) -> int:
                 return sum(entry.file_size for entry in archive.infolist())
         if path.suffix == ".gz":
             with open_bytes(path) as file:
-                while size <= most and (data := file.read(_CHUNK)):
+                while size <= max_bytes and (data := file.read(_CHUNK)):
                     size += len(data)
     except ZIP_FAULTS:
         return 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from pgrecall.encoding import MAX_ID, MAX_INTEGER, require_text, to_json
+from pgrecall.encoding import MAX_ID, require_text, to_json
 from pgrecall.errors import InvalidInput
 from pgrecall.models.calibration import RelevanceModel, RerankModel
 from pgrecall.models.feedback import JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
 from pgrecall.models.reading import read_as
-from pgrecall.operations.operation import NOW, Operation, Row, id_of
+from pgrecall.operations.operation import NOW, Operation, Row, checked_limit, id_of
 
 _MAX_SHOWN = 1000
 
@@ -33,7 +33,7 @@ def feedback_by_memory(
     """Counts how often each memory was shown, used and rejected; the most shown first."""
     return Operation(
         "SELECT * FROM recall.feedback_by_memory(%(limit)s, %(unused)s, %(since)s)",
-        {"limit": _integer(limit, "10,000"), "unused": unused, "since": since},
+        {"limit": checked_limit(limit, "10,000"), "unused": unused, "since": since},
         lambda rows: tuple(read_as(MemoryFeedback, row) for row in rows),
         repeatable=True,
     )
@@ -53,7 +53,7 @@ def feedback_qrels(since: datetime | None, skipped: bool, limit: int) -> Operati
     """Reads searches with verdicts, oldest first."""
     return Operation(
         "SELECT * FROM recall.feedback_qrels(%(since)s, %(skipped)s, %(limit)s)",
-        {"since": since, "skipped": skipped, "limit": _integer(limit, "100,000")},
+        {"since": since, "skipped": skipped, "limit": checked_limit(limit, "100,000")},
         lambda rows: tuple(_judged(row) for row in rows),
         repeatable=True,
     )
@@ -103,12 +103,6 @@ def _known(search: object) -> int:
             hint="`search_id` of a result has the id of its search.",
         )
     return search
-
-
-def _integer(limit: int, most: str) -> int:
-    if not -MAX_INTEGER <= limit <= MAX_INTEGER:
-        raise InvalidInput(f"The limit is {limit}; it must lie between 1 and {most}.")
-    return limit
 
 
 def _judged(row: Row) -> JudgedSearch:

@@ -122,11 +122,11 @@ def refresh_lexemes() -> Operation[int]:
     )
 
 
-def move_vectors_to_own_table(least: int = FEW_VECTORS) -> Operation[int]:
-    """Moves vectors of a tenant with more than ``least`` to a table with its own index; returns how many."""
+def move_vectors_to_own_table(more_than: int = FEW_VECTORS) -> Operation[int]:
+    """Moves the vectors of a tenant, if there are more than ``more_than``, to its own table; returns how many."""
     return Operation(
-        "SELECT recall.move_vectors_to_own_table(%(least)s) AS moved",
-        {"least": least},
+        "SELECT recall.move_vectors_to_own_table(%(more_than)s) AS moved",
+        {"more_than": more_than},
         lambda rows: int(rows[0]["moved"]),
         repeatable=True,
     )

@@ -6,8 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from pgrecall.encoding import MAX_ID, require_text
-from pgrecall.errors import DatabaseError, DatabaseUnavailable, MemoryNotFound, SchemaMismatch
+from pgrecall.encoding import MAX_ID, MAX_INTEGER, require_text
+from pgrecall.errors import (
+    DatabaseError,
+    DatabaseUnavailable,
+    InvalidInput,
+    MemoryNotFound,
+    SchemaMismatch,
+)
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -64,6 +70,13 @@ def id_of(value: int | str, parameter: str) -> str:
     if abs(value) > MAX_ID:
         raise MemoryNotFound(value)
     return f"%({parameter})s::bigint"
+
+
+def checked_limit(limit: int, maximum: str) -> int:
+    """Returns the limit of a list; SQL refuses those above ``maximum``, but cannot receive every integer."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not -MAX_INTEGER <= limit <= MAX_INTEGER:
+        raise InvalidInput(f"The limit is {limit!r:.50}; it must lie between 1 and {maximum}.")
+    return limit
 
 
 def may_repeat(error: DatabaseError, operation: Operation[Any]) -> bool:

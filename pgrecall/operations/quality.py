@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from pgrecall.encoding import MAX_INTEGER
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.quality import (
@@ -24,7 +23,7 @@ from pgrecall.models.quality import (
 )
 from pgrecall.models.reading import read_as
 from pgrecall.models.search import SearchRequest
-from pgrecall.operations.operation import Operation, Row, id_of
+from pgrecall.operations.operation import Operation, Row, checked_limit, id_of
 from pgrecall.operations.search import request_arguments, request_parameters
 
 
@@ -34,7 +33,7 @@ def quality(
     """Counts how often the newest searches showed a memory that was then used."""
     return Operation(
         "SELECT recall.quality(%(since)s, %(limit)s) AS quality",
-        {"since": since, "limit": _integer(limit, "100,000")},
+        {"since": since, "limit": checked_limit(limit, "100,000")},
         lambda rows: _quality(rows[0]["quality"], unanswered),
         repeatable=True,
     )
@@ -44,7 +43,7 @@ def unanswered_queries(limit: int, since: datetime | None) -> Operation[tuple[Un
     """Lists queries without an answer, most frequent first."""
     return Operation(
         "SELECT * FROM recall.unanswered_queries(%(limit)s, %(since)s)",
-        {"limit": _integer(limit, "1,000"), "since": since},
+        {"limit": checked_limit(limit, "1,000"), "since": since},
         lambda rows: tuple(read_as(UnansweredQuery, row) for row in rows),
         repeatable=True,
     )
@@ -56,7 +55,7 @@ def logged_searches(
     """Lists the newest logged searches of a period, oldest first."""
     return Operation(
         "SELECT * FROM recall.logged_searches(%(since)s, %(until)s, %(limit)s)",
-        {"since": since, "until": until, "limit": _integer(limit, "1,000")},
+        {"since": since, "until": until, "limit": checked_limit(limit, "1,000")},
         lambda rows: tuple(_logged(row) for row in rows),
         repeatable=True,
     )
@@ -194,12 +193,6 @@ def _unseen(arms: Mapping[str, Any]) -> str:
 
 def _quoted(words: Sequence[str]) -> str:
     return ", ".join(f"“{word}”" for word in words[:5]) + (" and others" if len(words) > 5 else "")
-
-
-def _integer(limit: int, most: str) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not -MAX_INTEGER <= limit <= MAX_INTEGER:
-        raise InvalidInput(f"The limit is {limit!r:.50}; it must lie between 1 and {most}.")
-    return limit
 
 
 def experiment(number: int | None, difference: float) -> Operation[Experiment]:

@@ -35,9 +35,9 @@ def require_change(change: Mapping[str, object], k: int, moved: int) -> None:
             "No setting is changed, so no result would change.",
             hint="Change weights, vitality_mode, vitality_weight or profile.",
         )
-    for name, number, least, most in (("k", k, 1, MAX_HITS), ("moved", moved, 0, MAX_MOVED)):
-        if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
-            raise InvalidInput(f"{name} is {number!r:.50}; it must lie between {least} and {most:,}.")
+    for name, number, low, high in (("k", k, 1, MAX_HITS), ("moved", moved, 0, MAX_MOVED)):
+        if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
+            raise InvalidInput(f"{name} is {number!r:.50}; it must lie between {low} and {high:,}.")
 
 
 def replay_report(
@@ -47,7 +47,7 @@ def replay_report(
 
     Args:
         refused: how many searches could not be asked again.
-        moved: searches at most in the report.
+        moved: searches at high in the report.
         skipped: a sentence for each step that did not run.
     """
     pairs = [_compared(one) for one in replayed]

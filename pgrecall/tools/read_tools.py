@@ -86,11 +86,11 @@ def _hit(hit: Hit, arguments: SearchArguments) -> HitResult:
     )
 
 
-def excerpt_start(hit: Hit, most: int) -> int:
+def excerpt_start(hit: Hit, max_chars: int) -> int:
     """Where the part of a body begins that is shown: at its passage, or before it if more fits."""
     if hit.passage is None:
         return 0
-    return min(hit.passage.start, max(0, len(hit.body) - most))
+    return min(hit.passage.start, max(0, len(hit.body) - max_chars))
 
 
 def _advice(arguments: Filters, found: bool, arms: Mapping[str, int], confidence: float | None) -> str | None:

@@ -140,10 +140,10 @@ def _history(
 
 
 def _history_result(arguments: HistoryArguments, versions: tuple[Version, ...]) -> HistoryResult:
-    most = arguments.max_chars
+    limit = arguments.max_chars
     return HistoryResult(
         versions=tuple(
-            VersionResult.from_value(version, body=version.body[:most], cut=len(version.body) > most)
+            VersionResult.from_value(version, body=version.body[:limit], cut=len(version.body) > limit)
             for version in versions
         )
     )

@@ -156,7 +156,7 @@ def _is(wrapper: Wrapper, there: tuple[Wrapper, str] | None) -> bool:
     return there is not None and there[0].signature() == wrapper.signature()
 
 
-def _roles(least: str) -> tuple[str, ...]:
+def _roles(lowest: str) -> tuple[str, ...]:
     """A role and those that may do more: what one may, they may too."""
     ranks = ("recall_reader", "recall_app", "recall_worker")
-    return ranks[ranks.index(least) :]
+    return ranks[ranks.index(lowest) :]

@@ -83,19 +83,19 @@ def zone_bands(zones: ZoneThresholds) -> tuple[Band, ...]:
     )
 
 
-def count_ticks(most: float) -> list[Tick]:
-    """Returns ticks from 0 to a round number that is at least ``most``."""
+def count_ticks(high: float) -> list[Tick]:
+    """Returns ticks from 0 to a round number that is at least ``high``."""
     power = 1
-    while most > 10 * power:
+    while high > 10 * power:
         power *= 10
-    top = next(step * power for step in (1, 2, 4, 6, 8, 10) if most <= step * power)
+    top = next(step * power for step in (1, 2, 4, 6, 8, 10) if high <= step * power)
     steps = 4 if top % 4 == 0 else 2 if top % 2 == 0 else 1
     return [Tick(count, f"{count:,}") for count in (top * step // steps for step in range(steps + 1))]
 
 
-def power_ticks(most: float) -> list[Tick]:
-    """Returns powers of ten from 1 to at least ``most``."""
-    return [Tick(10**power, f"{10**power:,}") for power in range(math.ceil(math.log10(max(most, 10))) + 1)]
+def power_ticks(high: float) -> list[Tick]:
+    """Returns powers of ten from 1 to at least ``high``."""
+    return [Tick(10**power, f"{10**power:,}") for power in range(math.ceil(math.log10(max(high, 10))) + 1)]
 
 
 def share_ticks() -> list[Tick]:

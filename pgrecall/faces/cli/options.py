@@ -88,13 +88,13 @@ allow_superuser_option = click.option(
 reference_argument = click.argument("memory", type=REFERENCE, metavar="ID_OR_KEY", help=REFERENCE_HELP)
 
 
-def limit_option(default: int, most: int, things: str) -> Callable[[Command], Command]:
+def limit_option(default: int, maximum: int, things: str) -> Callable[[Command], Command]:
     """The option ``-n``: how many rows at most."""
     return click.option(
         "-n",
         "--limit",
         "limit",
-        type=click.IntRange(1, most),
+        type=click.IntRange(1, maximum),
         default=default,
         metavar="N",
         help=f"Maximum number of {things}.",

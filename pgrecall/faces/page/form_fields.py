@@ -38,8 +38,8 @@ FILTER_FIELDS = (
 _MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 
-def parse_form(body: bytes, content_type: str, most: int = MAX_FIELDS) -> Fields:
-    """The fields of a URL-encoded form, ``most`` of them.
+def parse_form(body: bytes, content_type: str, max_fields: int = MAX_FIELDS) -> Fields:
+    """The fields of a URL-encoded form, ``max_fields`` of them.
 
     Raises:
         HTTPException: 415 for another media type; 400 when it cannot be parsed.
@@ -47,7 +47,7 @@ def parse_form(body: bytes, content_type: str, most: int = MAX_FIELDS) -> Fields
     if body and content_type.partition(";")[0].strip().lower() != _MEDIA_TYPE:
         raise HTTPException(415, f"A form must be sent as {_MEDIA_TYPE}.")
     try:
-        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=most)
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=max_fields)
     except ValueError as error:
         raise HTTPException(400, "The form cannot be parsed.") from error
     return ImmutableMultiDict(pairs)

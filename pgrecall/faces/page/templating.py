@@ -62,12 +62,12 @@ def kept_at(zone: str, vitality: float, bounds: ZoneThresholds | None) -> bool:
     return bounds is not None and bounds.zone(vitality) != zone
 
 
-def excerpt(text: str, most: int) -> str:
+def excerpt(text: str, max_length: int) -> str:
     """A text without more than one blank line at a time, and with the middle left out of a long one."""
     text = _BLANK_LINES.sub("\n\n", text)
-    if len(text) <= most:
+    if len(text) <= max_length:
         return printable(text)
-    half = most // 2
+    half = max_length // 2
     return printable(f"{text[:half].rstrip()} … {text[-half:].lstrip()}")
 
 

@@ -39,8 +39,8 @@ class Terms:
     names: tuple[str, ...]
     prior: Floats
     ridge: Floats
-    least: Floats
-    most: Floats
+    lower: Floats
+    upper: Floats
     lending: int | None = None
 
     def named(self, coefficients: Floats) -> dict[str, float]:
@@ -51,15 +51,17 @@ class Terms:
 
     def at_zero(self, coefficients: Floats) -> tuple[str, ...]:
         """The names of the coefficients that are at their lower bound of zero."""
-        kept = (coefficients <= self.least) & (self.least < self.most)
+        kept = (coefficients <= self.lower) & (self.lower < self.upper)
         return tuple(name for name, at in zip(self.names, kept, strict=True) if at)
 
     def fixed(self, coefficients: Mapping[str, float]) -> Self:
         """The same terms with these coefficients fixed."""
         given = np.array([name in coefficients for name in self.names])
         value = np.array([coefficients.get(name, 0.0) for name in self.names])
-        prior, least, most = (np.where(given, value, bound) for bound in (self.prior, self.least, self.most))
-        return replace(self, prior=prior, least=least, most=most)
+        prior, lower, upper = (
+            np.where(given, value, bound) for bound in (self.prior, self.lower, self.upper)
+        )
+        return replace(self, prior=prior, lower=lower, upper=upper)
 
     def log_odds(self, design: Floats, coefficients: Floats) -> Floats:
         """Log-odds of each row of a design with these coefficients."""
@@ -74,9 +76,9 @@ def relevance_terms(prior: Mapping[str, float], ridge: float = RIDGE) -> Terms:
     free = ("intercept", *CONSTANTS.values())
     names = (*free, *FEATURES)
     ridges = np.array([0.0] + [ridge] * (len(names) - 1))
-    least = np.array([-math.inf] * len(free) + [0.0] * len(FEATURES))
+    lower = np.array([-math.inf] * len(free) + [0.0] * len(FEATURES))
     values = np.array([prior[name] for name in names])
-    return Terms(names, values, ridges, least, np.full(len(names), math.inf), names.index("graph"))
+    return Terms(names, values, ridges, lower, np.full(len(names), math.inf), names.index("graph"))
 
 
 def relevance_row(relevance: Mapping[str, Any], graph: float, author: float = 1.0) -> list[float]:
@@ -97,9 +99,9 @@ def relevance_row(relevance: Mapping[str, Any], graph: float, author: float = 1.
 def rerank_terms(prior: Mapping[str, float], ridge: float = RIDGE) -> Terms:
     """The terms of a reranked probability: intercept, the reranker's logit, the fused one."""
     names = ("intercept", "rerank", "fused")
-    least = np.array([-math.inf, 0.0, 0.0])
+    lower = np.array([-math.inf, 0.0, 0.0])
     values = np.array([prior[name] for name in names])
-    return Terms(names, values, np.array([0.0, ridge, ridge]), least, np.full(3, math.inf))
+    return Terms(names, values, np.array([0.0, ridge, ridge]), lower, np.full(3, math.inf))
 
 
 def fit(examples: Examples, terms: Terms) -> Floats:
@@ -118,9 +120,9 @@ def fit(examples: Examples, terms: Terms) -> Floats:
 
     bounds = [
         (low if math.isfinite(low) else None, high if math.isfinite(high) else None)
-        for low, high in zip(terms.least, terms.most, strict=True)
+        for low, high in zip(terms.lower, terms.upper, strict=True)
     ]
-    start = np.clip(terms.prior, terms.least, terms.most)
+    start = np.clip(terms.prior, terms.lower, terms.upper)
     with threadpool_limits(1, "blas"):  # threads only wait for each other over ten coefficients
         done: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_EXACT)
     return np.asarray(done.x, dtype=np.float64)

@@ -40,7 +40,7 @@ def require_valid_request(request: ContextRequest, k: int) -> None:
     if not _share(request.min_relevance):
         raise InvalidInput(f"min_relevance is {request.min_relevance!r}; it must lie between 0 and 1.")
     if not _share(request.duplicate_at) or request.duplicate_at == 0:
-        raise InvalidInput(f"duplicate_at is {request.duplicate_at!r}; it must lie above 0 and at most at 1.")
+        raise InvalidInput(f"duplicate_at is {request.duplicate_at!r}; it must lie above 0 and at high at 1.")
     if request.count_tokens is not None and not callable(request.count_tokens):
         raise InvalidInput("count_tokens cannot be called.", hint="Give a function of a text.")
     _require_quotas(request.per_layer)
@@ -59,19 +59,19 @@ def require_layers(request: ContextRequest, known: frozenset[str]) -> None:
 
 
 def _require_quotas(quotas: Mapping[str, int]) -> None:
-    for layer, most in quotas.items():
-        if not _whole(most, 0, None):
+    for layer, quota in quotas.items():
+        if not _whole(quota, 0, None):
             raise InvalidInput(
-                f"The quota of the layer {layer!r} is {most!r}; it must be a whole number, 0 or more."
+                f"The quota of the layer {layer!r} is {quota!r}; it must be a whole number, 0 or more."
             )
 
 
-def _whole(value: object, least: int, most: int | None) -> bool:
+def _whole(value: object, low: int, high: int | None) -> bool:
     return (
         isinstance(value, int)
         and not isinstance(value, bool)
-        and least <= value
-        and (most is None or value <= most)
+        and low <= value
+        and (high is None or value <= high)
     )
 
 

@@ -132,9 +132,9 @@ def _rejection(hit: Hit, chosen: Sequence[Hit], request: ContextRequest, pairs: 
         return _left(hit, "near_duplicate", f"near-duplicate of id {like} ({likeness[like]:.2f})", like)
     if hit.relevance < request.min_relevance:
         return _left(hit, "irrelevant", f"relevance {hit.relevance:.2f} is below {request.min_relevance:g}")
-    most = request.per_layer.get(hit.layer)
-    if most is not None and sum(other.layer == hit.layer for other in chosen) >= most:
-        return _left(hit, "quota", f"quota: at most {most} of the layer {hit.layer}")
+    quota = request.per_layer.get(hit.layer)
+    if quota is not None and sum(other.layer == hit.layer for other in chosen) >= quota:
+        return _left(hit, "quota", f"quota: at most {quota} of the layer {hit.layer}")
     return None
 
 

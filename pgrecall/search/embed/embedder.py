@@ -51,8 +51,10 @@ class Embedder(Protocol):
 class TokenEmbedder(Protocol):
     """An embedder that also returns the signs of token states."""
 
-    def embed_with_tokens(self, texts: Sequence[str], most: int) -> Sequence[tuple[list[float], TokenSigns]]:
-        """The unit vector of each text, and at most ``most`` bit strings, as bytes of one length.
+    def embed_with_tokens(
+        self, texts: Sequence[str], max_signs: int
+    ) -> Sequence[tuple[list[float], TokenSigns]]:
+        """The unit vector of each text, and at most ``max_signs`` bit strings, as bytes of one length.
 
         Raises:
             EmbedderError: the embedder failed or returned unexpected vectors.
@@ -164,8 +166,8 @@ def _embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         return [list(map(float, vector)) for vector in embedder.embed(texts)]
 
 
-def embed_with_tokens(embedder: Embedder, texts: Sequence[str], most: int) -> list[Embedded]:
-    """Checked vectors, and the signs of at most ``most`` tokens of each text if the embedder has them.
+def embed_with_tokens(embedder: Embedder, texts: Sequence[str], max_signs: int) -> list[Embedded]:
+    """Checked vectors, and the signs of at most ``max_signs`` tokens of each text if the embedder has them.
 
     Raises:
         EmbedderError: as ``embed_texts``.
@@ -177,7 +179,7 @@ def embed_with_tokens(embedder: Embedder, texts: Sequence[str], most: int) -> li
     if embed is None:
         return [Embedded(vector) for vector in embed_texts(embedder, texts)]
     with as_embedder_error(embedder):
-        made = [(list(map(float, vector)), signs) for vector, signs in embed(texts, most)]
+        made = [(list(map(float, vector)), signs) for vector, signs in embed(texts, max_signs)]
     vectors = check_vectors([vector for vector, _ in made], len(texts), embedder.dimensions, embedder.name)
     return [Embedded(vector, signs) for vector, (_, signs) in zip(vectors, made, strict=True)]
 
@@ -221,17 +223,17 @@ class HashEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         return [self._embed_one(text) for text in texts]
 
-    def embed_with_tokens(self, texts: Sequence[str], most: int) -> list[tuple[list[float], TokenSigns]]:
-        signs = [self._signs(text, most) for text in texts]
+    def embed_with_tokens(self, texts: Sequence[str], max_signs: int) -> list[tuple[list[float], TokenSigns]]:
+        signs = [self._signs(text, max_signs) for text in texts]
         return list(zip(self.embed(texts), signs, strict=True))
 
-    def _signs(self, text: str, most: int) -> TokenSigns:
+    def _signs(self, text: str, max_signs: int) -> TokenSigns:
         """Returns a bit string for each word of four letters or more; about half of the bits of two words
         differ."""
         words = dict.fromkeys(_singular(word) for word in _WORD.findall(text.casefold()) if len(word) > 3)
         return tuple(
             hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-            for word in list(words)[:most]
+            for word in list(words)[:max_signs]
         )
 
     def _embed_one(self, text: str) -> list[float]:

@@ -102,14 +102,14 @@ class LocalEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         return [vector for vector, _ in self.embed_with_tokens(texts, 0)]
 
-    def embed_with_tokens(self, texts: Sequence[str], most: int) -> list[tuple[list[float], TokenSigns]]:
+    def embed_with_tokens(self, texts: Sequence[str], max_signs: int) -> list[tuple[list[float], TokenSigns]]:
         if not texts:
             return []
         model = self._model()
         made: list[tuple[list[float], TokenSigns]] = [([], ())] * len(texts)
         for places in self._batches([len(text) for text in texts]):
             read = [without_surrogates(texts[i][:_MAX_CHARACTERS]) for i in places]
-            encoded, signs = model.run(read, most)
+            encoded, signs = model.run(read, max_signs)
             checked = check_vectors(encoded, len(places), self.dimensions, self.name)
             for place, vector, kept in zip(places, checked, signs, strict=True):
                 made[place] = (vector, kept)
@@ -142,7 +142,7 @@ class _Model(Protocol):
 
     max_tokens: int
 
-    def run(self, texts: Sequence[str], most: int) -> tuple[Vectors, list[TokenSigns]]: ...
+    def run(self, texts: Sequence[str], max_signs: int) -> tuple[Vectors, list[TokenSigns]]: ...
 
     def token_spans(self, text: str) -> list[tuple[int, int]]: ...
 

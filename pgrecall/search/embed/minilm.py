@@ -88,18 +88,18 @@ class MiniLM:
             self._weights = in_8_bits(self._weights)
         self._session = open_session(_GRAPHS[precision].read_bytes(), cpu_threads(), self._weights)
 
-    def run(self, texts: Sequence[str], most: int) -> tuple[list[list[float]], list[TokenSigns]]:
-        """The vectors of the texts, and at most ``most`` token signs of each."""
+    def run(self, texts: Sequence[str], max_signs: int) -> tuple[list[list[float]], list[TokenSigns]]:
+        """The vectors of the texts, and at most ``max_signs`` token signs of each."""
         read = [self._pieces(text) for text in texts]
         vectors: list[list[float]] = [[]] * len(read)
         signs: list[TokenSigns] = [()] * len(read)
         for places in _batches([len(pieces) for pieces in read], self._batch_tokens):
-            some = self._run_batch([read[place] for place in places], most)
+            some = self._run_batch([read[place] for place in places], max_signs)
             for place, vector, kept in zip(places, *some, strict=True):
                 vectors[place], signs[place] = vector, kept
         return vectors, signs
 
-    def _run_batch(self, read: list[list[int]], most: int) -> tuple[list[list[float]], list[TokenSigns]]:
+    def _run_batch(self, read: list[list[int]], max_signs: int) -> tuple[list[list[float]], list[TokenSigns]]:
         import numpy as np
 
         ids = np.full((len(read), max(map(len, read))), _PADDING, dtype=np.int64)
@@ -107,12 +107,12 @@ class MiniLM:
         for row, pieces in enumerate(read):
             ids[row, : len(pieces)] = pieces
             mask[row, : len(pieces)] = 1
-        outputs = ["vectors", "states"] if most else ["vectors"]
+        outputs = ["vectors", "states"] if max_signs else ["vectors"]
         vectors, *states = self._session.run(outputs, {"ids": ids, "mask": mask})
-        if not most:
+        if not max_signs:
             return vectors.tolist(), [()] * len(read)
         signs = [
-            signs_of(each[: len(pieces)], self._kept.places(pieces), most)
+            signs_of(each[: len(pieces)], self._kept.places(pieces), max_signs)
             for each, pieces in zip(states[0], read, strict=True)
         ]
         return vectors.tolist(), signs
@@ -142,13 +142,13 @@ class MiniLM:
         return pieces
 
 
-def _batches(lengths: list[int], most: int) -> Iterator[list[int]]:
-    """Indices of texts with nearly as many tokens, so that little is padding; ``most`` tokens or one text."""
+def _batches(lengths: list[int], max_tokens: int) -> Iterator[list[int]]:
+    """Indices of texts with nearly as many tokens, so that little is padding: ``max_tokens``, or one text."""
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
     start = 0
     while start < len(order):
         end = start + 1
-        while end < len(order) and (end + 1 - start) * lengths[order[end]] <= most:
+        while end < len(order) and (end + 1 - start) * lengths[order[end]] <= max_tokens:
             end += 1
         yield order[start:end]
         start = end

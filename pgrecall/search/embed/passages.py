@@ -149,8 +149,8 @@ def split(body: str, ends: Sequence[int], window: int) -> tuple[Span, ...]:
             start = len(body)
         else:
             # The last two share what is left, so that no passage is a scrap.
-            most = min(window, left // 2 + window // 4 + 1)
-            start = _border(body, ends[first + max(1, most // 2) - 1], ends[first + most - 1])
+            longest = min(window, left // 2 + window // 4 + 1)
+            start = _border(body, ends[first + max(1, longest // 2) - 1], ends[first + longest - 1])
         cuts.append(start)
     return tuple(span for span in (_trimmed(body, *cut) for cut in pairwise(cuts)) if span.start < span.end)
 

@@ -71,9 +71,11 @@ class PrefixedEmbedder:
 class PrefixedTokenEmbedder(PrefixedEmbedder):
     """The same with token signs, those of the prefix included."""
 
-    def embed_with_tokens(self, texts: Sequence[str], most: int) -> Sequence[tuple[list[float], TokenSigns]]:
+    def embed_with_tokens(
+        self, texts: Sequence[str], max_signs: int
+    ) -> Sequence[tuple[list[float], TokenSigns]]:
         made: Sequence[tuple[list[float], TokenSigns]] = self._inner.embed_with_tokens(
-            self._prefixed(texts), most
+            self._prefixed(texts), max_signs
         )
         return made
 

@@ -65,32 +65,32 @@ class SentenceTransformerModel:
             special = tokenizer.num_special_tokens_to_add()
         self.max_tokens: int = (model.max_seq_length or sys.maxsize) - special
 
-    def run(self, texts: Sequence[str], most: int) -> tuple[list[list[float]], list[TokenSigns]]:
-        """The vectors of the texts, and at most ``most`` token signs of each."""
+    def run(self, texts: Sequence[str], max_signs: int) -> tuple[list[list[float]], list[TokenSigns]]:
+        """The vectors of the texts, and at most ``max_signs`` token signs of each."""
         try:
             with self._lock:
-                return self._encode(texts, most)
+                return self._encode(texts, max_signs)
         except RuntimeError as error:
             raise EmbedderError(
                 f"The model {self._source} failed on {len(texts)} texts: {first_line(error)}.",
                 hint="If memory ran out, lower PGRECALL_EMBEDDER_BATCH.",
             ) from error
 
-    def _encode(self, texts: Sequence[str], most: int) -> tuple[list[list[float]], list[TokenSigns]]:
+    def _encode(self, texts: Sequence[str], max_signs: int) -> tuple[list[list[float]], list[TokenSigns]]:
         encoded: Any = self._model.encode(
             texts,
             batch_size=len(texts),
-            output_value=None if most and self._kept else "sentence_embedding",
+            output_value=None if max_signs and self._kept else "sentence_embedding",
             normalize_embeddings=True,
             show_progress_bar=False,
         )
-        if not most or self._kept is None:
+        if not max_signs or self._kept is None:
             return encoded.tolist(), [()] * len(texts)
         signs = []
         for row in encoded:
             read = row["attention_mask"].bool()  # without the padding
             states = row["token_embeddings"][read].float().cpu().numpy()
-            signs.append(signs_of(states, self._kept.places(row["input_ids"][read].tolist()), most))
+            signs.append(signs_of(states, self._kept.places(row["input_ids"][read].tolist()), max_signs))
         return [row["sentence_embedding"].tolist() for row in encoded], signs
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:

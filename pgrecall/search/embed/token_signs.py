@@ -65,8 +65,8 @@ def _has_meaning(piece: str) -> bool:
     return text not in _STOP_PIECES and any(letter.isalnum() for letter in text)
 
 
-def signs_of(states: Floats, places: Sequence[int], most: int) -> TokenSigns:
-    """The signs of the states at these places, merged to at most ``most``.
+def signs_of(states: Floats, places: Sequence[int], max_signs: int) -> TokenSigns:
+    """The signs of the states at these places, merged to at most ``max_signs``.
 
     Args:
         states: (tokens, dimensions), of any length.
@@ -75,22 +75,22 @@ def signs_of(states: Floats, places: Sequence[int], most: int) -> TokenSigns:
 
     kept = states[list(places)]
     lengths = np.linalg.norm(kept, axis=1, keepdims=True)
-    kept = pooled(kept / np.maximum(lengths, 1e-12), most)
+    kept = pooled(kept / np.maximum(lengths, 1e-12), max_signs)
     return tuple(row.tobytes() for row in np.packbits(kept[:, :BITS] > 0, axis=1))
 
 
-def pooled(states: Floats, most: int) -> Floats:
-    """Merges states until at most so many are left, each time the two that lose least."""
+def pooled(states: Floats, max_signs: int) -> Floats:
+    """Merges states until ``max_signs`` are left, each time the two that lose least."""
     import numpy as np
 
     count = len(states)
-    if count <= most:
+    if count <= max_signs:
         return states
     means, sizes = states.astype(np.float32).copy(), np.ones(count, dtype=np.float32)
     squares = (means**2).sum(axis=1)
     costs = _merging_costs(means, means, squares, squares, sizes, sizes)
     np.fill_diagonal(costs, np.inf)
-    for _ in range(count - most):
+    for _ in range(count - max_signs):
         one, other = sorted(divmod(int(costs.argmin()), count))
         together = sizes[one] + sizes[other]
         means[one] = (means[one] * sizes[one] + means[other] * sizes[other]) / together

@@ -107,10 +107,10 @@ class _Order:
         self._hits = hits
 
     def __call__(self, hit: Hit) -> tuple[float, int, int]:
-        least, steps, later = hit.score, 0, self._successor(hit)
+        score, steps, later = hit.score, 0, self._successor(hit)
         while later is not None and steps < len(self._hits):  # ends for cycles too
-            least, steps, later = min(least, later.score), steps + 1, self._successor(later)
-        return -least, steps, hit.id
+            score, steps, later = min(score, later.score), steps + 1, self._successor(later)
+        return -score, steps, hit.id
 
     def _successor(self, hit: Hit) -> Hit | None:
         return None if hit.superseded_by is None else self._hits.get(hit.superseded_by)

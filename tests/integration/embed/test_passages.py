@@ -35,8 +35,8 @@ class Head(HashEmbedder):
     def embed(self, texts: Sequence[str]) -> Vectors:
         return super().embed([" ".join(dict.fromkeys(text[:READ].split())) for text in texts])
 
-    def embed_with_tokens(self, texts: Sequence[str], most: int) -> list[tuple[list[float], TokenSigns]]:
-        return super().embed_with_tokens([text[:READ] for text in texts], most)
+    def embed_with_tokens(self, texts: Sequence[str], max_signs: int) -> list[tuple[list[float], TokenSigns]]:
+        return super().embed_with_tokens([text[:READ] for text in texts], max_signs)
 
 
 class Renamed(Head):

@@ -227,9 +227,9 @@ def test_a_draft_with_signs_that_are_none_is_refused(query: Query) -> None:
 def test_an_embedder_that_breaks_its_promise_of_tokens(memory: Memory, settings: Settings) -> None:
     class Uneven(HashEmbedder):
         def embed_with_tokens(
-            self, texts: Sequence[str], most: int
+            self, texts: Sequence[str], max_signs: int
         ) -> list[tuple[list[float], tuple[bytes, ...]]]:
-            return [(vector, (b"ab", b"c")[:most]) for vector in self.embed(texts)]
+            return [(vector, (b"ab", b"c")[:max_signs]) for vector in self.embed(texts)]
 
     with (
         Memory(settings=settings, embedder=Uneven(DIMENSIONS)) as client,

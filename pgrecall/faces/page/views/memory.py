@@ -58,7 +58,7 @@ async def memory(request: PageRequest) -> Response:
         terms=activation_terms(asdict(stored.vitality)),
         accesses=accesses,
         shown=SHOWN_ACCESSES,
-        most=MAX_ACCESSES,
+        limit=MAX_ACCESSES,
         links=stored.links[:SHOWN_LINKS],
         versions=await request.memory.versions.list(stored.id, limit=SHOWN_VERSIONS),
         life=life,
@@ -120,10 +120,10 @@ NODES, MAX_NODES, NARROW_NODES = 60, 120, 20
 
 async def links(request: PageRequest) -> Response:
     hops = int_field(request.query, "hops", HOPS, low=1, high=MAX_HOPS)
-    most = int_field(request.query, "most", NODES, low=2, high=MAX_NODES)
+    limit = int_field(request.query, "limit", NODES, low=2, high=MAX_NODES)
     reference = memory_reference(request.request.path_params["memory"])
     stored = await request.memory.get(reference, now=request.now)
-    found = await request.memory.charts.neighbourhood(stored.id, hops=hops, limit=most, now=request.now)
+    found = await request.memory.charts.neighbourhood(stored.id, hops=hops, limit=limit, now=request.now)
     undrawn = [link for link in stored.links if link.relation not in FOLLOWED_RELATIONS]
     return await request.render(
         "links.html.j2",
@@ -136,16 +136,16 @@ async def links(request: PageRequest) -> Response:
         ),
         bounds={layer.name: layer.rates.zones for layer in await request.memory.layers.list()},
         hops=hops,
-        most_hops=MAX_HOPS,
+        max_hops=MAX_HOPS,
         links=_links(found),
         undrawn=undrawn[:SHOWN_LINKS],
         undrawn_count=len(undrawn),
     )
 
 
-def nearest(found: Neighbourhood, most: int) -> Neighbourhood:
-    """The neighbourhood with so many memories at most, the nearest ones, for a narrow chart."""
-    nodes = found.nodes[:most]
+def nearest(found: Neighbourhood, limit: int) -> Neighbourhood:
+    """The neighbourhood with at most ``limit`` memories, the nearest ones, for a narrow chart."""
+    nodes = found.nodes[:limit]
     ids = {node.id for node in nodes}
     links = tuple(link for link in found.links if link.source in ids and link.target in ids)
     return Neighbourhood(nodes, links, found.left_out + len(found.nodes) - len(nodes))

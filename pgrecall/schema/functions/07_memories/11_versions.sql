@@ -45,9 +45,9 @@ CREATE OR REPLACE FUNCTION recall.keep_versions(
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_most int := recall.setting_number(p_tenant, 'versions.per_memory');
+    v_limit int := recall.setting_number(p_tenant, 'versions.per_memory');
 BEGIN
-    IF v_most > 0 THEN
+    IF v_limit > 0 THEN
         INSERT INTO recall.memory_version (
             tenant, memory_id, number, title, body, role, author, tags, aliases, metadata, occurred_at, valid_from,
             valid_until, written_at, written_by, written_through, replaced_at, replaced_by, replaced_through)
@@ -69,7 +69,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT o.number FROM recall.memory_version o
             WHERE o.tenant = p_tenant AND o.memory_id = u.id ORDER BY o.number DESC LIMIT 1) l) n
-    WHERE v.tenant = p_tenant AND v.memory_id = n.id AND v.number <= n.number - v_most;
+    WHERE v.tenant = p_tenant AND v.memory_id = n.id AND v.number <= n.number - v_limit;
 END $$;
 
 -- versions: the versions of a memory, newest first, starting with the current one, whose `replaced_at` is NULL.

@@ -38,7 +38,7 @@ DECLARE
     v_wide jsonb;
     v_last double precision;
     v_confidence double precision;
-    v_least double precision := recall.setting_number(v_tenant, 'search.min_confidence');
+    v_min_confidence double precision := recall.setting_number(v_tenant, 'search.min_confidence');
     v_words jsonb;
     v_similarity double precision;
     v_arms jsonb;
@@ -94,7 +94,7 @@ BEGIN
         WHEN v_failed <> '{}' THEN 'filtered'
         WHEN v_mine IS NULL THEN CASE WHEN v_wide IS NULL THEN 'not_found' ELSE 'beyond_pool' END
         WHEN (v_mine ->> 'relevance')::double precision < v_request.min_relevance THEN 'too_irrelevant'
-        WHEN v_request.require_answer AND v_confidence < v_least THEN 'not_confident'
+        WHEN v_request.require_answer AND v_confidence < v_min_confidence THEN 'not_confident'
         WHEN (v_mine ->> 'rank')::int > v_request.k THEN 'ranked_lower'
         ELSE 'found' END;
     v_mine := coalesce(v_mine, v_wide, '{}');
@@ -102,5 +102,5 @@ BEGIN
         'memory', p_memory_id, 'outcome', v_outcome, 'filters', v_failed, 'rank', v_mine -> 'rank', 'k', v_request.k,
         'candidates', coalesce(jsonb_array_length(v_hits), 0), 'score', v_mine -> 'score', 'last_score', v_last,
         'relevance', v_mine -> 'relevance', 'min_relevance', v_request.min_relevance, 'confidence', v_confidence,
-        'min_confidence', v_least, 'arms', v_arms);
+        'min_confidence', v_min_confidence, 'arms', v_arms);
 END $$;
