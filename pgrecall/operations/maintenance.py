@@ -123,7 +123,7 @@ def refresh_lexemes() -> Operation[int]:
 
 
 def move_vectors_to_own_table(more_than: int = FEW_VECTORS) -> Operation[int]:
-    """Moves the vectors of a tenant, if there are more than ``more_than``, to its own table; returns how many."""
+    """Moves the vectors of a tenant with more than ``more_than`` to their own table; returns how many."""
     return Operation(
         "SELECT recall.move_vectors_to_own_table(%(more_than)s) AS moved",
         {"more_than": more_than},
