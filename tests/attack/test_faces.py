@@ -25,11 +25,10 @@ from pgrecall.faces.page.app import create_page
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.cli.command_tools import Command
-from tests.acceptance.http.http_tools import Served, serving
+from tests.acceptance.http.http_tools import PLAIN, Served, serving
 from tests.acceptance.mcp.mcp_tools import connected, over_stdio, run, text_of
 from tests.attack.world import GUESSED, KEY, UNKNOWN, World
 from tests.conftest import DIMENSIONS
-from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.attack
 
@@ -191,9 +190,7 @@ def test_the_page_shows_nothing_of_another_tenant(
     served: Served, secrets: dict[str, str], with_globex: World, tried: Counter[str]
 ) -> None:
     before, ids = with_globex.digest(), with_globex.ids
-    client = httpx.Client(
-        base_url=served.url, headers={"Origin": served.url}, timeout=PATIENCE, trust_env=False
-    )
+    client = httpx.Client(base_url=served.url, headers={"Origin": served.url}, **PLAIN)
 
     def token(text: str) -> str:
         return text.partition('name="token" value="')[2].partition('"')[0]

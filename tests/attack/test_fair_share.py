@@ -19,10 +19,10 @@ from psycopg.conninfo import make_conninfo
 from pgrecall import Memory
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.acceptance.http.http_tools import Served, serving, waiting
+from tests.acceptance.http.http_tools import PLAIN, Served, serving, waiting
 from tests.attack.world import attackers
 from tests.conftest import DIMENSIONS
-from tests.waiting import PATIENCE, until
+from tests.waiting import until
 
 pytestmark = [pytest.mark.attack, pytest.mark.slow]
 
@@ -79,19 +79,17 @@ async def flood(
 ) -> None:
     """Keeps so many requests of a kind under way until it is over."""
     headers = {"Authorization": f"Bearer {secret}"}
-    limits = httpx.Limits(max_connections=REQUESTS)
-    async with httpx.AsyncClient(
-        base_url=served.url, headers=headers, limits=limits, timeout=PATIENCE, trust_env=False
-    ) as client:
 
-        async def one(number: int) -> None:
+    async def one(number: int) -> None:
+        # Each has a client of its own: a client looks at all of its connections for each request.
+        async with httpx.AsyncClient(base_url=served.url, headers=headers, **PLAIN) as client:
             while not over.is_set():
                 answers.append(await _SENDERS[send](client, number))
                 await asyncio.sleep(0.5)  # or the flood takes the processor from what it attacks
 
-        tasks = [asyncio.create_task(one(number)) for number in range(REQUESTS)]
-        await over.wait()
-        await asyncio.wait(tasks)
+    tasks = [asyncio.create_task(one(number)) for number in range(REQUESTS)]
+    await over.wait()
+    await asyncio.wait(tasks)
 
 
 async def _edit(client: httpx.AsyncClient, number: int) -> httpx.Response:
@@ -114,9 +112,7 @@ async def searched(served: Served, secret: str, many: int) -> list[int]:
     headers = {"Authorization": f"Bearer {secret}"}
     statuses = []
     for _ in range(many):
-        async with httpx.AsyncClient(
-            base_url=served.url, headers=headers, timeout=PATIENCE, trust_env=False
-        ) as client:
+        async with httpx.AsyncClient(base_url=served.url, headers=headers, **PLAIN) as client:
             statuses.append((await client.post("/v1/search", json={"query": "harbour contract"})).status_code)
     return statuses
 
@@ -166,9 +162,7 @@ def test_the_page_signs_in_others_while_one_waits_for_its_own_key(
     origin = {"Origin": served.url}
 
     async def sign_in(secret: str) -> int:
-        async with httpx.AsyncClient(
-            base_url=served.url, headers=origin, timeout=PATIENCE, trust_env=False
-        ) as client:
+        async with httpx.AsyncClient(base_url=served.url, headers=origin, **PLAIN) as client:
             form = (await client.get("/sign-in")).text
             token = form.partition('name="token" value="')[2].partition('"')[0]
             return (await client.post("/sign-in", data={"token": token, "key": secret})).status_code

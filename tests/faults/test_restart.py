@@ -16,7 +16,7 @@ import pytest
 
 from pgrecall import Memory
 from tests.acceptance.cli.command_tools import command_line, environment
-from tests.acceptance.http.http_tools import Served, serving
+from tests.acceptance.http.http_tools import PLAIN, Served, serving
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import Victim
@@ -42,7 +42,7 @@ class Callers:
 
     def call(self, name: str) -> None:
         number = 0
-        with httpx.Client(base_url=self.served.url, timeout=PATIENCE, trust_env=False) as client:
+        with httpx.Client(base_url=self.served.url, **PLAIN) as client:
             while not self.over.is_set():
                 key = f"{name}-{number}"
                 answer = client.post("/v1/memories", json={"body": f"The harbour, said {key}", "key": key})

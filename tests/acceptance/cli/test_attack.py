@@ -17,6 +17,7 @@ import pytest
 
 from pgrecall import Memory
 from scripts.attack import THEIRS, YOURS, digest_of_theirs
+from tests.acceptance.http.http_tools import PLAIN
 from tests.given_server import embedded_only
 from tests.waiting import PATIENCE
 
@@ -68,7 +69,7 @@ def test_an_outsider_gets_a_login_and_a_key_and_a_verdict(attack: Attack) -> Non
     for user in ("postgres", "service", f"{parts.username}:wrong"):
         with pytest.raises(psycopg.OperationalError):
             psycopg.connect(f"postgresql://{user}@{parts.hostname}/postgres")
-    with httpx.Client(base_url=attack.service, timeout=PATIENCE, trust_env=False) as http:
+    with httpx.Client(base_url=attack.service, **PLAIN) as http:
         held = http.get("/v1/status", headers={"Authorization": f"Bearer {attack.key}"})
         assert (held.status_code, held.json()["tenant"]) == (200, YOURS)
         assert http.get("/v1/status").status_code == 401

@@ -22,6 +22,9 @@ from pgrecall.settings import Settings
 from tests.acceptance.cli.command_tools import DIMENSIONS, CommandLine, command_line, environment
 from tests.waiting import PATIENCE, until
 
+PLAIN: dict[str, Any] = {"timeout": PATIENCE, "trust_env": False, "verify": False}
+"""Options of clients of services here, which have no TLS: reading its certificates takes 20 ms a client."""
+
 
 @dataclass
 class Served:
@@ -33,12 +36,12 @@ class Served:
     client: httpx.Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False)
+        self.client = httpx.Client(base_url=self.url, **PLAIN)
 
     def as_holder(self, key: str) -> httpx.Client:
         """A client that shows a key."""
         headers = {"Authorization": f"Bearer {key}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE, trust_env=False)
+        return httpx.Client(base_url=self.url, headers=headers, **PLAIN)
 
     def raw(self) -> socket.socket:
         """A connection on which a test writes what no client would."""

@@ -14,7 +14,15 @@ import psycopg
 import pytest
 
 from pgrecall import Draft
-from tests.acceptance.http.http_tools import Served, is_problem, member, memories_locked, serving, waiting
+from tests.acceptance.http.http_tools import (
+    PLAIN,
+    Served,
+    is_problem,
+    member,
+    memories_locked,
+    serving,
+    waiting,
+)
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
@@ -170,9 +178,7 @@ def test_two_hundred_at_once_are_all_answered(database_url: str) -> None:
 async def crowd(served: Served, size: int) -> Counter[int]:
     """So many searches at once; how many ended with each status."""
     limits = httpx.Limits(max_connections=size)
-    async with httpx.AsyncClient(
-        base_url=served.url, limits=limits, timeout=PATIENCE, trust_env=False
-    ) as client:
+    async with httpx.AsyncClient(base_url=served.url, limits=limits, **PLAIN) as client:
         answers = await asyncio.gather(
             *(client.post("/v1/search", content=SEARCH, headers=JSON) for _ in range(size))
         )

@@ -18,9 +18,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.cli.command_tools import Command
-from tests.acceptance.http.http_tools import Served, is_problem, member, serving
+from tests.acceptance.http.http_tools import PLAIN, Served, is_problem, member, serving
 from tests.conftest import _database
-from tests.waiting import PATIENCE, until
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -130,7 +130,7 @@ def status(served: Served, key: str | None = None) -> httpx.Response:
     """What it answers on the address of this machine."""
     port = served.url.rpartition(":")[2]
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return httpx.get(f"http://127.0.0.1:{port}/v1/status", headers=headers, timeout=PATIENCE, trust_env=False)
+    return httpx.get(f"http://127.0.0.1:{port}/v1/status", headers=headers, **PLAIN)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
@@ -144,7 +144,7 @@ def test_other_machines_are_let_in_only_with_a_key_or_on_request(database_url: s
         for path in ("/v1/search", "/v1/memories", "/mcp"):
             port = served.url.rpartition(":")[2]
             url = f"http://127.0.0.1:{port}{path}"
-            assert httpx.post(url, json={}, timeout=PATIENCE, trust_env=False).status_code == 401
+            assert httpx.post(url, json={}, **PLAIN).status_code == 401
         assert b"Every request is refused until a key exists" in os.pread(served.log.fileno(), 10_000, 0)
         with member(database_url) as memory:
             key = memory.keys.create("agent").secret
@@ -163,7 +163,7 @@ def test_agents_reach_their_own_memory_over_mcp(served: Served, ours: str, their
     async def ask(key: str) -> str:
         headers = {"Authorization": f"Bearer {key}"}
         async with (
-            httpx.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as client,
+            httpx.AsyncClient(headers=headers, **PLAIN) as client,
             streamable_http_client(f"{served.url}/mcp", http_client=client) as (read, write, *_),
             ClientSession(read, write) as session,
         ):

@@ -11,10 +11,10 @@ from pgrecall import Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.faces.page.form_fields import file_name
 from pgrecall.faces.page.markdown import render_markdown
-from tests.acceptance.http.http_tools import Served, member, serving
+from tests.acceptance.http.http_tools import PLAIN, Served, member, serving
 from tests.acceptance.page.page_tools import Page, sent
 from tests.conftest import _database
-from tests.waiting import PATIENCE, until
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -87,7 +87,7 @@ def served(keys: dict[str, str], url: str) -> Iterator[Served]:
 @pytest.fixture
 def holder(served: Served, keys: dict[str, str], request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
     """Somebody signed in; a test may ask for another key than acme's."""
-    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as client:
+    with httpx.Client(base_url=served.url, **PLAIN) as client:
         form = Page(client.get("/prune")).form("/sign-in")
         assert sent(client, form, key=keys[getattr(request, "param", "acme")]).status_code == 303
         yield client
@@ -176,7 +176,7 @@ def test_a_reader_cannot_forge_a_session_that_writes(
 ) -> None:
     cookie = holder.cookies["pgrecall_session"]
     assert cookie.startswith("read.")
-    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as forged:
+    with httpx.Client(base_url=served.url, **PLAIN) as forged:
         forged.cookies.set("pgrecall_session", cookie.removeprefix("read."))
         assert forged.get("/prune").status_code == 401
 
@@ -213,7 +213,7 @@ def test_an_import_of_another_tenant_is_not_shown(
     files = [("files", ("mine.md", b"An import of acme."))]
     answer = holder.post("/import", data={"token": token_of(holder)}, files=files, headers=SAME)
     assert answer.status_code == 303
-    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as other:
+    with httpx.Client(base_url=served.url, **PLAIN) as other:
         assert sent(other, Page(other.get("/prune")).form("/sign-in"), key=keys["other"]).status_code == 303
         assert other.get(answer.headers["location"]).status_code == 404
     assert holder.get(answer.headers["location"]).status_code == 200
@@ -234,7 +234,7 @@ def test_no_import_makes_that_of_another_tenant_forgotten(
         return str(address)
 
     mine = imported(holder)
-    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as other:
+    with httpx.Client(base_url=served.url, **PLAIN) as other:
         assert sent(other, Page(other.get("/prune")).form("/sign-in"), key=keys["other"]).status_code == 303
         others = [imported(other) for _ in range(55)]
         assert [n for n in others if other.get(n).status_code == 200] == others[-20:]

@@ -9,10 +9,9 @@ import psycopg
 import pytest
 
 from pgrecall.embedded.shared_server import EmbeddedServer
-from tests.acceptance.http.http_tools import Served, is_problem, member, serving
+from tests.acceptance.http.http_tools import PLAIN, Served, is_problem, member, serving
 from tests.acceptance.page.page_tools import Page, complaints, sent
 from tests.conftest import _database
-from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +43,7 @@ def served(keys: dict[str, str], url: str) -> Iterator[Served]:
 @pytest.fixture
 def browser(served: Served) -> Iterator[httpx.Client]:
     """A client with cookies of its own, that follows no redirect by itself."""
-    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as client:
+    with httpx.Client(base_url=served.url, **PLAIN) as client:
         yield client
 
 
@@ -106,9 +105,7 @@ def test_signing_out_ends_every_copy_of_a_session(
     copied = browser.cookies[COOKIE]
     sent(browser, Page(browser.get("/prune")).form("/sign-out"))
     assert COOKIE not in browser.cookies
-    with httpx.Client(
-        base_url=served.url, cookies={COOKIE: copied}, timeout=PATIENCE, trust_env=False
-    ) as thief:
+    with httpx.Client(base_url=served.url, cookies={COOKIE: copied}, **PLAIN) as thief:
         assert thief.get("/prune").status_code == 401
 
 
@@ -126,7 +123,7 @@ def test_a_revoked_key_opens_nothing_from_the_next_request_on(browser: httpx.Cli
 def test_a_form_belongs_to_its_session(browser: httpx.Client, keys: dict[str, str], served: Served) -> None:
     signed_in(browser, keys["acme"])
     form = Page(browser.get("/prune")).form("/prune")
-    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as other:
+    with httpx.Client(base_url=served.url, **PLAIN) as other:
         signed_in(other, keys["acme"])
         stale = sent(other, form)
     assert stale.status_code == 403
@@ -186,9 +183,7 @@ def test_a_session_survives_a_restart_of_the_service_and_so_do_its_forms(
     cookie = browser.cookies[COOKIE]
     with (
         serving(url) as again,
-        httpx.Client(
-            base_url=again.url, cookies={COOKIE: cookie}, timeout=PATIENCE, trust_env=False
-        ) as later,
+        httpx.Client(base_url=again.url, cookies={COOKIE: cookie}, **PLAIN) as later,
     ):
         assert later.get("/prune").status_code == 200
         assert sent(later, form, grace_days="0").status_code == 303

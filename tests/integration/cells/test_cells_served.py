@@ -16,7 +16,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from tests.acceptance.cli.command_tools import command_line, environment
-from tests.acceptance.http.http_tools import serving
+from tests.acceptance.http.http_tools import PLAIN, serving
 from tests.acceptance.mcp.mcp_tools import answer, connected, over_stdio
 from tests.acceptance.page.page_tools import Page, sent
 from tests.integration.cells.conftest import Installation
@@ -43,7 +43,7 @@ def test_the_service_finds_the_cell_of_each_key(two_cells: Installation) -> None
         assert 'pgrecall_cell_up{cell="1"} 1.0' in service.client.get("/metrics").text
         two_cells.ask(0, "UPDATE recall.setting SET value = '\"later\"' WHERE name = 'schema.functions'")
         assert service.client.get("/readyz").status_code == 200
-        with httpx.Client(base_url=service.url, timeout=PATIENCE, trust_env=False) as browser:
+        with httpx.Client(base_url=service.url, **PLAIN) as browser:
             page = sent(browser, Page(browser.get("/maintenance")).form("/sign-in"), key=keys["acme"]).text
             if "This tenant lives" not in page:
                 page = browser.get("/maintenance").text
@@ -107,7 +107,7 @@ def working(installation: Installation, *arguments: str) -> Iterator[Callable[[s
         try:
             address = next(found[1] for line in process.stderr if (found := said.match(line)))
             Thread(target=process.stderr.read, daemon=True).start()  # a full pipe would stop the worker
-            yield lambda path: httpx.get(address + path, timeout=PATIENCE, trust_env=False)
+            yield lambda path: httpx.get(address + path, **PLAIN)
             process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE) == 0
         finally:
