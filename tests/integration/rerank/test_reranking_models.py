@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pgrecall.errors import InvalidInput, MissingExtra, RerankerError
+from pgrecall.search.model_loading import SharedModels
 from pgrecall.search.rerank import local as reranking_local
 from pgrecall.search.rerank.local import LocalReranker
 from pgrecall.search.rerank.onnx import OnnxReranker
@@ -176,16 +177,20 @@ def test_lower_precision_is_near(folder: Path) -> None:
     assert near == pytest.approx(exact, abs=0.25)
 
 
-def test_threads_load_one_model_and_agree(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded: list[object] = []
-    load = reranking_local._load
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What is loaded during the test, which begins without a loaded model."""
+    keys: list[object] = []
 
-    def counted(recipe: Any) -> Any:
-        loaded.append(recipe)
-        return load(recipe)
+    def noted(key: Any) -> Any:
+        keys.append(key)
+        return reranking_local._load(key)
 
-    monkeypatch.setattr(reranking_local, "_models", {})
-    monkeypatch.setattr(reranking_local, "_load", counted)
+    monkeypatch.setattr(reranking_local, "_models", SharedModels(noted))
+    return keys
+
+
+def test_threads_load_one_model_and_agree(folder: Path, loaded: list[object]) -> None:
     results: list[list[float]] = []
     threads = [
         threading.Thread(target=lambda: results.append(scores(LocalReranker(str(folder))))) for _ in range(6)
@@ -200,13 +205,11 @@ def test_threads_load_one_model_and_agree(folder: Path, monkeypatch: pytest.Monk
         assert result == pytest.approx(results[0], abs=1e-5)
 
 
-def test_warming_up_loads_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    models: dict[object, object] = {}
-    monkeypatch.setattr(reranking_local, "_models", models)
+def test_warming_up_loads_the_model(folder: Path, loaded: list[object]) -> None:
     reranker = LocalReranker(str(folder))
-    assert models == {}, "it was loaded before it was needed"
+    assert loaded == [], "it was loaded before it was needed"
     warm_up(reranker)
-    assert len(models) == 1
+    assert len(loaded) == 1
 
 
 def test_the_default_model_is_named_and_how_to_get_it(
