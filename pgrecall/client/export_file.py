@@ -63,11 +63,11 @@ def write_export(
     database: Database, target: Path | BinaryIO, transfer: Transfer, now: datetime | None
 ) -> Export:
     """Writes the tenant's lines; the file appears only when it is complete."""
-    with database.conversation(transfer.tenant) as conversation, _written(target) as file:
+    with database.open_transaction(transfer.tenant) as open_transaction, _written(target) as file:
         wanted = export.export_lines(transfer.embeddings, f"pgrecall {__version__}", now)
         header: Export | None = None
         line = 0
-        for rows in conversation.portions(wanted.sql, wanted.parameters, FETCHED):
+        for rows in open_transaction.batches(wanted.sql, wanted.parameters, FETCHED):
             lines = wanted.read(rows)
             header = header or export.header_of(lines[0])
             file.write("".join(f"{each}\n" for each in lines).encode())
@@ -83,15 +83,15 @@ def read_export(database: Database, source: Path | BinaryIO, transfer: Transfer)
     Raises:
         InvalidInput: the export is incomplete or cannot be stored here; names the line.
     """
-    with _read(source) as file, database.conversation(transfer.tenant) as conversation:
+    with _read(source) as file, database.open_transaction(transfer.tenant) as open_transaction:
         begun = export.begin_import(_first_line(file), transfer.embeddings)
-        header = begun.read(conversation.fetch(begun.sql, begun.parameters))
+        header = begun.read(open_transaction.fetch(begun.sql, begun.parameters))
         for lines in _portions(file):
             stored = export.import_lines(lines)
-            line = stored.read(conversation.fetch(stored.sql, stored.parameters))
+            line = stored.read(open_transaction.fetch(stored.sql, stored.parameters))
             transfer.reached(line, header.lines)
         ended = export.end_import()
-        counts = ended.read(conversation.fetch(ended.sql, ended.parameters))
+        counts = ended.read(open_transaction.fetch(ended.sql, ended.parameters))
         return replace(header, counts=counts, embeddings=header.embeddings and transfer.embeddings)
 
 
@@ -115,7 +115,7 @@ def _first_line(file: BinaryIO) -> str:
 
 
 def _portions(file: BinaryIO) -> Iterator[list[str]]:
-    """The lines after the first, without their ends, in portions."""
+    """The lines after the first, without their ends, in batches."""
     lines: list[str] = []
     size, number = 0, 1
     while line := file.readline(MAX_LINE_BYTES + 1):

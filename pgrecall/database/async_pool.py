@@ -42,7 +42,7 @@ class Pool(AsyncConnectionPool[BoundedAsyncConnection]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _PoolOwner:
     """A pool with its process, which owns the sockets, and its event loop, which owns the waiting tasks."""
 
     process: int
@@ -83,8 +83,8 @@ class AsyncDatabase:
             refusals,
             {} if unusable is None else unusable,
         )
-        self._place: _Place | None = None
-        self._inherited: list[_Place] = []
+        self._owner: _PoolOwner | None = None
+        self._inherited: list[_PoolOwner] = []
         self._closed = False
         self.blocking = Database(
             url,
@@ -100,9 +100,9 @@ class AsyncDatabase:
         """Closes the connections of this loop. Those inherited by a fork belong to the parent."""
         self._closed = True
         await asyncio.to_thread(self.blocking.close)
-        place = self._place
-        if place is not None and place.process == os.getpid() and not place.loop.is_closed():
-            await place.pool.close()
+        owner = self._owner
+        if owner is not None and owner.process == os.getpid() and not owner.loop.is_closed():
+            await owner.pool.close()
 
     async def fetch(self, call: Call, *, tenant: str) -> list[Row]:
         """Makes one call for ``tenant`` in a separate transaction and returns its rows."""
@@ -110,15 +110,15 @@ class AsyncDatabase:
 
     async def _fetch(self, call: Call, tenant: str) -> list[Row]:
         sent = self._limits.statements(call, tenant)
-        pool = await self._here()
-        with self._limits.our_errors(pool):
+        pool = await self._open_pool()
+        with self._limits.translating_errors(pool):
             async with pool.connection() as connection:
                 connection.deadline = self._limits.deadline()
                 cursor = connection.cursor(binary=call.binary)
-                async with connection.at_once() if len(sent) > 1 else nullcontext():
+                async with connection.pipelined() if len(sent) > 1 else nullcontext():
                     for statement in sent:
                         await cursor.execute(*statement)
-                connection.heard_at = time.monotonic()
+                connection.last_answer_at = time.monotonic()
                 return await cursor.fetchall()
 
     async def fetch_replayed(self, call: Call, *, tenant: str) -> tuple[int | None, list[Row]]:
@@ -132,22 +132,22 @@ class AsyncDatabase:
 
     async def _fetch_replayed(self, call: Call, tenant: str) -> tuple[int | None, list[Row]]:
         first, second = self._limits.replica_statements(call, tenant)
-        pool = await self._here()
-        with self._limits.our_errors(pool):
+        pool = await self._open_pool()
+        with self._limits.translating_errors(pool):
             async with pool.connection() as connection:
                 connection.deadline = self._limits.deadline()
-                async with connection.at_once():
+                async with connection.pipelined():
                     opened = await connection.execute(*first)
                     cursor = await connection.execute(*second)
-                connection.heard_at = time.monotonic()
+                connection.last_answer_at = time.monotonic()
                 [replayed] = await opened.fetchall()
                 return replayed["replayed"], await cursor.fetchall()
 
     def figures(self) -> dict[str, int]:
         """Returns statistics of the pool; empty before it is used."""
-        return {} if self._place is None else self._place.pool.get_stats()
+        return {} if self._owner is None else self._owner.pool.get_stats()
 
-    async def _here(self) -> Pool:
+    async def _open_pool(self) -> Pool:
         """The pool of this process and loop.
 
         Raises:
@@ -155,27 +155,27 @@ class AsyncDatabase:
         """
         if self._closed:
             raise InvalidInput("This AsyncMemory is closed.", hint="Open a new one.")
-        loop, process, place = asyncio.get_running_loop(), os.getpid(), self._place
-        if place is None or place.process != process:
-            if place is not None:
-                self._inherited.append(place)  # or garbage collection would close the parent's sockets
-            place = self._place = _Place(process, loop, self._made())
-        if place.loop is not loop:
+        loop, process, owner = asyncio.get_running_loop(), os.getpid(), self._owner
+        if owner is None or owner.process != process:
+            if owner is not None:
+                self._inherited.append(owner)  # or garbage collection would close the parent's sockets
+            owner = self._owner = _PoolOwner(process, loop, self._create_pool())
+        if owner.loop is not loop:
             raise InvalidInput(
                 "This AsyncMemory is used in a different event loop from the one it was opened in.",
                 hint="Open one in each loop, or use Memory, which any thread may share.",
             )
-        if place.pool.closed:
-            await place.pool.open()
-        return place.pool
+        if owner.pool.closed:
+            await owner.pool.open()
+        return owner.pool
 
-    def _made(self) -> Pool:
+    def _create_pool(self) -> Pool:
         pool = Pool(
             self._url,
             connection_class=BoundedAsyncConnection,
             configure=self._configure,
             check=self._check,
-            reconnect_failed=_try_on,
+            reconnect_failed=_retry_waiting,
             **self._limits.pool_arguments(self._url),
         )
         pool.limits = self._limits
@@ -196,7 +196,7 @@ class AsyncDatabase:
             await AsyncConnectionPool.check_connection(connection)
 
 
-async def _try_on(pool: AsyncConnectionPool[BoundedAsyncConnection]) -> None:
+async def _retry_waiting(pool: AsyncConnectionPool[BoundedAsyncConnection]) -> None:
     """Retries connecting while calls still wait for a pool that gave up."""
     if pool.get_stats().get("requests_waiting"):
         await pool.check()

@@ -29,7 +29,7 @@ class NoAnswer(psycopg.OperationalError):
     """The server did not answer in time; the connection was closed because its state is unknown."""
 
 
-KEPT_ALIVE = {
+KEEPALIVES = {
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
@@ -38,21 +38,21 @@ KEPT_ALIVE = {
 """Parameters that detect a silently lost connection, as after a power cut, within a minute; most systems take
 two hours by default. Values in the URL override them."""
 
-FRESH = 1.0
+FRESH_SECONDS = 1.0
 """Seconds after an answer during which an idle connection counts as alive without a check."""
 
 
 class BoundedConnection(psycopg.Connection[Row]):
-    """A connection that waits for the server until ``deadline``; ``heard_at`` is the time of the last answer.
+    """A connection that waits for the server until ``deadline``; it last answered at ``last_answer_at``.
 
     Both are in seconds of the monotonic clock. ``pooled`` says whether a connection pooler is in between.
     """
 
     deadline = math.inf
-    heard_at = -math.inf
+    last_answer_at = -math.inf
     pooled = False
 
-    def at_once(self) -> AbstractContextManager[object]:
+    def pipelined(self) -> AbstractContextManager[object]:
         """One transaction for the statements inside, sent together where that is safe.
 
         A pipeline sends one more message after the end of its transaction. A pooler in transaction mode that
@@ -69,11 +69,11 @@ class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
     """BoundedConnection for an event loop."""
 
     deadline = math.inf
-    heard_at = -math.inf
+    last_answer_at = -math.inf
     pooled = False
 
-    def at_once(self) -> AbstractAsyncContextManager[object]:
-        """As BoundedConnection.at_once."""
+    def pipelined(self) -> AbstractAsyncContextManager[object]:
+        """As BoundedConnection.pipelined."""
         return self.transaction() if self.pooled else self.pipeline()
 
     async def wait(self, gen: PQGen[RV], *rest: Any, **options: Any) -> RV:
@@ -81,13 +81,13 @@ class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
         return await super().wait(bounded, *rest, **options)
 
 
-def kept_alive(url: str) -> dict[str, Any]:
-    """Connection parameters for this URL that detect a lost server (KEPT_ALIVE)."""
+def keepalive_options(url: str) -> dict[str, Any]:
+    """Connection parameters for this URL that detect a lost server (KEEPALIVES)."""
     try:
         given = conninfo_to_dict(url)
     except psycopg.ProgrammingError:  # connecting reports it
         return {}
-    return KEPT_ALIVE | {name: value for name, value in given.items() if name in KEPT_ALIVE}
+    return KEEPALIVES | {name: value for name, value in given.items() if name in KEEPALIVES}
 
 
 class _VectorDumper(Dumper):
@@ -171,8 +171,8 @@ def set_formats(connection: psycopg.Connection[Any]) -> None:
 
 
 def is_fresh(connection: BoundedConnection | BoundedAsyncConnection) -> bool:
-    """Whether the server answered within FRESH seconds and has not closed the connection since."""
-    if time.monotonic() - connection.heard_at >= FRESH:
+    """Whether the server answered within FRESH_SECONDS seconds and has not closed the connection since."""
+    if time.monotonic() - connection.last_answer_at >= FRESH_SECONDS:
         return False
     return not _something_to_read(connection.fileno())  # the end of a connection is readable
 
@@ -210,7 +210,7 @@ def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[R
             row_factory=dict_row,
             connect_timeout=max(1, round(timeout)),
             prepare_threshold=None,  # a pooler could hand what it leaves behind to others
-            **kept_alive(url),
+            **keepalive_options(url),
         )
     except psycopg.ProgrammingError:
         raise _unreadable() from None  # libpq quotes the invalid part, possibly the password

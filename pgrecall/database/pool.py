@@ -40,7 +40,7 @@ class Pool(ConnectionPool[BoundedConnection]):
             return super().getconn(rest)
 
 
-class Conversation:
+class OpenTransaction:
     """An open transaction for work that is too large for one statement."""
 
     def __init__(self, connection: BoundedConnection, limits: Limits) -> None:
@@ -52,8 +52,8 @@ class Conversation:
         self._connection.deadline = self._limits.deadline()
         return self._connection.execute(sql, parameters).fetchall()
 
-    def portions(self, sql: str, parameters: Mapping[str, object], size: int) -> Iterator[list[Row]]:
-        """Runs one statement and yields its rows in portions, fetched on demand from one snapshot."""
+    def batches(self, sql: str, parameters: Mapping[str, object], size: int) -> Iterator[list[Row]]:
+        """Runs one statement and yields its rows in batches, fetched on demand from one snapshot."""
         with self._connection.cursor(name=f"pgrecall_{uuid4().hex}") as cursor:
             self._connection.deadline = self._limits.deadline()
             cursor.execute(sql, parameters)
@@ -100,7 +100,7 @@ class Database:
         """Opens the pool after one connection has shown that the server answers; else first use opens it."""
         with connect(self._url, timeout=self._limits.connect_timeout):
             pass
-        self._here()
+        self._open_pool()
 
     def close(self) -> None:
         """Closes the connections of this process; those that a fork brought are its parent's."""
@@ -114,8 +114,8 @@ class Database:
 
         Without ``durable`` its commit does not wait for the disk.
         """
-        pool = self._here()
-        with self._limits.our_errors(pool), pool.connection() as connection:
+        pool = self._open_pool()
+        with self._limits.translating_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
             with connection.transaction():
                 connection.execute(*self._limits.opening(tenant, durable=durable))
@@ -129,14 +129,14 @@ class Database:
     def fetch(self, call: Call, *, tenant: str) -> list[Row]:
         """Makes one call for ``tenant`` in a separate transaction and returns its rows."""
         sent = self._limits.statements(call, tenant)
-        pool = self._here()
-        with self._limits.our_errors(pool), pool.connection() as connection:
+        pool = self._open_pool()
+        with self._limits.translating_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
             cursor = connection.cursor(binary=call.binary)
-            with connection.at_once() if len(sent) > 1 else nullcontext():
+            with connection.pipelined() if len(sent) > 1 else nullcontext():
                 for statement in sent:
                     cursor.execute(*statement)
-            connection.heard_at = time.monotonic()
+            connection.last_answer_at = time.monotonic()
             return cursor.fetchall()
 
     def fetch_replayed(self, call: Call, *, tenant: str) -> tuple[int | None, list[Row]]:
@@ -147,21 +147,21 @@ class Database:
             server is no standby. And the rows.
         """
         first, second = self._limits.replica_statements(call, tenant)
-        pool = self._here()
-        with self._limits.our_errors(pool), pool.connection() as connection:
+        pool = self._open_pool()
+        with self._limits.translating_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
-            with connection.at_once():
+            with connection.pipelined():
                 opened = connection.execute(*first)
                 cursor = connection.execute(*second)
-            connection.heard_at = time.monotonic()
+            connection.last_answer_at = time.monotonic()
             [replayed] = opened.fetchall()
             return replayed["replayed"], cursor.fetchall()
 
     @contextmanager
-    def conversation(self, tenant: str) -> Iterator[Conversation]:
+    def open_transaction(self, tenant: str) -> Iterator[OpenTransaction]:
         """A transaction of several statements for ``tenant``; each may take the timeout of a call."""
         with self.transaction(tenant) as connection:
-            yield Conversation(connection, self._limits)
+            yield OpenTransaction(connection, self._limits)
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -176,9 +176,9 @@ class Database:
 
     def figures(self) -> dict[str, int]:
         """Returns statistics of the pool."""
-        return self._here().get_stats()
+        return self._open_pool().get_stats()
 
-    def _here(self) -> Pool:
+    def _open_pool(self) -> Pool:
         """The pool of this process.
 
         Raises:
@@ -188,18 +188,20 @@ class Database:
             raise InvalidInput("This Memory is closed.", hint="Open a new one.")
         pool = self._pools.get(os.getpid())
         if pool is None:
-            pool = self._pools.setdefault(os.getpid(), self._made())  # of threads that are first, one wins
+            pool = self._pools.setdefault(
+                os.getpid(), self._create_pool()
+            )  # of threads that are first, one wins
         if pool.closed:
             pool.open()
         return pool
 
-    def _made(self) -> Pool:
+    def _create_pool(self) -> Pool:
         pool = Pool(
             self._url,
             connection_class=BoundedConnection,
             configure=self._configure,
             check=self._check,
-            reconnect_failed=_try_on,
+            reconnect_failed=_retry_waiting,
             **self._limits.pool_arguments(self._url),
         )
         pool.limits = self._limits
@@ -217,7 +219,7 @@ class Database:
             ConnectionPool.check_connection(connection)
 
 
-def _try_on(pool: ConnectionPool[BoundedConnection]) -> None:
+def _retry_waiting(pool: ConnectionPool[BoundedConnection]) -> None:
     """Retries connecting while calls still wait for a pool that gave up."""
     if pool.get_stats().get("requests_waiting"):
         pool.check()

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 import psycopg
 
-from pgrecall.database.connections import connect, kept_alive
+from pgrecall.database.connections import connect, keepalive_options
 from pgrecall.database.error_translation import translated
 from pgrecall.database.pooler import pool_mode, process_of, shared_process
 from pgrecall.database.server import Call, Row
@@ -77,7 +77,7 @@ class Session:
 def watch_from_there(connection: psycopg.Connection[Row], url: str) -> None:
     """Makes the server detect a lost client equally fast, even while a statement runs or waits. Otherwise the
     session would keep its locks, such as that of a job, for hours."""
-    connection.execute(_KEEP_ALIVE, kept_alive(url))
+    connection.execute(_KEEP_ALIVE, keepalive_options(url))
     with suppress(psycopg.DataError):  # not supported by servers on Windows
         connection.execute("SELECT set_config('client_connection_check_interval', '10s', false)")
 

@@ -20,7 +20,7 @@ from pgrecall.database.connections import (
     BoundedAsyncConnection,
     BoundedConnection,
     NoAnswer,
-    kept_alive,
+    keepalive_options,
 )
 from pgrecall.database.error_translation import translated
 from pgrecall.database.server import Call
@@ -82,7 +82,7 @@ class Limits:
                 "row_factory": dict_row,
                 "connect_timeout": max(1, round(self.connect_timeout)),
                 "prepare_threshold": None if self.prepared_statements == "off" else PREPARE_AFTER,
-                **kept_alive(url),
+                **keepalive_options(url),
             },
             "name": "pgrecall",
         }
@@ -151,7 +151,7 @@ class Limits:
         return pool.get_stats().get("connections_errors", 0) > self.answered.get(id(pool), 0)
 
     @contextmanager
-    def our_errors(self, pool: CountsErrors) -> Iterator[None]:
+    def translating_errors(self, pool: CountsErrors) -> Iterator[None]:
         """Translates every database error inside to an error of :mod:`pgrecall.errors`."""
         began = time.monotonic()
         try:
@@ -159,17 +159,17 @@ class Limits:
             self.answered[id(pool)] = pool.get_stats().get("connections_errors", 0)
         except PoolTimeout as error:
             # A pool that pauses between two attempts makes none during a short call.
-            raise self._no_connection(self.is_refused(pool), time.monotonic() - began) from error
+            raise self._connection_error(self.is_refused(pool), time.monotonic() - began) from error
         except NoAnswer as error:
-            raise self._too_slow(None) from error
+            raise self._timeout_error(None) from error
         except psycopg.errors.QueryCanceled as error:
             if self.timeout is not None and time.monotonic() - began >= self.timeout:
-                raise self._too_slow(error.sqlstate) from error
+                raise self._timeout_error(error.sqlstate) from error
             raise translated(error) from error
         except psycopg.Error as error:
             raise translated(error) from error
 
-    def _no_connection(self, unreachable: bool, waited: float) -> DatabaseUnavailable:
+    def _connection_error(self, unreachable: bool, waited: float) -> DatabaseUnavailable:
         if unreachable:
             # A refusal may have ended the wait before the whole time was over.
             seconds = min(round(waited, 1), self.connect_timeout)
@@ -182,7 +182,7 @@ class Limits:
             hint="Raise PGRECALL_POOL_SIZE, or try again when the server is less busy.",
         )
 
-    def _too_slow(self, sqlstate: str | None) -> DatabaseTimeout:
+    def _timeout_error(self, sqlstate: str | None) -> DatabaseTimeout:
         return DatabaseTimeout(
             f"Postgres did not finish within {self.timeout:g} s, so the call was cancelled.",
             hint="Try again when the server is less busy, or give the client a longer timeout.",

@@ -29,7 +29,7 @@ from pgrecall.jobs.job import Job, JobContext, Stopped, Task
 from pgrecall.models.maintenance import JobOutcome
 from pgrecall.operations.jobs import begin_job, end_job, report_job
 
-LASTING = (AlertError, InvalidInput, DatabaseUnsuitable, MissingExtra, SchemaMismatch)
+PERMANENT = (AlertError, InvalidInput, DatabaseUnsuitable, MissingExtra, SchemaMismatch)
 """Errors that another attempt would repeat."""
 
 logger = logging.getLogger("pgrecall.jobs")
@@ -51,7 +51,7 @@ def attempt(job: Job, tenant: str, number: int, session: JobSession, task: Task)
         if run is None:
             return ended
         context.recorder = partial(report_job, run, whole=job.whole)
-        ended = _ended(ended, job, context)
+        ended = _run(ended, job, context)
         end = end_job(run, ended.state, context.done, context.counts, ended.error, whole=job.whole)
         context.fetch(end)
     except RecallError as error:
@@ -62,7 +62,7 @@ def attempt(job: Job, tenant: str, number: int, session: JobSession, task: Task)
     return replace(ended, seconds=time.monotonic() - began)
 
 
-def _ended(begun: JobOutcome, job: Job, context: JobContext) -> JobOutcome:
+def _run(begun: JobOutcome, job: Job, context: JobContext) -> JobOutcome:
     """Runs the job and returns its outcome."""
     try:
         job.run(context)
@@ -75,12 +75,12 @@ def _ended(begun: JobOutcome, job: Job, context: JobContext) -> JobOutcome:
         return _failed(begun, error)
     except Exception as error:  # a defect that the data of one tenant reveals must not stop the others
         logger.exception("The job %s broke for tenant %r.", job.name, context.tenant)
-        return replace(begun, state="failed", error=f"{type(error).__name__}: {error}", lasting=True)
+        return replace(begun, state="failed", error=f"{type(error).__name__}: {error}", permanent=True)
     return replace(begun, state="done")
 
 
 def _failed(begun: JobOutcome, error: RecallError) -> JobOutcome:
-    return replace(begun, state="failed", error=error.message, lasting=isinstance(error, LASTING))
+    return replace(begun, state="failed", error=error.message, permanent=isinstance(error, PERMANENT))
 
 
 class JobSession:

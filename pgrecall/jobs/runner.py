@@ -93,51 +93,51 @@ class Runner:
     def sweep(
         self,
         job: Job,
-        whom: Iterable[str],
+        tenants: Iterable[str],
         *,
         now: datetime | None = None,
-        turns: Callable[[int, int], None] = lambda *_: None,
+        tenant_progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[JobOutcome]:
         """Runs a job for each of these tenants (``*``: the database), and retries failures.
 
         Args:
             now: time to use instead of now for vitality and expiry; None uses the database's clock.
-            turns: called with the number of tenants that are done, and of all.
+            tenant_progress: called with the number of tenants that are done, and of all.
 
         Returns:
             The last outcome of each tenant that was processed, in order.
         """
         task = replace(self._task, now=now)
         last: dict[str, JobOutcome] = {}
-        waiting = list(whom)
+        waiting = list(tenants)
         total = len(waiting)
-        turns(0, total)
+        tenant_progress(0, total)
         for number, pause in enumerate((0.0, *self._pauses), start=1):
             if not waiting or self.stop.wait(pause * random.uniform(0.5, 1)):
                 break
             outcomes = []
-            for outcome in self._round(job, waiting, number, task):
+            for outcome in self._attempt_each(job, waiting, number, task):
                 outcomes.append(outcome)
                 last[outcome.tenant] = outcome
-                turns(len(last), total)
-            waiting = [each.tenant for each in outcomes if each.state == "failed" and not each.lasting]
+                tenant_progress(len(last), total)
+            waiting = [each.tenant for each in outcomes if each.state == "failed" and not each.permanent]
         return list(last.values())
 
     def cancel(self) -> None:
         """Cancels every running statement; their transactions leave nothing behind."""
         self._sessions.cancel()
 
-    def _round(self, job: Job, whom: list[str], number: int, task: Task) -> Iterator[JobOutcome]:
+    def _attempt_each(self, job: Job, tenants: list[str], number: int, task: Task) -> Iterator[JobOutcome]:
         with self._sessions.one() as session:
-            for tenant in whom:
+            for tenant in tenants:
                 if self.stop.is_set():
                     break
                 ended = attempt(job, tenant, number, session, task)
-                logger.info("%s", line_of(ended), extra={"outcome": ended})
+                logger.info("%s", log_line(ended), extra={"outcome": ended})
                 yield ended
 
 
-def line_of(outcome: JobOutcome) -> str:
+def log_line(outcome: JobOutcome) -> str:
     """Formats an outcome as name=value pairs; values other than plain words are quoted as in JSON.
 
     Names are single words: spaces of counts (``embed failed``) become underscores.
@@ -153,11 +153,11 @@ def line_of(outcome: JobOutcome) -> str:
     }
     if outcome.error is not None:
         values["error"] = outcome.error
-    return " ".join(f"{name.replace(' ', '_')}={_written(str(value))}" for name, value in values.items())
+    return " ".join(f"{name.replace(' ', '_')}={_quoted(str(value))}" for name, value in values.items())
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.*-]+")
 
 
-def _written(value: str) -> str:
+def _quoted(value: str) -> str:
     return value if _PLAIN.fullmatch(value) else json.dumps(value)

@@ -21,13 +21,13 @@ from pgrecall.jobs.runner import Runner
 from pgrecall.models.maintenance import JobOutcome
 from pgrecall.operations.jobs import job_pace
 
-MAX_TICK = 60.0
+MAX_INTERVAL = 60.0
 """Maximum seconds between checks for due jobs, so that a missed daily job is not a day late."""
 
-REREAD = 60.0
+REFRESH_SECONDS = 60.0
 """Seconds after which changed intervals take effect."""
 
-GRACE = 3.0
+CANCEL_SECONDS = 3.0
 """Seconds that running statements have to end once the worker stops, and seconds between attempts to cancel
 them. One attempt may not be enough: a statement may begin just after it, or a cancellation may be lost."""
 
@@ -40,8 +40,8 @@ class Worker:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._jobs = [job for job in JOBS if not job.by_hand and runner.can_run(job)]
-        self._ticks: dict[str, float | None] = {}
-        self._looked: dict[str, float] = {}
+        self._intervals: dict[str, float | None] = {}
+        self._last_check: dict[str, float] = {}
         """When each job was last checked, by the monotonic clock; infinite during a check."""
         self._errors: dict[str, str] = {}
         """Jobs whose last check failed, for example because the database did not answer."""
@@ -52,7 +52,7 @@ class Worker:
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
 
-    def once(self) -> list[JobOutcome]:
+    def run_once(self) -> list[JobOutcome]:
         """Runs every job once for the tenants it is due for, and returns the outcomes."""
         return [
             outcome
@@ -71,9 +71,9 @@ class Worker:
             error = self._errors.get(job.name)
             if error is not None:
                 problems.append(f"The job {job.name} cannot begin: {error}")
-            elif job.name not in self._ticks:
+            elif job.name not in self._intervals:
                 problems.append(f"The job {job.name} is not scheduled yet.")
-            elif self._overslept(job):
+            elif self._checks_stopped(job):
                 problems.append(f"It was not checked in time whether the job {job.name} is due.")
         return problems
 
@@ -82,17 +82,17 @@ class Worker:
         self._scheduler.start()
         try:
             self._plan()
-            while not self._runner.stop.wait(REREAD):
+            while not self._runner.stop.wait(REFRESH_SECONDS):
                 self._plan()
         finally:
             self._runner.stop.set()
             ended = Event()
-            Thread(target=self._break_off, args=[ended]).start()
+            Thread(target=self._cancel_running, args=[ended]).start()
             self._scheduler.shutdown(wait=True)
             ended.set()
 
-    def _break_off(self, ended: Event) -> None:
-        while not ended.wait(GRACE):
+    def _cancel_running(self, ended: Event) -> None:
+        while not ended.wait(CANCEL_SECONDS):
             self._runner.cancel()
 
     def _plan(self) -> None:
@@ -105,38 +105,42 @@ class Worker:
                 continue
             if pace is None:
                 self._errors.pop(job.name, None)  # it is not checked any more
-            self._schedule(job, tick_of(pace))
+            self._schedule(job, check_interval(pace))
 
-    def _overslept(self, job: Job) -> bool:
+    def _checks_stopped(self, job: Job) -> bool:
         """Whether checks of a job have stopped: after the clock was set back, the next check would come only
         at the old time."""
-        tick = self._ticks[job.name]
-        looked = self._looked.get(job.name, math.inf)
-        return tick is not None and time.monotonic() - looked > 2 * tick + REREAD
+        interval = self._intervals[job.name]
+        last_check = self._last_check.get(job.name, math.inf)
+        return interval is not None and time.monotonic() - last_check > 2 * interval + REFRESH_SECONDS
 
-    def _schedule(self, job: Job, tick: float | None) -> None:
-        if job.name in self._ticks and self._ticks[job.name] == tick and not self._overslept(job):
+    def _schedule(self, job: Job, interval: float | None) -> None:
+        if (
+            job.name in self._intervals
+            and self._intervals[job.name] == interval
+            and not self._checks_stopped(job)
+        ):
             return
-        self._ticks[job.name] = tick
+        self._intervals[job.name] = interval
         if self._scheduler.get_job(job.name) is not None:
             self._scheduler.remove_job(job.name)
-        if tick is None:
+        if interval is None:
             return
         # One job for now and later: a scheduler that is being stopped fails on a job that ends.
-        intervals = IntervalTrigger(seconds=tick, jitter=tick / 20, timezone=UTC)
+        intervals = IntervalTrigger(seconds=interval, jitter=interval / 20, timezone=UTC)
         trigger = OrTrigger([DateTrigger(timezone=UTC), intervals])
-        self._looked.setdefault(job.name, time.monotonic())
-        self._scheduler.add_job(self._look, trigger, [job], id=job.name)
+        self._last_check.setdefault(job.name, time.monotonic())
+        self._scheduler.add_job(self._run_due, trigger, [job], id=job.name)
 
     def _report(self, job: Job, error: RecallError) -> None:
         self._errors[job.name] = error.message
         logger.error("job=%s state=unplanned error=%r", job.name, error.message)
 
-    def _look(self, job: Job) -> None:
+    def _run_due(self, job: Job) -> None:
         """Runs a job for the tenants it is due for; a failure is left to the next check."""
         if self._runner.stop.is_set():
             return
-        self._looked[job.name] = math.inf
+        self._last_check[job.name] = math.inf
         try:
             due = self._runner.due(job)
             self._errors.pop(job.name, None)
@@ -144,9 +148,9 @@ class Worker:
         except RecallError as error:
             self._report(job, error)
         finally:
-            self._looked[job.name] = time.monotonic()
+            self._last_check[job.name] = time.monotonic()
 
 
-def tick_of(minutes: float | None) -> float | None:
+def check_interval(minutes: float | None) -> float | None:
     """Seconds between checks whether a job of this interval is due; None: no checks."""
-    return None if minutes is None else min(max(minutes * 60, 0.05), MAX_TICK)
+    return None if minutes is None else min(max(minutes * 60, 0.05), MAX_INTERVAL)

@@ -161,7 +161,7 @@ class JobStatus:
 class JobOutcome:
     """The outcome of one attempt to run a job for a tenant; ``skipped``: another worker was running it.
 
-    ``seconds`` is its duration; ``lasting`` means that another attempt would fail in the same way.
+    ``seconds`` is its duration; ``permanent`` means that another attempt would fail in the same way.
     """
 
     job: str
@@ -172,4 +172,4 @@ class JobOutcome:
     counts: Mapping[str, int] = field(default_factory=dict)
     error: str | None = None
     seconds: float = 0.0
-    lasting: bool = False
+    permanent: bool = False

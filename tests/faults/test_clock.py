@@ -70,7 +70,7 @@ def test_the_worker_goes_on_after_the_clock_was_set_back(
 
     for module in ("schedulers.base", "triggers.date", "triggers.interval"):
         monkeypatch.setattr(f"apscheduler.{module}.datetime", Stepping)
-    monkeypatch.setattr(worker, "REREAD", 0.2)
+    monkeypatch.setattr(worker, "REFRESH_SECONDS", 0.2)
 
     def folded() -> bool:
         return query("SELECT FROM recall.access_queue") == []

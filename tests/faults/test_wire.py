@@ -16,7 +16,7 @@ import pytest
 from pgrecall import AsyncMemory, Memory
 from pgrecall.database import connections
 from pgrecall.database.async_pool import AsyncDatabase
-from pgrecall.database.connections import FRESH, KEPT_ALIVE, connect
+from pgrecall.database.connections import FRESH_SECONDS, KEEPALIVES, connect
 from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseError, DatabaseTimeout, DatabaseUnavailable
 from pgrecall.search.embed.embedder import HashEmbedder
@@ -59,7 +59,7 @@ OPTIONS = {
 }
 
 
-def kept_alive(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> dict[str, int]:
+def keepalives_of(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> dict[str, int]:
     """What the kernel was told of this connection."""
     with socket.socket(fileno=connection.fileno()) as end:
         try:
@@ -71,16 +71,16 @@ def kept_alive(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any
 def test_every_connection_notices_that_the_other_end_is_gone(line: Wire) -> None:
     database = Database(line.url)
     with database.transaction("acme") as pooled:
-        assert kept_alive(pooled) == KEPT_ALIVE
+        assert keepalives_of(pooled) == KEEPALIVES
     database.close()
     with connect(line.url) as single:
-        assert kept_alive(single) == KEPT_ALIVE
+        assert keepalives_of(single) == KEEPALIVES
 
     async def use() -> None:
         waiting = AsyncDatabase(line.url)
-        pool = await waiting._here()
+        pool = await waiting._open_pool()
         async with pool.connection() as awaited:
-            assert kept_alive(awaited) == KEPT_ALIVE
+            assert keepalives_of(awaited) == KEEPALIVES
         await waiting.close()
 
     asyncio.run(use())
@@ -88,14 +88,14 @@ def test_every_connection_notices_that_the_other_end_is_gone(line: Wire) -> None
 
 def test_what_the_url_says_of_it_holds(line: Wire) -> None:
     with connect(line.url + " keepalives_idle=7 tcp_user_timeout=0") as single:
-        assert kept_alive(single) == KEPT_ALIVE | {"keepalives_idle": 7, "tcp_user_timeout": 0}
+        assert keepalives_of(single) == KEEPALIVES | {"keepalives_idle": 7, "tcp_user_timeout": 0}
 
 
 @pytest.mark.parametrize("fault", ["cut", "go_dead", "stall"])
 def test_an_idle_connection_that_broke_is_replaced(
     remote: Memory, line: Wire, query: Query, fault: str, inject: Inject
 ) -> None:
-    time.sleep(FRESH)  # then it is asked before it is used
+    time.sleep(FRESH_SECONDS)  # then it is asked before it is used
     getattr(line, fault)()
     inject(f"an idle connection: {fault.replace('_', ' ')}")
     assert remote.record_access("harbour")
@@ -150,7 +150,7 @@ def test_an_answer_that_is_lost_is_not_taken_for_a_failure_nor_repeated(
     # Of several connections one might be made only after the answers of the others are lost; and one that
     # is asked whether it works, for a moment has passed, is replaced before the call.
     alone = replace(far, pool_size=1)
-    monkeypatch.setattr(connections, "FRESH", PATIENCE)
+    monkeypatch.setattr(connections, "FRESH_SECONDS", PATIENCE)
     with Memory(settings=alone, embedder=HashEmbedder(DIMENSIONS)) as remote:
         remote.remember("The harbour opens at six", key="harbour")
         answers_are_lost(remote, line, query, inject)

@@ -35,7 +35,7 @@ class AsyncJobsGroup(AsyncGroup):
         now: datetime | None = None,
         stop: Event | None = None,
         progress: Callable[[str, int, int | None], None] = lambda *_: None,
-        turns: Callable[[int, int], None] = lambda *_: None,
+        tenant_progress: Callable[[int, int], None] = lambda *_: None,
     ) -> builtins.list[JobOutcome]:
         """Runs a job for this tenant, up to three times until it succeeds.
 
@@ -46,7 +46,7 @@ class AsyncJobsGroup(AsyncGroup):
             stop: once set, the run ends after its current step.
             progress: called with the tenant, how much is done, and of how much if that is known, in the
                 thread that does the work.
-            turns: called in that thread with the number of tenants that are done, and of all.
+            tenant_progress: called in that thread with the number of tenants that are done, and of all.
 
         Returns:
             The last outcome for each tenant it ran for.
@@ -62,7 +62,7 @@ class AsyncJobsGroup(AsyncGroup):
         tenant = None if all_tenants else self._connection.tenant
 
         def work() -> builtins.list[JobOutcome]:
-            return runner.sweep(job, runner.targets(job, tenant), now=now, turns=turns)
+            return runner.sweep(job, runner.targets(job, tenant), now=now, tenant_progress=tenant_progress)
 
         def give_up() -> None:
             runner.stop.set()

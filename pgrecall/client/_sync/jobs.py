@@ -36,7 +36,7 @@ class JobsGroup(Group):
         now: datetime | None = None,
         stop: Event | None = None,
         progress: Callable[[str, int, int | None], None] = lambda *_: None,
-        turns: Callable[[int, int], None] = lambda *_: None,
+        tenant_progress: Callable[[int, int], None] = lambda *_: None,
     ) -> builtins.list[JobOutcome]:
         """Runs a job for this tenant, up to three times until it succeeds.
 
@@ -47,7 +47,7 @@ class JobsGroup(Group):
             stop: once set, the run ends after its current step.
             progress: called with the tenant, how much is done, and of how much if that is known, in the
                 thread that does the work.
-            turns: called in that thread with the number of tenants that are done, and of all.
+            tenant_progress: called in that thread with the number of tenants that are done, and of all.
 
         Returns:
             The last outcome for each tenant it ran for.
@@ -63,7 +63,7 @@ class JobsGroup(Group):
         tenant = None if all_tenants else self._connection.tenant
 
         def work() -> builtins.list[JobOutcome]:
-            return runner.sweep(job, runner.targets(job, tenant), now=now, turns=turns)
+            return runner.sweep(job, runner.targets(job, tenant), now=now, tenant_progress=tenant_progress)
 
         def give_up() -> None:
             runner.stop.set()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pgrecall.cells.fleet import Fleet
     from pgrecall.search.embed.embedder import Embedder
 
-REREAD = 60.0
+REFRESH_SECONDS = 60.0
 """Seconds after which a new cell is served, and one that did not answer is tried again."""
 
 logger = logging.getLogger("pgrecall.jobs")
@@ -69,11 +69,11 @@ class CellWorkers:
             raise InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
         return found
 
-    def once(self) -> bool:
+    def run_once(self) -> bool:
         """Runs every job that is due once, in all cells at the same time; returns whether all went well."""
         cells = self.cells()
         with ThreadPoolExecutor(len(cells)) as threads:
-            outcomes = list(threads.map(self._once, cells))
+            outcomes = list(threads.map(self._run_once, cells))
         return all(done is not None and all(one.state != "failed" for one in done) for done in outcomes)
 
     def serve(self) -> None:
@@ -88,7 +88,7 @@ class CellWorkers:
                         target=self._serve, args=[entry], name=f"cell {entry.number}"
                     )
                     threads[entry.number].start()
-            if self._options.stop.wait(REREAD):
+            if self._options.stop.wait(REFRESH_SECONDS):
                 break
             try:
                 cells = self.cells()
@@ -134,10 +134,10 @@ class CellWorkers:
     def _without_models(self) -> Settings:
         return replace(self._options.settings, embedder="none", reranker="none")
 
-    def _once(self, entry: CellEntry) -> list[JobOutcome] | None:
+    def _run_once(self, entry: CellEntry) -> list[JobOutcome] | None:
         try:
             with ExitStack() as opened:
-                return self._worker(entry, opened).once()
+                return self._worker(entry, opened).run_once()
         except RecallError as error:
             self._report(entry, error)
             return None

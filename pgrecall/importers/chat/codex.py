@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from pgrecall.importers.chat.turns import (
@@ -64,18 +65,13 @@ def read_codex(
     meta = _meta(head[1])
     found = _FILE.fullmatch(name)
     session = meta.get("id") if isinstance(meta.get("id"), str) else found[1] if found else name
-    turns = _turns(_chained(head, rest), f"codex/{session}", meta, tally, tools)
+    turns = _turns(chain([head], rest), f"codex/{session}", meta, tally, tools)
     yield Conversation(f"codex/{session}", dated(turns, tally.time(meta.get("timestamp")), tally))
 
 
 def _meta(head: Any) -> dict[str, Any]:
     payload = head.get("payload", head) if isinstance(head, dict) and is_codex(head) else {}
     return payload if isinstance(payload, dict) else {}
-
-
-def _chained(head: tuple[str, Any], rest: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    yield head
-    yield from rest
 
 
 def _turns(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from pgrecall.importers.chat.turns import (
@@ -64,13 +65,8 @@ def read_messages(
             break
         yield _conversation(value, name, number, place, tally, problems, tools)
     if held:
-        turns = _turns(_chained(held, rest), name, tally, problems, tools)
+        turns = _turns(chain(held, rest), name, tally, problems, tools)
         yield Conversation(name, dated(turns, None, tally))
-
-
-def _chained(held: list[tuple[str, Any]], rest: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    yield from held
-    yield from rest
 
 
 def _conversation(

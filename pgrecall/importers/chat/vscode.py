@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from pgrecall.importers.chat.turns import (
@@ -46,7 +47,7 @@ def read_vscode(
     meta = data if isinstance(data, dict) else {}
     own = meta.get("sessionId")
     session = f"vscode/{own if isinstance(own, str) and own else name}"
-    turns = _turns(_chained(head, rest), session, _project(meta), tally, tools)
+    turns = _turns(chain([head], rest), session, _project(meta), tally, tools)
     yield Conversation(session, dated(turns, tally.time(meta.get("startTime")), tally))
 
 
@@ -54,11 +55,6 @@ def _project(meta: dict[str, Any]) -> dict[str, Any]:
     context = meta.get("context")
     folder = context.get("cwd") if isinstance(context, dict) else None
     return {"project": folder} if isinstance(folder, str) and folder else {}
-
-
-def _chained(head: tuple[str, Any], rest: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    yield head
-    yield from rest
 
 
 def _turns(

@@ -42,12 +42,12 @@ def used(two_cells: Installation) -> Installation:
 
 
 def test_all_cells_are_served(used: Installation) -> None:
-    assert workers(used, Event()).once()
+    assert workers(used, Event()).run_once()
     assert [folds(used, 0) > 0, folds(used, 1) > 0] == [True, True]
 
 
 def test_one_cell_is_served(used: Installation) -> None:
-    assert workers(used, Event(), only=1).once()
+    assert workers(used, Event(), only=1).run_once()
     assert [folds(used, 0) > 0, folds(used, 1) > 0] == [False, True]
 
 
@@ -75,4 +75,4 @@ def test_a_cell_that_is_down_keeps_no_other_from_its_jobs(used: Installation) ->
 
 def test_unknown_cell(two_cells: Installation) -> None:
     with pytest.raises(InvalidInput, match="There is no cell 7"):
-        workers(two_cells, Event(), only=7).once()
+        workers(two_cells, Event(), only=7).run_once()

@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pgrecall import AsyncMemory, DatabaseBusy, DatabaseUnavailable, Draft, Memory, Status
 from pgrecall.database import statements
-from pgrecall.database.connections import FRESH
+from pgrecall.database.connections import FRESH_SECONDS
 from pgrecall.operations.operation import Operation
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
@@ -84,7 +84,7 @@ def test_so_are_those_that_fell_silent(settings: Settings) -> None:
     few = replace(settings, pool_size=2, connect_timeout=PATIENCE)
     with Memory(settings=few, embedder=HashEmbedder(DIMENSIONS)) as memory:
         backend = memory._connection.execute(BACKEND)
-        time.sleep(FRESH)
+        time.sleep(FRESH_SECONDS)
         with silent(backend):
             assert memory._connection.execute(BACKEND) != backend
 
@@ -96,7 +96,7 @@ def test_a_task_gets_another_connection_as_well(settings: Settings) -> None:
     async def use() -> None:
         async with AsyncMemory(settings=few, embedder=HashEmbedder(DIMENSIONS)) as memory:
             backend = await memory._connection.execute(BACKEND)
-            await asyncio.sleep(FRESH)
+            await asyncio.sleep(FRESH_SECONDS)
             with silent(backend):
                 assert await memory._connection.execute(BACKEND) != backend
 

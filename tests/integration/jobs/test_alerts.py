@@ -19,7 +19,7 @@ import pytest
 from pgrecall import InvalidInput, Memory
 from pgrecall.errors import AlertError
 from pgrecall.jobs.alerts import AlertHook, make_alert_hook
-from pgrecall.jobs.runner import line_of
+from pgrecall.jobs.runner import log_line
 from pgrecall.models.maintenance import JobOutcome
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.setting_types import Secret
@@ -65,7 +65,7 @@ def test_an_alarm_is_reported_when_it_begins_and_when_it_ends(
     run_job(query, "embed", "failed", error="The model is gone.")
     first = run(alerting)
     assert (first.state, first.done, first.counts) == ("done", 1, {"embed failed": 1})
-    assert " embed_failed=1" in line_of(first)
+    assert " embed_failed=1" in log_line(first)
     [alert] = alerts(log)
     assert alert["tenant"] == "acme"
     [raised] = alert["raised"]

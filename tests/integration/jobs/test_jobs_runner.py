@@ -133,7 +133,7 @@ def test_what_failed_is_tried_again(runner: Made, query: Query, queued: list[int
 
 def test_it_says_how_many_tenants_have_had_their_turn(runner: Made, queued: list[int]) -> None:
     turns: list[tuple[int, int]] = []
-    runner().sweep(job_named("fold"), ["acme", "globex"], turns=lambda *turn: turns.append(turn))
+    runner().sweep(job_named("fold"), ["acme", "globex"], tenant_progress=lambda *turn: turns.append(turn))
     assert turns == [(0, 2), (1, 2), (2, 2)]
 
 
@@ -218,7 +218,7 @@ def test_a_long_statement_is_broken_off_once_the_worker_stops(runner: Made, quer
 def test_a_stopped_worker_tries_again_to_break_off_what_runs(
     runner: Made, query: Query, queued: list[int], database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "GRACE", 0.1)
+    monkeypatch.setattr(worker, "CANCEL_SECONDS", 0.1)
     made = runner()
     # As where the statement begins just after the others were broken off.
     cancel, tries = made.cancel, iter((lambda: None, lambda: None))

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pgrecall import InvalidInput
 from pgrecall.jobs.catalogue import JOBS, job_named, state_of
 from pgrecall.jobs.job import JobContext, Stopped, Task
-from pgrecall.jobs.runner import line_of
-from pgrecall.jobs.worker import MAX_TICK, tick_of
+from pgrecall.jobs.runner import log_line
+from pgrecall.jobs.worker import MAX_INTERVAL, check_interval
 from pgrecall.models.maintenance import JobOutcome, JobRun
 from pgrecall.operations.jobs import JobRow
 from pgrecall.operations.operation import Operation
@@ -107,12 +107,12 @@ def test_an_unknown_job_is_refused_with_the_names_there_are() -> None:
 
 def test_the_line_of_a_run() -> None:
     outcome = JobOutcome("fold", "acme", "done", 1, 12, {"folded": 12}, seconds=0.03149)
-    assert line_of(outcome) == "job=fold tenant=acme state=done attempt=1 seconds=0.031 done=12 folded=12"
+    assert log_line(outcome) == "job=fold tenant=acme state=done attempt=1 seconds=0.031 done=12 folded=12"
 
 
 @given(st.text(), st.text())
 def test_no_tenant_and_no_error_breaks_the_line(tenant: str, error: str) -> None:
-    line = line_of(JobOutcome("fold", tenant, "failed", error=error))
+    line = log_line(JobOutcome("fold", tenant, "failed", error=error))
     assert len(line.splitlines()) == 1
     assert line.isascii()
     written = line.split(" error=", 1)[1]
@@ -121,10 +121,10 @@ def test_no_tenant_and_no_error_breaks_the_line(tenant: str, error: str) -> None
 
 @pytest.mark.parametrize(
     ("minutes", "tick"),
-    [(None, None), (0.5, 30.0), (1, 60.0), (15, MAX_TICK), (1440, MAX_TICK), (1e-9, 0.05)],
+    [(None, None), (0.5, 30.0), (1, 60.0), (15, MAX_INTERVAL), (1440, MAX_INTERVAL), (1e-9, 0.05)],
 )
 def test_how_often_a_worker_looks(minutes: float | None, tick: float | None) -> None:
-    assert tick_of(minutes) == tick
+    assert check_interval(minutes) == tick
 
 
 def row(state: str | None, minutes: float | None, late: timedelta | None = None) -> JobRow:

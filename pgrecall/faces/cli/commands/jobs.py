@@ -82,12 +82,17 @@ def run(given: GlobalOptions, name: str, all_tenants: bool, as_json: bool, now: 
             else:
                 bar.reached(so_far, of)
 
-        def turns(had: int, of: int) -> None:
+        def tenant_progress(had: int, of: int) -> None:
             if several:
                 bar.reached(had, of)
 
         outcomes = memory.jobs.run(
-            name, all_tenants=all_tenants, now=now, stop=stop, progress=reached, turns=turns
+            name,
+            all_tenants=all_tenants,
+            now=now,
+            stop=stop,
+            progress=reached,
+            tenant_progress=tenant_progress,
         )
         found = _findings(memory, outcomes, now)
     if as_json:

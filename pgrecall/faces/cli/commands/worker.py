@@ -83,7 +83,7 @@ def worker(
         with stop_on_signals() as stop, run_log(as_json), runs_traced():
             workers = _cell_workers(fleet, settings, stop, only=number, allowed=allowed)
             if once:
-                raise Exit(DONE if workers.once() else FAILED)
+                raise Exit(DONE if workers.run_once() else FAILED)
             _serve_cells(workers, host, port)
         return
     if number is not None:
@@ -94,7 +94,7 @@ def worker(
         runner.require_session()
         working = Worker(runner)
         if once:
-            failed = any(outcome.state == "failed" for outcome in working.once())
+            failed = any(outcome.state == "failed" for outcome in working.run_once())
             raise Exit(FAILED if failed else DONE)
         notes().print("Working. SIGTERM or Ctrl-C stops the worker.")
         with _endpoint(host, port, _WatchedWorker(working, memory)):
