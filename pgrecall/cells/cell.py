@@ -21,7 +21,7 @@ from pgrecall.schema.roles import act_as_owner
 
 _SQL = named_statements("cell.sql")
 
-BETWEEN_LOOKS = 0.02
+POLL_SECONDS = 0.02
 """Seconds between checks of transactions that have to end first."""
 
 
@@ -53,26 +53,26 @@ class Cell:
         self._kept = KeptConnection()
 
     @contextmanager
-    def another(self) -> Iterator[psycopg.Connection[Row]]:
+    def open(self) -> Iterator[psycopg.Connection[Row]]:
         """Opens a new connection as the role of the URL, which commits each statement."""
         with connect(self.url, timeout=self._timeout) as connection:
             yield connection
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def keep_open(self) -> Iterator[None]:
         """Keeps a connection for the calls inside, which come one after the other."""
-        with self.another() as connection, self._kept.keep(connection):
+        with self.open() as connection, self._kept.keep(connection):
             yield
 
     @contextmanager
-    def owned(self) -> Iterator[psycopg.Connection[Row]]:
+    def as_owner(self) -> Iterator[psycopg.Connection[Row]]:
         """A transaction that acts as the owner of the schema.
 
         Raises:
             DatabaseUnavailable: the cell cannot be reached.
             DatabaseUnsuitable: this role may not act as the owner.
         """
-        with self.plain() as connection, connection.transaction():
+        with self.connected() as connection, connection.transaction():
             act_as_owner(connection)
             try:
                 yield connection
@@ -80,10 +80,10 @@ class Cell:
                 raise translated(error) from error
 
     @contextmanager
-    def plain(self) -> Iterator[psycopg.Connection[Row]]:
+    def connected(self) -> Iterator[psycopg.Connection[Row]]:
         """A connection as the role of the URL, committing each statement."""
         if (kept := self._kept.connection) is None:
-            with self.another() as connection:
+            with self.open() as connection:
                 yield connection
             return
         try:
@@ -103,14 +103,14 @@ class Cell:
 
     def facts(self) -> CellFacts:
         """The state that the cell reports."""
-        with self.owned() as connection:
+        with self.as_owner() as connection:
             row = connection.execute(_SQL["facts"].encode()).fetchone()
             assert row is not None
             return CellFacts(**row)
 
     def run(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[Any]:
         """Runs one statement as the owner; returns its rows."""
-        with self.owned() as connection:
+        with self.as_owner() as connection:
             cursor = connection.execute(sql.encode(), parameters)
             return cursor.fetchall() if cursor.description is not None else []
 
@@ -158,7 +158,7 @@ class Cell:
         Raises:
             DatabaseError: one took longer.
         """
-        with self.plain() as connection:
+        with self.connected() as connection:
             rows = connection.execute(_SQL["under_way"].encode(), {"besides": list(besides)}).fetchall()
             waiting = [row["id"] for row in rows]
             deadline = time.monotonic() + timeout
@@ -172,4 +172,4 @@ class Cell:
                         sqlstate="55P03",
                     )
                 if waiting:
-                    time.sleep(BETWEEN_LOOKS)
+                    time.sleep(POLL_SECONDS)

@@ -10,7 +10,7 @@ from pgrecall.cells import replicas
 from pgrecall.cells.addresses import shown
 from pgrecall.cells.cell import Cell
 from pgrecall.cells.directory import CellEntry
-from pgrecall.cells.moves.rights import lacks
+from pgrecall.cells.moves.rights import missing_rights
 from pgrecall.errors import RecallError
 
 if TYPE_CHECKING:
@@ -89,6 +89,6 @@ def _check_replica(fleet: Fleet, entry: CellEntry, replica: str) -> CellFinding:
 def _check_rights(number: int, cell: Cell) -> Iterator[CellFinding]:
     """Reports what prevents moves of tenants to and from this cell; not a failure, because moves are
     optional."""
-    missing = dict.fromkeys((*lacks(cell, "target"), *lacks(cell, "source")))
-    for lack in missing:
-        yield CellFinding(number, "ok", f"No moves yet: {lack.message}", lack.fix)
+    missing = dict.fromkeys((*missing_rights(cell, "target"), *missing_rights(cell, "source")))
+    for right in missing:
+        yield CellFinding(number, "ok", f"No moves yet: {right.message}", right.fix)

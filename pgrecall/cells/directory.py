@@ -79,7 +79,7 @@ class Directory:
         self._kept = KeptConnection()
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def keep_open(self) -> Iterator[None]:
         """Keeps a connection for the calls inside, which come one after the other."""
         with self.connected() as connection, self._kept.keep(connection):
             yield
@@ -116,7 +116,7 @@ class Directory:
     def mismatch(self) -> SchemaMismatch:
         """The error for a directory with missing objects."""
         with connect(self.url, timeout=self._timeout) as connection:
-            row = connection.execute(_THERE).fetchone()
+            row = connection.execute(_HAS_DIRECTORY).fetchone()
         if row and row["there"]:
             return SchemaMismatch(
                 "This directory of cells has the schema of an older version of pgrecall.",
@@ -138,7 +138,7 @@ class Directory:
     def is_installed(self) -> bool:
         """Whether this database has a directory."""
         with self.connected() as connection:
-            row = connection.execute(_THERE).fetchone()
+            row = connection.execute(_HAS_DIRECTORY).fetchone()
             return bool(row and row["there"])
 
     def installation(self) -> str:
@@ -215,7 +215,7 @@ class Directory:
             connection.execute(_BIND, {"role": role, "tenant": tenant})
 
     @contextmanager
-    def alone(self, tenant: str) -> Iterator[None]:
+    def exclusive(self, tenant: str) -> Iterator[None]:
         """Prevents other processes from moving the tenant while it is open.
 
         Raises:
@@ -283,7 +283,7 @@ _FLIP = (
     "UPDATE recall_cells.move SET step = 'flipped', flipped_at = now() WHERE tenant = %(tenant)s",
 )
 # Not by its name: a role without rights to the schema may not look it up so.
-_THERE = (
+_HAS_DIRECTORY = (
     "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = 'recall_cells' AND c.relname = 'place') AS there"
 )

@@ -45,21 +45,21 @@ def make(fleet: Fleet, name: str) -> tuple[RestorePoint, ...]:
             f"The name {name!r} of the restore point is empty or too long.",
             hint=f"At most {MAX_NAME_BYTES} bytes.",
         )
-    before = _settled(fleet)
+    before = _moved_tenants(fleet)
     urls = [fleet.directory.url_of(entry.address) for entry in fleet.directory.cells()]
     by_server: dict[str, str] = {}
     for url in [fleet.directory.url, *urls]:
         by_server.setdefault(_server(fleet, url), url)
     # A server may hold several databases; recovery ends at the first point of the name.
     made = [_point(fleet, url, name) for url in reversed(by_server.values())]
-    if _settled(fleet) - before:
+    if _moved_tenants(fleet) - before:
         raise InvalidInput(
             f"A tenant moved while the restore point {name} was made.", hint="Make one with another name."
         )
     return tuple(made)
 
 
-def _settled(fleet: Fleet) -> set[str]:
+def _moved_tenants(fleet: Fleet) -> set[str]:
     """The tenants that have moved and still have rows in their old cell; raises while any is copied."""
     moves = fleet.directory.moves()
     for move in moves:

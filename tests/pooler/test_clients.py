@@ -139,7 +139,7 @@ def test_which_connections_prepare(
 
 async def _threshold_of_tasks(url: str, given: str) -> int | None:
     database = AsyncDatabase(url, prepared_statements=given)  # type: ignore[arg-type]  # one of the three
-    async with (await database._here()).connection() as connection:
+    async with (await database._open_pool()).connection() as connection:
         threshold = connection.prepare_threshold
     await database.close()
     return threshold

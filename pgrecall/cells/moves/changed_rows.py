@@ -35,7 +35,7 @@ class ChangedRows:
 
     def __enter__(self) -> ChangedRows:
         with ExitStack() as opened:
-            self._connection = opened.enter_context(self._cell.another())
+            self._connection = opened.enter_context(self._cell.open())
             self._connection.execute(f"SET lock_timeout = {round(self._timeout * 1000)}".encode())
             try:
                 self._connection.execute(_CREATE, self._names[:1])

@@ -23,13 +23,13 @@ from pgrecall.schema.roles import act_as_owner
 Digests = Mapping[str, tuple[int, int]]
 """For each table the number of a tenant's rows and their digest."""
 
-NONE = (0, 0)
+NO_ROWS = (0, 0)
 """A table without rows of the tenant."""
 
 FEW_ROWS = 500
 """Changed rows that are compared while writers wait; this takes some hundredths of a second."""
 
-ROUNDS = 8
+MAX_ROUNDS = 8
 """Rounds after which the writers are stopped even if more rows have changed."""
 
 
@@ -63,8 +63,8 @@ class Comparison:
         self._stop_timeout = stop_timeout
         self._changes = ChangedRows(copying.source, copying.name, timeout=stop_timeout)
         self._unseen: list[ChangedRow] = []
-        self._source = End(copying.source, copying.tenant)
-        self._target = End(copying.target, copying.tenant)
+        self._source = EndDigests(copying.source, copying.tenant)
+        self._target = EndDigests(copying.target, copying.tenant)
         self._opened = ExitStack()
 
     @property
@@ -77,10 +77,10 @@ class Comparison:
             opened.enter_context(self._changes)
             for end in (self._source, self._target):
                 opened.enter_context(end)
-            self._source.begin()
-            self._arrive(self._timeout)
-            self._target.begin()
-            _at_once(self._source.sum_up, self._target.sum_up)
+            self._source.take_snapshot()
+            self._wait_for_target(self._timeout)
+            self._target.take_snapshot()
+            _run_concurrently(self._source.digest_all, self._target.digest_all)
             self._opened = opened.pop_all()
         return self
 
@@ -89,39 +89,41 @@ class Comparison:
     ) -> None:
         self._opened.close()
 
-    def approach(self) -> None:
+    def converge(self) -> None:
         """Makes rounds until few rows change in one, which also prepares plans and cache for the last one."""
-        for turn in range(ROUNDS):
-            if self.advance(self._timeout) <= FEW_ROWS and turn > 0:
+        for turn in range(MAX_ROUNDS):
+            if self.run_round(self._timeout) <= FEW_ROWS and turn > 0:
                 return
 
-    def advance(self, timeout: float) -> int:
+    def run_round(self, timeout: float) -> int:
         """One round; returns how many rows had changed since the last one."""
-        self._source.begin()
-        self._arrive(timeout)
-        self._target.begin()
+        self._source.take_snapshot()
+        self._wait_for_target(timeout)
+        self._target.take_snapshot()
         # After both snapshots, so that it reports everything that the target has applied.
         changed = [*self._unseen, *self._changes.read()]
         # Changes that the new snapshot does not see belong to the next round too.
         self._unseen = [row for row in changed if not self._source.sees(row.xid)]
         keys = keys_by_table(changed)
-        _at_once(lambda: self._source.correct(keys), lambda: self._target.correct(keys))
+        _run_concurrently(lambda: self._source.update(keys), lambda: self._target.update(keys))
         return sum(map(len, keys.values()))
 
     def differences(self) -> list[str]:
         """The tables in which the ends differ. Nobody may write to them during the call."""
-        self.advance(self._stop_timeout)
+        self.run_round(self._stop_timeout)
         ours, theirs = self._source.digests, self._target.digests
         return sorted(
-            table for table in ours.keys() | theirs.keys() if ours.get(table, NONE) != theirs.get(table, NONE)
+            table
+            for table in ours.keys() | theirs.keys()
+            if ours.get(table, NO_ROWS) != theirs.get(table, NO_ROWS)
         )
 
-    def _arrive(self, timeout: float) -> None:
+    def _wait_for_target(self, timeout: float) -> None:
         """Waits until the target has what the snapshot of the source sees."""
         self._copying.catch_up(timeout=timeout, to_the_end=True)
 
 
-class End:
+class EndDigests:
     """One end: a snapshot, and the digests of the rows in it.
 
     There are two connections, one for the current snapshot and one for the next.
@@ -135,9 +137,9 @@ class End:
         self._connections: list[Connection] = []
         self._snapshot: Snapshot
 
-    def __enter__(self) -> End:
+    def __enter__(self) -> EndDigests:
         with ExitStack() as opened:
-            self._connections = [opened.enter_context(self._cell.another()) for _ in range(2)]
+            self._connections = [opened.enter_context(self._cell.open()) for _ in range(2)]
             for connection in self._connections:
                 connection.autocommit = False
                 connection.isolation_level = IsolationLevel.REPEATABLE_READ
@@ -155,7 +157,7 @@ class End:
         """The processes of the server."""
         return [connection.info.backend_pid for connection in self._connections]
 
-    def begin(self) -> None:
+    def take_snapshot(self) -> None:
         """Takes the next snapshot."""
         self._connections.reverse()
         [connection, _] = self._connections
@@ -172,13 +174,13 @@ class End:
         """Whether the snapshot sees the changes of a transaction that has committed by now."""
         return self._snapshot.sees(xid)
 
-    def sum_up(self) -> None:
+    def digest_all(self) -> None:
         """Reads all rows that the snapshot holds."""
-        self.digests = self._ask(
+        self.digests = self._query_digests(
             self._connections[0], "SELECT * FROM recall.tenant_digests(%s)", self._tenant
         )
 
-    def correct(self, keys: Mapping[str, Collection[Key]]) -> None:
+    def update(self, keys: Mapping[str, Collection[Key]]) -> None:
         """Updates the digests from the previous snapshot to the current one, and ends the previous one.
 
         Args:
@@ -188,17 +190,17 @@ class End:
         if keys:
             query = "SELECT * FROM recall.keyed_digests(%s, %s)"
             asked = Jsonb({table: list(rows) for table, rows in keys.items()})
-            come, gone = (self._ask(each, query, self._tenant, asked) for each in (now, before))
-            self.digests = {
-                table: (
-                    self.digests.get(table, NONE)[0] + come.get(table, NONE)[0] - gone.get(table, NONE)[0],
-                    self.digests.get(table, NONE)[1] + come.get(table, NONE)[1] - gone.get(table, NONE)[1],
-                )
-                for table in self.digests.keys() | come.keys()
-            }
+            come, gone = (self._query_digests(each, query, self._tenant, asked) for each in (now, before))
+            changes = ((1, self.digests), (1, come), (-1, gone))
+
+            def total(table: str, part: int) -> int:
+                return sum(sign * digests.get(table, NO_ROWS)[part] for sign, digests in changes)
+
+            tables = self.digests.keys() | come.keys()
+            self.digests = {table: (total(table, 0), total(table, 1)) for table in tables}
         before.rollback()
 
-    def _ask(self, connection: Connection, query: str, *values: object) -> Digests:
+    def _query_digests(self, connection: Connection, query: str, *values: object) -> Digests:
         try:
             rows = connection.execute(query.encode(), values).fetchall()
         except psycopg.Error as error:
@@ -214,7 +216,7 @@ def keys_by_table(changed: Iterable[ChangedRow]) -> dict[str, Collection[Key]]:
     return {table: keys.values() for table, keys in found.items()}
 
 
-def _at_once(*actions: Callable[[], None]) -> None:
+def _run_concurrently(*actions: Callable[[], None]) -> None:
     with ThreadPoolExecutor(len(actions)) as pool:
         for done in [pool.submit(action) for action in actions]:
             done.result()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
-from pgrecall.cells.cell import BETWEEN_LOOKS, Cell
+from pgrecall.cells.cell import POLL_SECONDS, Cell
 from pgrecall.cells.directory import Connection
 from pgrecall.cells.moves.rights import require_rights
 from pgrecall.cells.statements import named_statements
@@ -74,7 +74,7 @@ class Copying:
         self.end()
         self.target.set_resident(self.tenant, "moving", source_number)
         self.forget_at(self.target)
-        with self.source.plain() as connection, connection.transaction():
+        with self.source.connected() as connection, connection.transaction():
             # A job that moves the tenant's vectors to their own table ends first; none begins afterwards.
             connection.execute("SELECT recall.lock_tenant(%s, 'vector table')", (self.tenant,))
             query = "SELECT t FROM recall.tenant_tables(%s) t"
@@ -89,9 +89,9 @@ class Copying:
         own = [row["t"] for row in tables if row["t"].startswith("vector_") and row["t"][7:].isdecimal()]
         for table in own:
             self.target.run("SELECT recall.make_vector_table(%(table)s)", {"table": table})
-        with self.source.plain() as connection:
+        with self.source.connected() as connection:
             connection.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (self.name,))
-        with self.target.plain() as connection:
+        with self.target.connected() as connection:
             connection.execute(
                 SQL(
                     "CREATE SUBSCRIPTION {0} CONNECTION {1} PUBLICATION {0} WITH "
@@ -101,7 +101,7 @@ class Copying:
 
     def _source_url(self) -> str:
         """The source for the target's server, with the password that this process may have from elsewhere."""
-        with self.source.plain() as connection:
+        with self.source.connected() as connection:
             password = connection.info.password
         return make_conninfo(self.source.url, password=password) if password else self.source.url
 
@@ -138,7 +138,7 @@ class Copying:
         for table in self._own_tables(self.target):
             self.target.run("SELECT recall.index_vector_table(%(table)s)", {"table": table})
         tables = self.target.run("SELECT t FROM recall.tenant_tables(%(tenant)s) t", {"tenant": self.tenant})
-        with self.target.plain() as connection:
+        with self.target.connected() as connection:
             for row in tables:
                 connection.execute(SQL("ANALYZE {}").format(Identifier("recall", row["t"])))
 
@@ -153,7 +153,7 @@ class Copying:
             DatabaseError: it took longer.
         """
         deadline = time.monotonic() + timeout
-        with self.source.plain() as connection:
+        with self.source.connected() as connection:
             # Only WAL on disk is sent, and a server with nothing to do writes the end of it seconds later.
             connection.execute("SET synchronous_commit = local")
             connection.execute("SELECT pg_logical_emit_message(true, 'pgrecall', '')")
@@ -170,7 +170,7 @@ class Copying:
                         hint="See the log of its server, then run the same command again.",
                         sqlstate="55P03",
                     )
-                time.sleep(BETWEEN_LOOKS)
+                time.sleep(POLL_SECONDS)
 
     def hand_over(self) -> None:
         """Applies to the target what has changed outside the tables: bindings and the embedder."""
@@ -186,7 +186,7 @@ class Copying:
     def end(self) -> None:
         """Removes subscription, slots and publication, if they exist."""
         name = Identifier(self.name)
-        with self.target.plain() as connection:
+        with self.target.connected() as connection:
             row = connection.execute(_SQL["subscription"].encode(), {"name": self.name}).fetchone()
             if row is not None:
                 connection.execute(SQL("ALTER SUBSCRIPTION {} DISABLE").format(name))
@@ -197,28 +197,28 @@ class Copying:
                 connection.execute(SQL("ALTER SUBSCRIPTION {} SET (slot_name = NONE)").format(name))
                 connection.execute(SQL("DROP SUBSCRIPTION {}").format(name))
         self._drop_slots(f"^{self.name}$")
-        with self.source.plain() as connection:
+        with self.source.connected() as connection:
             connection.execute(SQL("DROP PUBLICATION IF EXISTS {}").format(name))
 
     def _wait_for_workers(self, connection: Connection) -> None:
         deadline = time.monotonic() + LEAVING_LIMIT
         query = _SQL["workers"].encode()
         while connection.execute(query, {"name": self.name}).fetchall() and time.monotonic() < deadline:
-            time.sleep(BETWEEN_LOOKS)
+            time.sleep(POLL_SECONDS)
 
     def _drop_slots(self, pattern: str) -> None:
         """Drops slots at the source, each once its receiver has left it."""
         deadline = time.monotonic() + LEAVING_LIMIT
-        with self.source.plain() as connection:
+        with self.source.connected() as connection:
             while rows := connection.execute(_SQL["slots"].encode(), {"pattern": pattern}).fetchall():
                 for row in rows:
                     if not row["active"] or time.monotonic() > deadline:
                         connection.execute("SELECT pg_drop_replication_slot(%s)", (row["slot_name"],))
-                time.sleep(BETWEEN_LOOKS)
+                time.sleep(POLL_SECONDS)
 
     def forget_at(self, cell: Cell) -> int:
         """Deletes the tenant's rows in a cell in which it does not live; returns how many."""
-        with cell.plain() as connection, connection.transaction():
+        with cell.connected() as connection, connection.transaction():
             # Much faster without triggers and foreign keys; what they would delete is deleted anyway.
             connection.execute(_SQL["without_triggers"].encode())
             row = connection.execute("SELECT recall.forget_tenant(%s) AS rows", (self.tenant,)).fetchone()
@@ -229,7 +229,7 @@ class Copying:
         return bool(row["n"])
 
     def _ask_target(self, name: str) -> list[Mapping[str, int]]:
-        with self.target.plain() as connection:
+        with self.target.connected() as connection:
             return list(connection.execute(_SQL[name].encode(), {"name": self.name}).fetchall())
 
     def _own_tables(self, cell: Cell) -> list[str]:

@@ -105,7 +105,7 @@ class Mover:
                 another call is moving the tenant.
             DatabaseError: the copy is stuck, differs, or writers could not be stopped for a moment.
         """
-        with self._fleet.directory.alone(tenant):
+        with self._fleet.directory.exclusive(tenant):
             return self._move(tenant, target)
 
     def _move(self, tenant: str, target: int) -> Moved:
@@ -129,7 +129,7 @@ class Mover:
         Raises:
             InvalidInput: there is nothing to undo.
         """
-        with self._fleet.directory.alone(tenant):
+        with self._fleet.directory.exclusive(tenant):
             self._undo(tenant)
             return self._home(tenant).cell
 
@@ -164,7 +164,7 @@ class Mover:
         Raises:
             InvalidInput: it has not moved.
         """
-        with self._fleet.directory.alone(tenant):
+        with self._fleet.directory.exclusive(tenant):
             return self._finish(tenant)
 
     def _finish(self, tenant: str) -> int:
@@ -261,9 +261,9 @@ class Mover:
         """Stops the writers, compares the latest changes, and flips; returns the seconds of the stop."""
         source, tenant, released = copying.source, copying.tenant, False
         copying.hand_over()
-        comparison.approach()
+        comparison.converge()
         try:
-            with source.kept(), copying.target.kept(), self._fleet.directory.kept():
+            with source.keep_open(), copying.target.keep_open(), self._fleet.directory.keep_open():
                 began = time.monotonic()
                 source.set_resident(tenant, "moving", None)
                 self._compare(copying, comparison)

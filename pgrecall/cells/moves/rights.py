@@ -16,16 +16,16 @@ End = Literal["source", "target"]
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class MissingRight:
     """What is missing, as a sentence, and how to solve it."""
 
     message: str
     fix: str
 
 
-def lacks(cell: Cell, end: End) -> tuple[Lack, ...]:
+def missing_rights(cell: Cell, end: End) -> tuple[MissingRight, ...]:
     """Lists what the role of the cell's URL and its server lack for this end of a move."""
-    with cell.plain() as connection:
+    with cell.connected() as connection:
         row = connection.execute(_SQL["rights"].encode()).fetchone()
         # Without superuser, a role can only create a subscription with a password that the server requires.
         by_password = connection.pgconn.used_password
@@ -34,37 +34,39 @@ def lacks(cell: Cell, end: End) -> tuple[Lack, ...]:
     found = []
     if end == "source" and row["wal_level"] != "logical":
         found.append(
-            Lack(
+            MissingRight(
                 f"The server has wal_level {row['wal_level']}; moving needs logical.",
                 "ALTER SYSTEM SET wal_level = 'logical', or the setting of the provider; then a restart",
             )
         )
     if not row["as_owner"]:
         found.append(
-            Lack(
+            MissingRight(
                 f"Role {role} does not have the rights of {owner}, the owner of the tables.",
                 f"GRANT {owner} TO {role} WITH INHERIT TRUE, SET TRUE",
             )
         )
     if not row["may_create"]:
         found.append(
-            Lack(
+            MissingRight(
                 f"Role {role} may not create in the database {database}.",
                 f"GRANT CREATE ON DATABASE {database} TO {role}",
             )
         )
     if end == "source" and not row["may_replicate"]:
         fix = f"GRANT rds_replication TO {role}" if row["on_rds"] else f"ALTER ROLE {role} REPLICATION"
-        found.append(Lack(f"Role {role} may not replicate.", fix))
+        found.append(MissingRight(f"Role {role} may not replicate.", fix))
     if end == "source" and not row["superuser"] and not by_password:
         found.append(
-            Lack(
+            MissingRight(
                 f"Role {role} logs in without a password, but its subscription needs one.",
                 "set a password in PGRECALL_CELLS, and scram-sha-256 for its connections in pg_hba.conf",
             )
         )
     if end == "target" and not row["may_subscribe"]:
-        found.append(Lack(f"Role {role} may not subscribe.", f"GRANT pg_create_subscription TO {role}"))
+        found.append(
+            MissingRight(f"Role {role} may not subscribe.", f"GRANT pg_create_subscription TO {role}")
+        )
     return tuple(found)
 
 
@@ -74,9 +76,9 @@ def require_rights(cell: Cell, end: End) -> None:
     Raises:
         DatabaseUnsuitable: something is missing; names it and the remedy.
     """
-    for lack in lacks(cell, end):
+    for missing in missing_rights(cell, end):
         raise DatabaseUnsuitable(
-            f"In the {end} cell: {lack.message}",
-            hint=f"{lack.fix}. `pgrecall cell check` shows all that is missing. Without logical replication, "
-            "export the tenant and import it: docs/howto/scale.md.",
+            f"In the {end} cell: {missing.message}",
+            hint=f"{missing.fix}. `pgrecall cell check` shows all that is missing. Without logical "
+            "replication, export the tenant and import it: docs/howto/scale.md.",
         )

@@ -29,7 +29,7 @@ def check(fleet: Fleet) -> Iterator[CellFinding]:
     found: list[CellFinding] = []
     with coordinator.transaction() as connection:
         known = nodes.nodes(connection)
-        misled = {entry.number for entry in nodes.misled(connection, cells)}
+        misrouted = {entry.number for entry in nodes.misrouted(connection, cells)}
         there = {name: wrapper for name, (wrapper, _) in installed_wrappers(connection).items()}
         delegated = {row["name"] for row in connection.execute(STATEMENTS["delegated"].encode()).fetchall()}
         strategy = connection.execute(STATEMENTS["strategy"].encode()).fetchall()
@@ -39,7 +39,7 @@ def check(fleet: Fleet) -> Iterator[CellFinding]:
         found.append(CellFinding(None, "fail", f"Citus does not distribute recall_router.{name}.", _UPGRADE))
     for entry in cells:
         node = known.get(nodes.host_and_port(entry.address))
-        if node is None or entry.number in misled:
+        if node is None or entry.number in misrouted:
             problem = "Calls of its tenants do not find it."
             found.append(CellFinding(entry.number, "fail", problem, _UPGRADE))
         elif not (node.active and node.synced):
@@ -59,7 +59,7 @@ def _check_wrappers(fleet: Fleet, entry: CellEntry, there: dict[str, Wrapper]) -
     """Whether the wrappers on the coordinator are those of a cell's functions, and the same in the cell."""
     cell = fleet.cell(entry)
     wanted = wrappers_of(declared_functions(cell))
-    with cell.plain() as connection:
+    with cell.connected() as connection:
         copies = {name: wrapper for name, (wrapper, _) in installed_wrappers(connection).items()}
     for names, problem in (
         (_differing(wanted, there), "The router has other functions than this cell"),

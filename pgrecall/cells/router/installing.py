@@ -86,7 +86,7 @@ def _require_cells(fleet: Fleet, cells: tuple[CellEntry, ...], database: str) ->
                 hint="Citus requires the same database name in the coordinator and in every cell.",
             )
         fleet.cell(entry).require_current()
-        with fleet.cell(entry).plain() as connection:
+        with fleet.cell(entry).connected() as connection:
             row = connection.execute(STATEMENTS["coordinator"].encode()).fetchone()
         if row is None or not row["loaded"]:
             raise DatabaseUnsuitable(
@@ -97,7 +97,7 @@ def _require_cells(fleet: Fleet, cells: tuple[CellEntry, ...], database: str) ->
 
 def _prepare(connection: Connection, fleet: Fleet, entry: CellEntry, database: str) -> None:
     """The extensions on the coordinator, where those of the cells are."""
-    with fleet.cell(entry).plain() as cell:
+    with fleet.cell(entry).connected() as cell:
         rows = cell.execute(STATEMENTS["extensions"].encode()).fetchall()
     connection.execute("CREATE EXTENSION IF NOT EXISTS citus")
     for row in rows:

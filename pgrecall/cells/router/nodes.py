@@ -60,7 +60,7 @@ def host_and_port(address: str) -> tuple[str, int]:
 def prepare_cell(fleet: Fleet, entry: CellEntry) -> None:
     """Prepares a cell to be a node: installs Citus without propagation of schema changes."""
     database = str(conninfo_to_dict(entry.address)["dbname"])
-    with fleet.cell(entry).plain() as connection:
+    with fleet.cell(entry).connected() as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS citus")
         # Else upgrades, new tables and roles fail in a cell: "operation is not allowed on this node".
         alter = SQL("ALTER DATABASE {} SET citus.enable_ddl_propagation = off")
@@ -91,7 +91,7 @@ def routes(connection: Connection) -> dict[int, Route]:
     return {row["cell"]: Route(**row) for row in rows}
 
 
-def misled(connection: Connection, cells: tuple[CellEntry, ...]) -> list[CellEntry]:
+def misrouted(connection: Connection, cells: tuple[CellEntry, ...]) -> list[CellEntry]:
     """Cells that calls would not reach: without a key, or with a key in a shard of another node."""
     groups, there = nodes(connection), routes(connection)
     found = []
@@ -113,7 +113,7 @@ def set_routes(connection: Connection, cells: tuple[CellEntry, ...]) -> None:
     numbers = [entry.number for entry in cells]
     connection.execute("DELETE FROM recall_router.route WHERE cell <> ALL (%s)", (numbers,))
     known = nodes(connection)
-    for entry in misled(connection, cells):
+    for entry in misrouted(connection, cells):
         node = known[host_and_port(entry.address)]
         taken = {route.shard for route in routes(connection).values() if route.cell != entry.number}
         free = [row for row in _keys(connection) if row["shard"] not in taken]

@@ -42,7 +42,7 @@ class DeclaredFunction:
 
 def declared_functions(cell: Cell) -> tuple[DeclaredFunction, ...]:
     """Every declared function of a cell, by name. Types outside of pg_catalog have their schema."""
-    with cell.owned() as connection:
+    with cell.as_owner() as connection:
         connection.execute("SET LOCAL search_path = pg_catalog")
         rows = connection.execute(STATEMENTS["declared"].encode()).fetchall()
     return tuple(_declared(**row) for row in rows)

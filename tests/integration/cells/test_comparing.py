@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from pgrecall.cells.moves.changed_rows import ChangedRows
-from pgrecall.cells.moves.comparing import Comparison, End
+from pgrecall.cells.moves.comparing import Comparison, EndDigests
 from pgrecall.cells.moves.copying import Copying
 from pgrecall.errors import DatabaseError
 from tests.integration.cells.conftest import Installation
@@ -21,7 +21,7 @@ from tests.scale import SCALE
 pytestmark = pytest.mark.slow
 
 PATIENCE = 60.0
-ROUNDS = 12 * SCALE
+MAX_ROUNDS = 12 * SCALE
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def compared(copying: Copying, limit: float = PATIENCE) -> Iterator[Comparison]:
         yield comparison
 
 
-def read_rows(end: End) -> int:
+def read_rows(end: EndDigests) -> int:
     """Rows of the schema's tables that the transaction of the end's newest snapshot has read."""
     query = (
         "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS read FROM pg_stat_xact_user_tables "
@@ -83,9 +83,9 @@ def test_changes_of_every_kind_count(movable: Installation, copied: Copying) -> 
                 client.remember("Both.", key=name)
                 client.link(name, client.remember("A keel.", key="keel").key or "keel")
             if turn % 8 == 5:
-                assert comparison.advance(PATIENCE) > 0
+                assert comparison.run_round(PATIENCE) > 0
         exact(comparison, movable)
-        assert comparison.advance(PATIENCE) == 0
+        assert comparison.run_round(PATIENCE) == 0
 
 
 def test_a_key_that_changes_counts_twice(movable: Installation, copied: Copying) -> None:
@@ -95,7 +95,7 @@ def test_a_key_that_changes_counts_twice(movable: Installation, copied: Copying)
         movable.ask(
             0, "UPDATE recall.access SET recorded_at = recorded_at - interval '1 s' WHERE tenant = 'acme'"
         )
-        assert comparison.advance(PATIENCE) > 2
+        assert comparison.run_round(PATIENCE) > 2
         exact(comparison, movable)
 
 
@@ -107,11 +107,11 @@ def test_a_transaction_that_commits_after_a_round_is_in_the_next(
         with psycopg.connect(movable.cells[0]) as one, psycopg.connect(movable.cells[0]) as two:
             one.execute(change, ("winch-1",))
             two.execute(change, ("winch-2",))
-            assert comparison.advance(PATIENCE) == 0
+            assert comparison.run_round(PATIENCE) == 0
             two.commit()
-            assert comparison.advance(PATIENCE) == 1
+            assert comparison.run_round(PATIENCE) == 1
             one.commit()
-        assert comparison.advance(PATIENCE) == 1
+        assert comparison.run_round(PATIENCE) == 1
         exact(comparison, movable)
 
 
@@ -138,13 +138,13 @@ def test_commits_beside_every_step_are_never_missed(movable: Installation, copie
         for thread in threads:
             thread.start()
         try:
-            changed = [comparison.advance(PATIENCE) for _ in range(ROUNDS)]
+            changed = [comparison.run_round(PATIENCE) for _ in range(MAX_ROUNDS)]
         finally:
             stop.set()
             for thread in threads:
                 thread.join()
         assert failed == []
-        assert sum(changed) > ROUNDS
+        assert sum(changed) > MAX_ROUNDS
         exact(comparison, movable)
 
 
@@ -174,8 +174,8 @@ def test_a_commit_between_two_steps_of_a_round(
 ) -> None:
     """A commit right after a step, which the target applies before the next one."""
     holder, name = {
-        "source": (End, "begin"), "target": (End, "begin"), "changes": (ChangedRows, "read"),
-        "arrive": (Comparison, "_arrive"),
+        "source": (EndDigests, "take_snapshot"), "target": (EndDigests, "take_snapshot"), "changes": (ChangedRows, "read"),
+        "arrive": (Comparison, "_wait_for_target"),
     }[step]  # fmt: skip
     real = getattr(holder, name)
 
@@ -190,7 +190,7 @@ def test_a_commit_between_two_steps_of_a_round(
         with monkeypatch.context() as patched:
             patched.setattr(holder, name, then_commit)
             for _ in range(3):
-                comparison.advance(PATIENCE)
+                comparison.run_round(PATIENCE)
         exact(comparison, movable)
 
 
@@ -203,7 +203,7 @@ def test_what_was_undone_and_what_another_tenant_does_counts_nothing(
             other.execute("UPDATE recall.memory SET body = 'Not so.' WHERE tenant = 'acme'")
             other.rollback()
         movable.memory("beta").remember("Something else.")
-        assert comparison.advance(PATIENCE) == 0
+        assert comparison.run_round(PATIENCE) == 0
         exact(comparison, movable)
 
 
@@ -230,14 +230,14 @@ def test_a_round_reads_what_has_changed_and_nothing_else(movable: Installation, 
         "SELECT 'acme', 'episodic', '', 'Filler ' || g FROM generate_series(1, 3000) g",
     )
     with compared(copied) as comparison:
-        comparison.approach()
+        comparison.converge()
         for cell in (0, 1):
             movable.ask(cell, "ANALYZE recall.memory")
         for name in ("winch-1", "winch-2"):
             movable.ask(
                 0, f"UPDATE recall.memory SET body = 'Changed.' WHERE tenant = 'acme' AND key = '{name}'"
             )
-        assert comparison.advance(PATIENCE) == 2
+        assert comparison.run_round(PATIENCE) == 2
         assert [read_rows(end) for end in (comparison._source, comparison._target)] == [2, 2]
         exact(comparison, movable)
 

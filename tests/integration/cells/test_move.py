@@ -242,7 +242,7 @@ def test_what_cannot_be_moved(movable: Installation, two_cells: Installation) ->
         with pytest.raises(InvalidInput, match="No cell has a tenant nobody"):
             ending("nobody")
     with (
-        movable.fleet.directory.alone("acme"),
+        movable.fleet.directory.exclusive("acme"),
         pytest.raises(InvalidInput, match="Another process is moving"),
     ):
         mover.move("acme", 1)
