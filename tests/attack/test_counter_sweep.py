@@ -76,11 +76,8 @@ class Counts(NamedTuple):
 def counted(connection: psycopg.Connection[Any], attack: Attack) -> Counts:
     """The counts of one call, which is undone."""
 
-    def now() -> dict[tuple[str, str], Counter[int]]:
-        rows: dict[tuple[str, str], Counter[int]] = {}
-        for name, kind, *numbers in connection.execute(COUNTED):
-            rows.setdefault((NUMBERED.sub(r"\1", name), kind), Counter()).update(dict(enumerate(numbers)))
-        return rows
+    def now() -> dict[tuple[str, str], list[int]]:
+        return {(name, kind): numbers for name, kind, *numbers in connection.execute(COUNTED)}
 
     connection.execute("BEGIN")
     try:
@@ -92,12 +89,14 @@ def counted(connection: psycopg.Connection[Any], attack: Attack) -> Counts:
         except psycopg.Error:
             connection.execute("ROLLBACK TO before")
             succeeded = False
-        changes = {
-            key: tuple(numbers[place] - before.get(key, Counter())[place] for place in range(6))
-            for key, numbers in now().items()
-        }
+        changes: dict[tuple[str, str], tuple[int, ...]] = {}
+        for (name, kind), numbers in now().items():
+            if (earlier := before.get((name, kind), [0] * 6)) != numbers:
+                key = NUMBERED.sub(r"\1", name), kind
+                sums = zip(changes.get(key, (0,) * 6), numbers, earlier, strict=True)
+                changes[key] = tuple(total + number - once for total, number, once in sums)
         locks = Counter(NUMBERED.sub(r"\1", str(row)) for row in connection.execute(LOCKED).fetchall())
-        return Counts({key: change for key, change in changes.items() if any(change)}, locks, succeeded)
+        return Counts(changes, locks, succeeded)
     finally:
         connection.execute("ROLLBACK")
 
