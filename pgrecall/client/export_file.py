@@ -17,7 +17,14 @@ from typing import BinaryIO, cast
 from pgrecall import __version__
 from pgrecall.database.pool import Database
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import READ_FAULTS, open_bytes, reason, require_file, show, unreadable
+from pgrecall.importers.files import (
+    READ_FAULTS,
+    failure_reason,
+    open_bytes,
+    printable_path,
+    require_file,
+    unreadable,
+)
 from pgrecall.models.import_export import Export
 from pgrecall.operations import export
 
@@ -161,7 +168,7 @@ def _written(target: Path | BinaryIO) -> Iterator[BinaryIO]:
             yield file
     except OSError as error:
         raise InvalidInput(
-            f"{show(target)} cannot be written: {reason(error)}.",
+            f"{printable_path(target)} cannot be written: {failure_reason(error)}.",
             hint="Name a file in a folder that you can write to.",
         ) from error
 

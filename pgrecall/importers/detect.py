@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, assert_never, get_args
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import read_lines, require_file, require_folder, show
+from pgrecall.importers.files import printable_path, read_lines, require_file, require_folder
 from pgrecall.importers.markdown.notes import is_note, walk
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
@@ -62,7 +62,7 @@ def open_source(
     """
     known = known_kind(path, kind)
     if tools and known not in (*BY_SESSION, "chat"):
-        raise InvalidInput(f"Only chats have tool calls; {show(path)} is {known}.")
+        raise InvalidInput(f"Only chats have tool calls; {printable_path(path)} is {known}.")
     name = source or source_name(path, known)
     match known:
         case "markdown":
@@ -116,7 +116,7 @@ def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
         if name.endswith(ending) or (found != "markdown" and name.endswith(f"{ending}.gz")):
             return found if found == "markdown" else _kind_of_content(path, found)
     raise InvalidInput(
-        f"{show(path)} has an unknown format.",
+        f"{printable_path(path)} has an unknown format.",
         hint="Pass a folder or a .md, .jsonl, .json or .zip file, or set its kind: "
         f"{', '.join(get_args(KnownKind))}.",
     )
@@ -169,7 +169,7 @@ def source_name(path: Path, kind: SourceKind = "auto") -> str:
     another file name, and contains the earlier conversations again.
     """
     known = known_kind(path, kind)
-    return known if known in BY_SESSION else f"{known}:{show(path.resolve())}"
+    return known if known in BY_SESSION else f"{known}:{printable_path(path.resolve())}"
 
 
 def count_items(path: Path, kind: SourceKind = "auto", *, follow_links: bool = False) -> int | None:

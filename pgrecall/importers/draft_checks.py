@@ -16,7 +16,7 @@ INDEXED_BYTES = 2_000
 _INDEXED = ("key", "author", "source", "session_id", "layer")
 
 
-def checked(draft: Draft, where: str, place: str = "") -> Draft | Problem:
+def checked_draft(draft: Draft, where: str, place: str = "") -> Draft | Problem:
     """The draft, or a Problem if it cannot be stored; ``place`` is its position in the file."""
     fault = _fault(draft)
     if fault is None:

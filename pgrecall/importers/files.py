@@ -34,24 +34,25 @@ def require_folder(path: Path) -> None:
         return
     if path.exists():
         raise InvalidInput(
-            f"{show(path)} is a file, not a folder.", hint="Pass the folder that contains the notes."
+            f"{printable_path(path)} is a file, not a folder.",
+            hint="Pass the folder that contains the notes.",
         )
     raise InvalidInput(
-        f"There is no folder {show(path)}.", hint="Check the path; it must exist and be readable."
+        f"There is no folder {printable_path(path)}.", hint="Check the path; it must exist and be readable."
     )
 
 
 def require_file(path: Path) -> None:
     """Raises InvalidInput unless ``path`` exists and is not a folder."""
     if path.is_dir():
-        raise InvalidInput(f"{show(path)} is a folder, not a file.", hint="Pass one file in it.")
+        raise InvalidInput(f"{printable_path(path)} is a folder, not a file.", hint="Pass one file in it.")
     if not path.exists():
         raise InvalidInput(
-            f"There is no file {show(path)}.", hint="Check the path; it must exist and be readable."
+            f"There is no file {printable_path(path)}.", hint="Check the path; it must exist and be readable."
         )
 
 
-def show(path: Path) -> str:
+def printable_path(path: Path) -> str:
     """The path as text that can be printed and stored, even if its name is not UTF-8."""
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
@@ -101,12 +102,12 @@ def read_bytes(path: Path) -> bytes:
 def unreadable(path: Path, error: Exception) -> InvalidInput:
     """The error for a file that exists but cannot be read completely."""
     return InvalidInput(
-        f"{show(path)} cannot be read: {reason(error)}.",
+        f"{printable_path(path)} cannot be read: {failure_reason(error)}.",
         hint="Check its permissions, and that it is complete and no longer being written.",
     )
 
 
-def reason(error: Exception) -> str:
+def failure_reason(error: Exception) -> str:
     """The reason of a failed read, without the path, which the caller adds."""
     words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return words or type(error).__name__

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.dates import parse_time
-from pgrecall.importers.files import MAX_BYTES, decode, read_bytes, read_lines, show
+from pgrecall.importers.files import MAX_BYTES, decode, printable_path, read_bytes, read_lines
 from pgrecall.models.import_export import Problem
 
 
@@ -32,10 +32,10 @@ def _as_text(value: object) -> object:
 Name = Annotated[str, BeforeValidator(_as_text)]
 """A name or an id; some programs write it as a number."""
 
-STRICT = ConfigDict(extra="forbid", strict=True, frozen=True)
+KNOWN_FIELDS = ConfigDict(extra="forbid", strict=True, frozen=True)
 """For our own format: no unknown fields, no conversions."""
 
-OPEN = ConfigDict(extra="allow", strict=True, frozen=True)
+ANY_FIELDS = ConfigDict(extra="allow", strict=True, frozen=True)
 """For records of other programs: unknown fields are kept."""
 
 AnyShape = TypeVar("AnyShape", bound=BaseModel)
@@ -45,14 +45,14 @@ def validated_lines(path: Path, shape: type[AnyShape]) -> Iterator[tuple[int, An
     """Each line that is not blank, with its number; a Problem for a line that does not match the model."""
     for number, data in read_lines(path):
         if data is None:
-            yield Problem(show(path), f"line {number}: longer than {MAX_BYTES // 1_000_000} MB.")
+            yield Problem(printable_path(path), f"line {number}: longer than {MAX_BYTES // 1_000_000} MB.")
         elif data.strip():
             try:
                 yield number, shape.model_validate_json(_utf8(data))
             except ValidationError as error:
-                yield Problem(show(path), f"line {number}: {sentence(error)}.")
+                yield Problem(printable_path(path), f"line {number}: {validation_message(error)}.")
             except ValueError as error:
-                yield Problem(show(path), f"line {number}: {error}.")
+                yield Problem(printable_path(path), f"line {number}: {error}.")
 
 
 def _utf8(line: bytes) -> str:
@@ -62,7 +62,7 @@ def _utf8(line: bytes) -> str:
         raise ValueError(f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8") from error
 
 
-def sentence(error: ValidationError) -> str:
+def validation_message(error: ValidationError) -> str:
     """All faults of one record, each with its field."""
     faults = (_fault(fault["type"], fault["loc"], fault["msg"]) for fault in error.errors(include_url=False))
     return "; ".join(dict.fromkeys(faults))
@@ -88,17 +88,17 @@ def _fault(kind: str, place: tuple[int | str, ...], message: str) -> str:
 def load_json(path: Path, thing: str, hint: str) -> Any:
     """The one JSON value of a file; ``thing`` and ``hint`` name what is expected. Raises InvalidInput."""
     try:
-        return parsed(decode(read_bytes(path)))
+        return parse_json(decode(read_bytes(path)))
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise InvalidInput(f"{show(path)} is not JSON: {place}: {error.msg}.", hint=hint) from error
+        raise InvalidInput(f"{printable_path(path)} is not JSON: {place}: {error.msg}.", hint=hint) from error
     except RecursionError as error:
-        raise InvalidInput(f"{show(path)} is not {thing}: its JSON is nested too deep.") from error
+        raise InvalidInput(f"{printable_path(path)} is not {thing}: its JSON is nested too deep.") from error
     except ValueError as error:
-        raise InvalidInput(f"{show(path)} is not JSON: {error}.") from error
+        raise InvalidInput(f"{printable_path(path)} is not JSON: {error}.") from error
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The JSON value in ``text``. Raises ValueError, or RecursionError if it is nested too deeply."""
     try:
         return json.loads(text)
@@ -139,7 +139,7 @@ def validated(record: object, shape: type[AnyShape]) -> AnyShape:
     try:
         return shape.model_validate(record)
     except ValidationError as error:
-        raise ValueError(sentence(error)) from error
+        raise ValueError(validation_message(error)) from error
 
 
 def without_empty(**fields: object) -> dict[str, Any]:

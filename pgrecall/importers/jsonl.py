@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator, model_validator
 
-from pgrecall.importers.draft_checks import INDEXED_BYTES, checked, finite
-from pgrecall.importers.files import require_file, show
-from pgrecall.importers.json_records import STRICT, Moment, validated_lines
+from pgrecall.importers.draft_checks import INDEXED_BYTES, checked_draft, finite
+from pgrecall.importers.files import printable_path, require_file
+from pgrecall.importers.json_records import KNOWN_FIELDS, Moment, validated_lines
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Access, AccessKind, Draft, DraftLink, Role
 
@@ -21,7 +21,7 @@ def _link(value: object) -> object:
 
 
 class _Line(BaseModel):
-    model_config = STRICT
+    model_config = KNOWN_FIELDS
 
 
 class _Link(_Line):
@@ -139,9 +139,11 @@ def _read_drafts(path: Path, source: str, prefix: str) -> Iterator[Draft | Probl
         draft = replace(draft, links=tuple(_prefixed(link, prefix, own_keys) for link in draft.links))
         first = lines_of.setdefault(draft.key, number) if draft.key else number
         if first != number:
-            yield Problem(show(path), f"line {number}: key {record.key!r} is already used on line {first}.")
+            yield Problem(
+                printable_path(path), f"line {number}: key {record.key!r} is already used on line {first}."
+            )
         else:
-            yield checked(draft, show(path), f"line {number}")
+            yield checked_draft(draft, printable_path(path), f"line {number}")
 
 
 def _prefixed(link: DraftLink, prefix: str, own_keys: frozenset[str]) -> DraftLink:

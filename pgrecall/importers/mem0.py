@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat.turns import role_of
-from pgrecall.importers.draft_checks import checked
-from pgrecall.importers.files import require_file, show
+from pgrecall.importers.draft_checks import checked_draft
+from pgrecall.importers.files import printable_path, require_file
 from pgrecall.importers.json_records import (
-    OPEN,
+    ANY_FIELDS,
     Moment,
     Name,
     first_record,
@@ -34,7 +34,7 @@ _HINT = "Save what Memory.get_all() or MemoryClient.get_all() returns, with json
 class _Memory(BaseModel):
     """A memory of mem0; unknown fields become metadata."""
 
-    model_config = OPEN
+    model_config = ANY_FIELDS
 
     id: Name = Field(min_length=1)
     memory: str
@@ -107,7 +107,7 @@ def read_mem0(
     require_file(path)
     value = load_json(path, "an export of mem0", _HINT)
     if not is_mem0(value) and any(True for _ in records(value, _LISTS)):
-        raise InvalidInput(f"{show(path)} contains no memories of mem0.", hint=_HINT)
+        raise InvalidInput(f"{printable_path(path)} contains no memories of mem0.", hint=_HINT)
     return _read(value, path, source, prefix, layer)
 
 
@@ -117,10 +117,10 @@ def _read(value: object, path: Path, source: str, prefix: str, layer: str) -> It
         try:
             memory = validated(record, _Memory)
         except ValueError as error:
-            yield Problem(show(path), f"{place}: {error}.")
+            yield Problem(printable_path(path), f"{place}: {error}.")
             continue
         first = places.setdefault(memory.id, place)
         if first != place:
-            yield Problem(show(path), f"{place}: id {memory.id[:60]!r} is already used by {first}.")
+            yield Problem(printable_path(path), f"{place}: id {memory.id[:60]!r} is already used by {first}.")
         else:
-            yield checked(memory.draft(source, prefix, layer), show(path), place)
+            yield checked_draft(memory.draft(source, prefix, layer), printable_path(path), place)

@@ -12,8 +12,8 @@ from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_v
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.dates import parse_time, parse_until
 from pgrecall.importers.draft_checks import INDEXED_BYTES, bad_character
-from pgrecall.importers.files import require_file, show
-from pgrecall.importers.json_records import STRICT, Moment, validated_lines
+from pgrecall.importers.files import printable_path, require_file
+from pgrecall.importers.json_records import KNOWN_FIELDS, Moment, validated_lines
 from pgrecall.models.calibration import JudgedQuery, Judgement
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Role
@@ -40,7 +40,7 @@ _LISTS = ("queries", "roles", "authors", "layers", "tags", "hints", "cues")
 class _Judgement(BaseModel):
     """A judgement of one memory. A key takes precedence over an id, which is valid in one database only."""
 
-    model_config = STRICT
+    model_config = KNOWN_FIELDS
     key: Key | None = None
     id: Id | None = None
     relevant: bool
@@ -65,7 +65,7 @@ class _Judgement(BaseModel):
 class _Question(BaseModel):
     """A line: ``relevant`` lists every memory that answers, ``judgements`` only the judged candidates."""
 
-    model_config = STRICT
+    model_config = KNOWN_FIELDS
     query: Annotated[str, Field(max_length=100_000)]
     relevant: tuple[Key | Id, ...] | None = None
     judgements: tuple[_Judgement, ...] | None = None
@@ -143,10 +143,13 @@ def read_qrels(path: Path) -> tuple[JudgedQuery, ...]:
     problems = [line for line in lines if isinstance(line, Problem)]
     if problems:
         raise InvalidInput(
-            f"{show(path)} cannot be used: {_listed(problems)}.", hint="Correct the file; nothing was done."
+            f"{printable_path(path)} cannot be used: {_listed(problems)}.",
+            hint="Correct the file; nothing was done.",
         )
     if not lines:
-        raise InvalidInput(f"{show(path)} has no judged queries.", hint="Add one JSON object per line.")
+        raise InvalidInput(
+            f"{printable_path(path)} has no judged queries.", hint="Add one JSON object per line."
+        )
     return tuple(line[1].judged() for line in lines if not isinstance(line, Problem))
 
 

@@ -31,7 +31,7 @@ def slugify(text: str) -> str:
     return re.sub(r"[\W_]+", "-", composed)[:_MAX_SLUG_LENGTH].strip("-") or "section"
 
 
-def fold(name: str) -> str:
+def normalized_name(name: str) -> str:
     """The form in which names are compared: NFC, case-folded, single spaces."""
     return one_line(unicodedata.normalize("NFC", name).casefold())
 

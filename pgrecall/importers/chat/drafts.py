@@ -9,8 +9,8 @@ from typing import Any
 
 from pgrecall.importers.chat.turns import REPEATED, Conversation, Tally, Turn
 from pgrecall.importers.dates import in_words
-from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH, checked
-from pgrecall.importers.files import show
+from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH, checked_draft
+from pgrecall.importers.files import printable_path
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft, DraftLink
 
@@ -40,7 +40,9 @@ def conversation_drafts(
     """
     before: Turn | None = None
     for turn, after in _pairs(conversation, seen, tally):
-        yield checked(_draft(conversation, turn, before, after, target), show(path), turn.place)
+        yield checked_draft(
+            _draft(conversation, turn, before, after, target), printable_path(path), turn.place
+        )
         before = turn
 
 

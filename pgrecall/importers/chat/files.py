@@ -16,13 +16,13 @@ from pgrecall.importers.files import (
     MAX_BYTES,
     ZIP_FAULTS,
     decode,
+    failure_reason,
     named_entries,
     open_bytes,
-    reason,
+    printable_path,
     require_file,
-    show,
 )
-from pgrecall.importers.json_records import parsed
+from pgrecall.importers.json_records import parse_json
 from pgrecall.importers.json_stream import JsonStream
 from pgrecall.models.import_export import Problem
 
@@ -48,11 +48,11 @@ class ChatFile:
     def stem(self) -> str:
         """The name without folder and endings."""
         name = Path(self.entry or self.path.name).name.removesuffix(".gz")
-        return show(Path(name.rpartition(".")[0] or name))
+        return printable_path(Path(name.rpartition(".")[0] or name))
 
     @property
     def shown(self) -> str:
-        return show(self.path) + (f": {self.entry}" if self.entry else "")
+        return printable_path(self.path) + (f": {self.entry}" if self.entry else "")
 
     @property
     def has_lines(self) -> bool:
@@ -70,7 +70,9 @@ class ChatFile:
                 with ZipFile(self.path) as archive, archive.open(self.entry) as entry:
                     yield cast(BinaryIO, entry)
         except ZIP_FAULTS as error:
-            raise InvalidInput(f"{self.shown} cannot be read: {reason(error)}.", hint=_REPACK) from error
+            raise InvalidInput(
+                f"{self.shown} cannot be read: {failure_reason(error)}.", hint=_REPACK
+            ) from error
 
 
 def chat_files(path: Path) -> Sequence[ChatFile]:
@@ -117,7 +119,9 @@ def _entries(path: Path) -> list[ZipInfo]:
         with ZipFile(path) as archive:
             return named_entries(archive)
     except ZIP_FAULTS as error:
-        raise InvalidInput(f"{show(path)} cannot be read: {reason(error)}.", hint=_REPACK) from error
+        raise InvalidInput(
+            f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=_REPACK
+        ) from error
 
 
 def _in_archive(path: Path) -> list[ChatFile]:
@@ -125,7 +129,7 @@ def _in_archive(path: Path) -> list[ChatFile]:
     for entry in entries:
         if entry.filename.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", entry.filename):
             raise InvalidInput(
-                f"{show(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
+                f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
                 hint=_REPACK,
             )
     wanted = sorted(filter(_is_wanted, entries), key=lambda entry: entry.filename)
@@ -146,10 +150,10 @@ def _is_of_finder(entry: ZipInfo) -> bool:
 
 def _require_readable(path: Path, entry: ZipInfo) -> None:
     if entry.flag_bits & 1:
-        raise InvalidInput(f"{show(path)} is encrypted.", hint="Unpack it and import the folder.")
+        raise InvalidInput(f"{printable_path(path)} is encrypted.", hint="Unpack it and import the folder.")
     if entry.file_size > _BOMB_BYTES and entry.file_size > _BOMB_RATIO * max(entry.compress_size, 1):
         raise InvalidInput(
-            f"{show(path)}: {entry.filename} would unpack to {entry.file_size:,} bytes from "
+            f"{printable_path(path)}: {entry.filename} would unpack to {entry.file_size:,} bytes from "
             f"{entry.compress_size:,}, which is not a text.",
             hint="If you trust it, unpack it and import the folder.",
         )
@@ -189,7 +193,7 @@ def json_lines(file: ChatFile) -> Iterator[tuple[str, Any] | Problem]:
                 yield Problem(file.shown, f"{place}: longer than {_MAX_LINE_BYTES // 1_000_000} MB.")
             elif line.strip():
                 try:
-                    yield place, parsed(decode(line))
+                    yield place, parse_json(decode(line))
                 except RecursionError:
                     yield Problem(file.shown, f"{place}: its JSON is nested too deep.")
                 except ValueError as error:

@@ -12,7 +12,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat.turns import Conversation, Turn, role_of
 from pgrecall.importers.dates import parse_spoken
 from pgrecall.importers.draft_checks import required_text
-from pgrecall.importers.files import show
+from pgrecall.importers.files import printable_path
 from pgrecall.models.import_export import Problem
 
 _SESSION = re.compile(r"session_([0-9]{1,9})")
@@ -37,7 +37,7 @@ def read_locomo(value: Any, path: Path) -> Iterator[Conversation | Problem]:
     """
     if not is_locomo(value):
         raise InvalidInput(
-            f"{show(path)} contains no conversation.",
+            f"{printable_path(path)} contains no conversation.",
             hint="Expected an export of a chat program, a list of role and content, or LoCoMo's samples.",
         )
     samples = value if isinstance(value, list) else [value]
@@ -50,9 +50,9 @@ def _sample(sample: Any, number: int, path: Path) -> Iterator[Conversation | Pro
     name = sample.get("sample_id") if isinstance(sample, dict) else None
     conversation = sample.get("conversation") if isinstance(sample, dict) else None
     if not isinstance(name, str) or not name:
-        yield Problem(show(path), f"sample {number}: sample_id must be a string.")
+        yield Problem(printable_path(path), f"sample {number}: sample_id must be a string.")
     elif not isinstance(conversation, dict):
-        yield Problem(show(path), f"sample {name}: conversation must be an object.")
+        yield Problem(printable_path(path), f"sample {name}: conversation must be an object.")
     else:
         numbers = sorted({int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key))})
         seen: set[str] = set()
@@ -66,7 +66,7 @@ def _session(
     place = f"sample {sample}, session {number}"
     found = conversation.get(f"session_{number}")
     if not isinstance(found, list):
-        yield Problem(show(path), f"{place}: must be a list of turns.")
+        yield Problem(printable_path(path), f"{place}: must be a list of turns.")
         return
     began_at: datetime | None = None
     try:
@@ -74,7 +74,7 @@ def _session(
             required_text(conversation.get(f"session_{number}_date_time"), "the session's date")
         )
     except ValueError as error:
-        yield Problem(show(path), f"{place}: {error}; its turns have no time.")
+        yield Problem(printable_path(path), f"{place}: {error}; its turns have no time.")
     turns: list[Turn] = []
     for index, value in enumerate(found):
         try:
@@ -82,7 +82,7 @@ def _session(
             if turn.key in seen:
                 raise ValueError(f"key {turn.key!r} is already used")
         except ValueError as error:
-            yield Problem(show(path), f"{place}, turn {index + 1}: {error}.")
+            yield Problem(printable_path(path), f"{place}, turn {index + 1}: {error}.")
         else:
             seen.add(turn.key)
             turns.append(turn)

@@ -19,7 +19,7 @@ from pgrecall.importers.chat.locomo import read_locomo
 from pgrecall.importers.chat.messages import is_message, is_messages, read_messages
 from pgrecall.importers.chat.turns import OTHER_FILES, Conversation, Tally
 from pgrecall.importers.chat.vscode import is_vscode, read_vscode
-from pgrecall.importers.files import require_file, show
+from pgrecall.importers.files import printable_path, require_file
 from pgrecall.importers.json_records import load_json
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
@@ -104,7 +104,7 @@ def read_chats(
     files = chat_files(path)
     if not files:
         raise InvalidInput(
-            f"{show(path)} contains no conversations.",
+            f"{printable_path(path)} contains no conversations.",
             hint="An export has a conversations.json; sessions are .jsonl files.",
         )
     tally = Tally()

@@ -11,9 +11,9 @@ from zipfile import ZipFile
 from pydantic import BaseModel, Field
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import ZIP_FAULTS, decode, reason, show
-from pgrecall.importers.hindsight.facts import Fact, Placed
-from pgrecall.importers.json_records import OPEN, Name, parsed, validated
+from pgrecall.importers.files import ZIP_FAULTS, decode, failure_reason, printable_path
+from pgrecall.importers.hindsight.facts import Fact, NamedFact
+from pgrecall.importers.json_records import ANY_FIELDS, Name, parse_json, validated
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import DraftLink
 
@@ -26,33 +26,35 @@ _HINT = "Export the bank again, and pass the file without unpacking it."
 class _Document(BaseModel):
     """One document of the archive with its facts."""
 
-    model_config = OPEN
+    model_config = ANY_FIELDS
 
     id: Name = Field(min_length=1)
     facts: list[Any] = []
 
 
-def read_archive(path: Path) -> Iterator[Placed | Problem]:
+def read_archive(path: Path) -> Iterator[NamedFact | Problem]:
     """The facts and the observations of the archive. Raises InvalidInput for any other file."""
     try:
         with ZipFile(path) as archive:
             manifest = _entry(archive, "manifest.json")
     except ZIP_FAULTS as error:
-        raise InvalidInput(f"{show(path)} cannot be read: {reason(error)}.", hint=_HINT) from error
+        raise InvalidInput(
+            f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=_HINT
+        ) from error
     except (KeyError, ValueError) as error:
         raise InvalidInput(
-            f"{show(path)} is not a Hindsight archive: {_words(error)}.", hint=_HINT
+            f"{printable_path(path)} is not a Hindsight archive: {_words(error)}.", hint=_HINT
         ) from error
     if not isinstance(manifest, dict) or manifest.get("schema_version") != _VERSION:
         raise InvalidInput(
-            f"{show(path)} is a Hindsight archive of an unknown version.",
+            f"{printable_path(path)} is a Hindsight archive of an unknown version.",
             hint=f"The schema_version in its manifest.json must be {_VERSION}.",
         )
     bank = manifest.get("source_bank_id")
     return _read(path, bank if isinstance(bank, str) else None)
 
 
-def _read(path: Path, bank: str | None) -> Iterator[Placed | Problem]:
+def _read(path: Path, bank: str | None) -> Iterator[NamedFact | Problem]:
     try:
         with ZipFile(path) as archive:
             observations, problems = _observations(archive, path)
@@ -62,20 +64,22 @@ def _read(path: Path, bank: str | None) -> Iterator[Placed | Problem]:
                 name = observation.id or f"observation/{number + 1}"
                 for fact in sources:
                     names.setdefault(fact, []).append(name)
-                yield Placed(observation, name, f"observation {number + 1}", bank)
+                yield NamedFact(observation, name, f"observation {number + 1}", bank)
             for entry in sorted(filter(_DOCUMENT.fullmatch, archive.namelist())):
                 yield from _facts(archive, entry, path, bank, names)
     except ZIP_FAULTS as error:
-        raise InvalidInput(f"{show(path)} cannot be read: {reason(error)}.", hint=_HINT) from error
+        raise InvalidInput(
+            f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=_HINT
+        ) from error
 
 
 def _facts(
     archive: ZipFile, entry: str, path: Path, bank: str | None, names: dict[tuple[str, int], list[str]]
-) -> Iterator[Placed | Problem]:
+) -> Iterator[NamedFact | Problem]:
     try:
         document = validated(_entry(archive, entry), _Document)
     except ValueError as error:
-        yield Problem(show(path), f"{entry}: {error}.")
+        yield Problem(printable_path(path), f"{entry}: {error}.")
         return
     fact_names = [_name_of(fact, document.id, index) for index, fact in enumerate(document.facts)]
     for index, value in enumerate(document.facts):
@@ -83,11 +87,11 @@ def _facts(
         try:
             fact = validated(value, Fact).model_copy(update={"document_id": document.id})
         except ValueError as error:
-            yield Problem(show(path), f"{place}: {error}.")
+            yield Problem(printable_path(path), f"{place}: {error}.")
             continue
         supports = (DraftLink(name, "supports") for name in names.get((document.id, index), ()))
         causes = (DraftLink(fact_names[cause]) for cause in _causes(value, len(fact_names)) if cause != index)
-        yield Placed(fact, fact_names[index], place, bank, (*supports, *causes))
+        yield NamedFact(fact, fact_names[index], place, bank, (*supports, *causes))
 
 
 def _name_of(fact: object, document: str, index: int) -> str:
@@ -117,13 +121,13 @@ def _observations(
         if not isinstance(value, list):
             raise ValueError("must be a list")
     except ValueError as error:
-        return [], [Problem(show(path), f"observations.json: {error}.")]
+        return [], [Problem(printable_path(path), f"observations.json: {error}.")]
     found, problems = [], []
     for number, record in enumerate(value, start=1):
         try:
             fact = validated(record, Fact).model_copy(update={"fact_type": "observation"})
         except ValueError as error:
-            problems.append(Problem(show(path), f"observation {number}: {error}."))
+            problems.append(Problem(printable_path(path), f"observation {number}: {error}."))
         else:
             found.append((fact, _sources(record)))
     return found, problems
@@ -144,7 +148,7 @@ def _entry(archive: ZipFile, name: str) -> Any:
     if archive.getinfo(name).file_size > MAX_ENTRY_BYTES:
         raise ValueError(f"{name} is larger than {MAX_ENTRY_BYTES // 1_000_000} MB")
     try:
-        return parsed(decode(archive.read(name)))
+        return parse_json(decode(archive.read(name)))
     except RecursionError as error:
         raise ValueError("its JSON is nested too deep") from error
 

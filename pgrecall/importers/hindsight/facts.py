@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field
 
-from pgrecall.importers.json_records import OPEN, Moment, Name, without_empty
+from pgrecall.importers.json_records import ANY_FIELDS, Moment, Name, without_empty
 from pgrecall.importers.text import unique
 from pgrecall.models.memories import Draft, DraftLink
 
@@ -41,7 +41,7 @@ _Time = Annotated[Moment | None, BeforeValidator(_nothing_if_empty), AfterValida
 class Fact(BaseModel):
     """A memory unit of Hindsight; unknown fields become metadata."""
 
-    model_config = OPEN
+    model_config = ANY_FIELDS
 
     id: Name | None = Field(default=None, validation_alias=AliasChoices("id", "source_id"))
     text: str
@@ -62,7 +62,7 @@ class Fact(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class NamedFact:
     """A fact with its name and place in the export. Targets of ``links`` are names without prefix."""
 
     fact: Fact

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.draft_checks import checked
-from pgrecall.importers.files import require_file, show
+from pgrecall.importers.draft_checks import checked_draft
+from pgrecall.importers.files import printable_path, require_file
 from pgrecall.importers.hindsight.archive import read_archive
-from pgrecall.importers.hindsight.facts import TYPES, Fact, Placed
+from pgrecall.importers.hindsight.facts import TYPES, Fact, NamedFact
 from pgrecall.importers.json_records import first_record, load_json, records, validated
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft, DraftLink
@@ -45,12 +45,12 @@ def read_hindsight(
     else:
         value = load_json(path, "an export of Hindsight", _HINT)
         if not is_hindsight(value) and any(True for _ in records(value, _LISTS)):
-            raise InvalidInput(f"{show(path)} contains no memories of Hindsight.", hint=_HINT)
+            raise InvalidInput(f"{printable_path(path)} contains no memories of Hindsight.", hint=_HINT)
         facts = _listed(value, path)
     return _drafts(facts, path, source, prefix, layer)
 
 
-def _listed(value: object, path: Path) -> Iterator[Placed | Problem]:
+def _listed(value: object, path: Path) -> Iterator[NamedFact | Problem]:
     supports = _observations_of(value)
     for place, record in records(value, _LISTS):
         try:
@@ -58,10 +58,10 @@ def _listed(value: object, path: Path) -> Iterator[Placed | Problem]:
             if not fact.id:
                 raise ValueError("id is required")
         except ValueError as error:
-            yield Problem(show(path), f"{place}: {error}.")
+            yield Problem(printable_path(path), f"{place}: {error}.")
         else:
             links = tuple(DraftLink(target, "supports") for target in supports.get(fact.id, ()))
-            yield Placed(fact, fact.id, place, links=links)
+            yield NamedFact(fact, fact.id, place, links=links)
 
 
 def _observations_of(value: object) -> dict[str, list[str]]:
@@ -77,7 +77,7 @@ def _observations_of(value: object) -> dict[str, list[str]]:
 
 
 def _drafts(
-    facts: Iterator[Placed | Problem], path: Path, source: str, prefix: str, layer: str | None
+    facts: Iterator[NamedFact | Problem], path: Path, source: str, prefix: str, layer: str | None
 ) -> Iterator[Draft | Problem]:
     places: dict[str, str] = {}
     before = f"{prefix}hindsight/"
@@ -87,12 +87,14 @@ def _drafts(
             continue
         first = places.setdefault(placed.name, placed.place)
         if first != placed.place:
-            yield Problem(show(path), f"{placed.place}: id {placed.name[:60]!r} is already used by {first}.")
+            yield Problem(
+                printable_path(path), f"{placed.place}: id {placed.name[:60]!r} is already used by {first}."
+            )
             continue
         links = tuple(replace(link, target=before + link.target) for link in placed.links)
         try:
             draft = placed.draft(before + placed.name, source, layer, links)
         except ValueError as error:
-            yield Problem(show(path), f"{placed.place}: {error}.")
+            yield Problem(printable_path(path), f"{placed.place}: {error}.")
         else:
-            yield checked(draft, show(path), placed.place)
+            yield checked_draft(draft, printable_path(path), placed.place)

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import MAX_BYTES, ZIP_FAULTS, named_entries, reason, show
+from pgrecall.importers.files import MAX_BYTES, ZIP_FAULTS, failure_reason, named_entries, printable_path
 from pgrecall.importers.markdown.notes import is_note
 from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.models.import_export import Problem
@@ -42,12 +42,13 @@ def read_archive(path: Path, *, source: str, prefix: str, layer: str) -> Iterato
     for entry in notes:
         if entry.filename.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", entry.filename):
             raise InvalidInput(
-                f"{show(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
+                f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
                 hint="Pack the folder again.",
             )
-    if len(notes) > MAX_NOTES or sum(entry.file_size for entry in notes) > MAX_UNPACKED_BYTES:
+    size = sum(entry.file_size for entry in notes)
+    if len(notes) > MAX_NOTES or size > MAX_UNPACKED_BYTES:
         raise InvalidInput(
-            f"{show(path)} has {len(notes):,} notes of {sum(entry.file_size for entry in notes):,} bytes; "
+            f"{printable_path(path)} has {len(notes):,} notes of {size:,} bytes; "
             f"{MAX_NOTES:,} of {MAX_UNPACKED_BYTES:,} bytes are read.",
             hint="Unpack it and import the folder.",
         )
@@ -85,7 +86,7 @@ def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Prob
                 _date(target, entry)
     except ZIP_FAULTS as error:
         raise InvalidInput(
-            f"{show(path)} cannot be read: {reason(error)}.", hint="Pack the folder again."
+            f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint="Pack the folder again."
         ) from error
 
 

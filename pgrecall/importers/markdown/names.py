@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH
 from pgrecall.importers.markdown.inline import RawLink, note_name
-from pgrecall.importers.text import fold, slugify
+from pgrecall.importers.text import normalized_name, slugify
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class NameIndex:
 
     def add(self, note: Named) -> None:
         """Adds a note under all its names."""
-        path = fold(note.relative)
+        path = normalized_name(note.relative)
         self._by_path.setdefault(path, note)
         self._by_stem.setdefault(posixpath.basename(path), []).append(note)
         if note.title:
-            self._by_title.setdefault(fold(note.title), []).append(note)
+            self._by_title.setdefault(normalized_name(note.title), []).append(note)
         for alias in note.aliases:
-            self._by_alias.setdefault(fold(alias), []).append(note)
+            self._by_alias.setdefault(normalized_name(alias), []).append(note)
 
     def target(self, link: RawLink, origin: Named) -> str | None:
         """The key of the link's target, or its text if no note has that name; None if it has no target.
@@ -69,8 +69,8 @@ class NameIndex:
 
     def _find(self, link: RawLink, folder: str) -> Named | None:
         if link.relative or link.target.startswith(("./", "../")):
-            return self._by_path.get(fold(_from(folder, link.target)))
-        name = fold(note_name(link.target)).strip("/")
+            return self._by_path.get(normalized_name(_from(folder, link.target)))
+        name = normalized_name(note_name(link.target)).strip("/")
         if "/" in name and (note := self._by_partial_path(name, folder)):
             return note
         for names in (self._by_stem, self._by_title, self._by_alias):
@@ -79,11 +79,13 @@ class NameIndex:
         return None
 
     def _by_partial_path(self, name: str, folder: str) -> Named | None:
-        whole = self._by_path.get(name) or self._by_path.get(fold(_from(folder, name)))
+        whole = self._by_path.get(name) or self._by_path.get(normalized_name(_from(folder, name)))
         if whole is not None:
             return whole
         stems = self._by_stem.get(posixpath.basename(name), [])
-        return _nearest([note for note in stems if fold(note.relative).endswith(f"/{name}")], folder)
+        return _nearest(
+            [note for note in stems if normalized_name(note.relative).endswith(f"/{name}")], folder
+        )
 
 
 def _nearest(notes: list[Named], folder: str) -> Named | None:

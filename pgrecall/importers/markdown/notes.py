@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from pgrecall.importers.files import MAX_BYTES, decode, reason, show
+from pgrecall.importers.files import MAX_BYTES, decode, failure_reason, printable_path
 from pgrecall.importers.markdown.blocks import Block, read_blocks
 from pgrecall.importers.markdown.front_matter import FrontMatter, read_front_matter
 from pgrecall.importers.markdown.inline import Line, RawLink
@@ -78,7 +78,7 @@ def _read(path: Path) -> tuple[bytes, datetime | None]:
             data = file.read(MAX_BYTES + 1)
         changed = path.stat().st_mtime
     except OSError as error:
-        raise ValueError(f"the file cannot be read: {reason(error)}") from error
+        raise ValueError(f"the file cannot be read: {failure_reason(error)}") from error
     if len(data) > MAX_BYTES:
         raise ValueError(f"the file is larger than {MAX_BYTES // 1_000_000} MB")
     try:
@@ -121,7 +121,7 @@ def leads_out(path: Path, root: Path) -> bool:
 def link_problem(path: Path) -> Problem:
     """The problem of a symbolic link that is not followed."""
     reason = "It is a symbolic link to a place outside of the folder; --follow-links imports it."
-    return Problem(show(path), reason)
+    return Problem(printable_path(path), reason)
 
 
 def _walk(folder: Path, root: Path | None, entered: set[tuple[int, int]]) -> Iterator[Path | Problem]:
@@ -135,7 +135,7 @@ def _walk(folder: Path, root: Path | None, entered: set[tuple[int, int]]) -> Ite
                 (entry for entry in found if not entry.name.startswith(".")), key=lambda e: e.name
             )
     except OSError as error:
-        yield Problem(show(folder), f"The folder cannot be read: {reason(error)}.")
+        yield Problem(printable_path(folder), f"The folder cannot be read: {failure_reason(error)}.")
         return
     for entry in entries:
         path = folder / entry.name

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.draft_checks import MAX_BODY_LENGTH, checked
-from pgrecall.importers.files import require_file, require_folder, show
+from pgrecall.importers.draft_checks import MAX_BODY_LENGTH, checked_draft
+from pgrecall.importers.files import printable_path, require_file, require_folder
 from pgrecall.importers.markdown.inline import RawLink
 from pgrecall.importers.markdown.names import Named, NameIndex
 from pgrecall.importers.markdown.notes import (
@@ -69,7 +69,7 @@ def read_note_file(
     _require_limit(split_at)
     if not is_note(path):
         raise InvalidInput(
-            f"{show(path)} is not a Markdown file.", hint="Its name should end in .md or .markdown."
+            f"{printable_path(path)} is not a Markdown file.", hint="Its name should end in .md or .markdown."
         )
     root = path.parent.resolve()
     siblings = sorted(
@@ -121,7 +121,10 @@ class _Vault:
             return _problem(path, error)
         first = keys.setdefault(file.key, path)
         if first != path:
-            return Problem(show(path), f"Its key {file.key!r} is also that of {show(first)}; rename one.")
+            return Problem(
+                printable_path(path),
+                f"Its key {file.key!r} is also that of {printable_path(first)}; rename one.",
+            )
         return file
 
     def _named(self, file: NoteFile) -> Named:
@@ -138,7 +141,7 @@ class _Vault:
             return [_problem(file.path, error)]
         drafts: list[Draft] = []
         for draft in self._split(note) if note.sections else [self._whole(note)]:
-            result = checked(draft, show(file.path))
+            result = checked_draft(draft, printable_path(file.path))
             if isinstance(result, Problem):
                 return [result]
             drafts.append(result)
@@ -227,4 +230,4 @@ def _folders(note: Note) -> list[str]:
 
 def _problem(path: Path, error: ValueError) -> Problem:
     sentence = str(error)
-    return Problem(show(path), f"{sentence[:1].upper()}{sentence[1:]}.")
+    return Problem(printable_path(path), f"{sentence[:1].upper()}{sentence[1:]}.")

@@ -174,7 +174,8 @@ def test_a_commit_between_two_steps_of_a_round(
 ) -> None:
     """A commit right after a step, which the target applies before the next one."""
     holder, name = {
-        "source": (EndDigests, "take_snapshot"), "target": (EndDigests, "take_snapshot"), "changes": (ChangedRows, "read"),
+        "source": (EndDigests, "take_snapshot"), "target": (EndDigests, "take_snapshot"),
+        "changes": (ChangedRows, "read"),
         "arrive": (Comparison, "_wait_for_target"),
     }[step]  # fmt: skip
     real = getattr(holder, name)
