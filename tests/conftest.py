@@ -60,6 +60,7 @@ def pytest_collection_finish() -> None:
     # Modules and tests live to the end: looking for garbage among them took a twelfth of a worker's time.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000)  # of new objects, where 700 are the default
 
 
 @pytest.hookimpl(optionalhook=True)  # for runs without xdist

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from pgrecall.database.server import Row
 from pgrecall.errors import SchemaMismatch
 
 _FOLDER = Path(str(files(__package__)))
-
 
 NO_REVISION = (
     "Restore a backup of a version with a revision, or export with the version that made this one and import "
@@ -116,14 +116,19 @@ def head_revision() -> str:
     return _revisions()[-1]
 
 
+@cache
 def _revisions() -> list[str]:
     """Every revision, oldest first: their files begin with their names."""
     versions = _FOLDER / "migrations" / "versions"
     return sorted(path.name.partition("_")[0] for path in versions.glob("[0-9]*_*.py"))
 
 
+@cache
 def functions_fingerprint() -> str:
-    """Returns a digest of all SQL files of the schema, to detect changed functions."""
+    """Returns a digest of all SQL files of the schema, to detect changed functions.
+
+    Read once: the files belong to the code that this process has loaded.
+    """
     digest = hashlib.sha256()
     for path in (roles_file(), text_search_file(), *function_files()):
         digest.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes())

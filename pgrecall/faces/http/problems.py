@@ -76,6 +76,9 @@ MALFORMED_JSON = ProblemType(400, "malformed-json", "The body is not JSON")
 INVALID_REQUEST = ProblemType(422, "invalid-request", "The request does not have the required form")
 INTERNAL_ERROR = ProblemType(500, "internal-error", "Internal error")
 
+CLOSING = {"Connection": "close"}
+"""Headers of an unexpected error: the server closes the connection, so the client must not use it again."""
+
 _DETAILS = {
     404: "There is nothing at this path; /openapi.json lists all paths.",
     405: "This path takes other methods; see the header Allow.",
@@ -176,7 +179,8 @@ def add_error_handlers(app: FastAPI) -> None:
         return validation_problem(error.errors())
 
     async def on_unexpected_error(_: Request, error: Exception) -> Response:
-        return problem_response(INTERNAL_ERROR, f"An unexpected {type(error).__name__}; see the log.")
+        detail = f"An unexpected {type(error).__name__}; see the log."
+        return problem_response(INTERNAL_ERROR, detail, headers=CLOSING)
 
     app.add_exception_handler(HTTPException, on_http_exception)
     app.add_exception_handler(RecallError, on_recall_error)

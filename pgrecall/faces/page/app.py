@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgrecall.errors import RecallError
-from pgrecall.faces.http.problems import RETRY_AFTER, problem_type
+from pgrecall.faces.http.problems import CLOSING, RETRY_AFTER, problem_type
 from pgrecall.faces.page.request_handling import base_values, get_route, post_route
 from pgrecall.faces.page.sessions import SessionStore, SignInRequired
 from pgrecall.faces.page.templating import render
@@ -167,7 +167,9 @@ def _exception_handlers(sessions: SessionStore) -> dict[Any, Any]:
 
     async def on_unexpected_error(request: Request, error: Exception) -> Response:
         detail = f"An unexpected {type(error).__name__}; see the log of the service."
-        return _error_page(request, sessions, 500, "Internal error", detail)
+        response = _error_page(request, sessions, 500, "Internal error", detail)
+        response.headers.update(CLOSING)
+        return response
 
     return {
         SignInRequired: on_sign_in_required,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -107,7 +108,6 @@ def rerank_terms(prior: Mapping[str, float], ridge: float = RIDGE) -> Terms:
 def fit(examples: Examples, terms: Terms) -> Floats:
     """The coefficients with the highest posterior."""
     from scipy.optimize import minimize
-    from threadpoolctl import threadpool_limits
 
     signs = np.where(examples.relevant, 1.0, -1.0)
 
@@ -123,9 +123,19 @@ def fit(examples: Examples, terms: Terms) -> Floats:
         for low, high in zip(terms.lower, terms.upper, strict=True)
     ]
     start = np.clip(terms.prior, terms.lower, terms.upper)
-    with threadpool_limits(1, "blas"):  # threads only wait for each other over ten coefficients
+    with _thread_pools().limit(
+        limits=1, user_api="blas"
+    ):  # threads only wait for each other over ten coefficients
         done: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_EXACT)
     return np.asarray(done.x, dtype=np.float64)
+
+
+@cache
+def _thread_pools() -> Any:
+    """The thread pools of the libraries that are loaded; finding them takes 10 ms."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 _EXACT = {"ftol": 1e-13, "gtol": 1e-6, "maxiter": 10_000, "maxfun": 100_000, "maxcor": 30}

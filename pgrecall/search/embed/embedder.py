@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Protocol, assert_never, runtime_checkable
 
 from pgrecall.errors import EmbedderError, InvalidInput, RecallError
@@ -240,17 +242,19 @@ class HashEmbedder:
         vector = [0.0] * self.dimensions
         folded = text.casefold()
         for word in _WORD.findall(folded) or folded.split():  # a lone emoji or sign counts as a word
-            digest = hashlib.blake2b(
-                _singular(word).encode("utf-8", "surrogatepass"), digest_size=16
-            ).digest()
-            # Four positions a word: words that collide in one still differ in the others.
-            for start in range(0, 16, 4):
-                place = int.from_bytes(digest[start : start + 4], "little")
+            for place in _places(word):
                 vector[(place >> 1) % self.dimensions] += 1.0 if place & 1 else -1.0
         length = math.hypot(*vector)
         if length == 0.0:  # no words, or words that cancel each other
             return [1.0] + [0.0] * (self.dimensions - 1)
         return [value / length for value in vector]
+
+
+@lru_cache(10_000)
+def _places(word: str) -> tuple[int, ...]:
+    """Returns four numbers of a word: words that collide in one still differ in the others."""
+    digest = hashlib.blake2b(_singular(word).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return struct.unpack("<4I", digest)
 
 
 def _singular(word: str) -> str:

@@ -129,6 +129,7 @@ def test_an_unexpected_error_is_a_problem_that_says_no_more_than_its_kind(settin
     answer = asyncio.run(course())
     assert (answer.status_code, answer.json()["type"]) == (500, "urn:pgrecall:problem:internal-error")
     assert "ValueError" in answer.json()["detail"]
+    assert answer.headers["connection"] == "close", "the server closes it"
     assert "remembered" not in answer.text + log.getvalue()
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     [line] = [line for line in lines if line.get("route") == "/broken"]

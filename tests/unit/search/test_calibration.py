@@ -94,12 +94,12 @@ def test_known_coefficients_are_recovered(truth: Floats, seed: int) -> None:
 def test_no_coefficient_can_be_moved_to_a_better_place(truth: Floats, seed: int) -> None:
     examples, terms = drawn(seed, truth), relevance_terms({**ZERO, "name": 1.0})
     found = fit(examples, terms)
-    assert (found >= terms.least).all()
+    assert (found >= terms.lower).all()
     best = penalised(examples, terms, found)
     for place in range(len(found)):
         for step in (-0.05, 0.05):
             moved = found.copy()
-            moved[place] = max(moved[place] + step, terms.least[place])
+            moved[place] = max(moved[place] + step, terms.lower[place])
             assert penalised(examples, terms, moved) >= best - 1e-6
 
 
