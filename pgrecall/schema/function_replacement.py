@@ -39,26 +39,33 @@ def _replace_functions(driver: psycopg.Connection[Any]) -> None:
     for path in function_files():
         run_file(driver, path)
     after = _functions(driver)
-    outdated = [signature for signature, version in before.items() if after.get(signature) == version]
+    outdated = [function for function, version in before.items() if after.get(function) == version]
     if outdated:
-        run_statement(driver, f"DROP ROUTINE {', '.join(outdated)}")
+        run_statement(driver, f"DROP ROUTINE {_signatures(driver, outdated)}")
 
 
 def _drop_functions(driver: psycopg.Connection[Any]) -> None:
     """Drops every function except those that columns, indexes, triggers and policies need."""
-    kept = {signature for (signature,) in driver.execute(_FUNCTIONS_OF_TABLES)}
-    dropped = [signature for signature in _functions(driver) if signature not in kept]
-    statement = f"DROP VIEW IF EXISTS recall.health; DROP ROUTINE {', '.join(dropped)}"
-    run_statement(driver, statement)
+    kept = {function for (function,) in driver.execute(_FUNCTIONS_OF_TABLES)}
+    dropped = [function for function in _functions(driver) if function not in kept]
+    run_statement(driver, f"DROP VIEW IF EXISTS recall.health; DROP ROUTINE {_signatures(driver, dropped)}")
 
 
-def _functions(driver: psycopg.Connection[Any]) -> dict[str, str]:
+def _functions(driver: psycopg.Connection[Any]) -> dict[int, str]:
     """The functions of the schema with the ctid of their rows, which changes when one is created again."""
     return dict(driver.execute(_OUR_FUNCTIONS).fetchall())
 
 
+def _signatures(driver: psycopg.Connection[Any], functions: list[int]) -> str:
+    """The names and argument types of functions, as a statement lists them. Of all, they take 30 ms."""
+    [(listed,)] = driver.execute(
+        "SELECT string_agg(f::regprocedure::text, ', ') FROM unnest(%s::oid[]) f", (functions,)
+    )
+    return str(listed)
+
+
 _OUR_FUNCTIONS = (
-    "SELECT oid::regprocedure::text AS signature, ctid::text AS version "
+    "SELECT oid, ctid::text AS version "
     "FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
     "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
     # Functions used by a column or an index are created in its revision.
@@ -69,6 +76,6 @@ _OUR_FUNCTIONS = (
 
 
 _FUNCTIONS_OF_TABLES = (
-    "SELECT oid::regprocedure::text AS signature FROM pg_proc p WHERE pronamespace = 'recall'::regnamespace "
+    "SELECT oid FROM pg_proc p WHERE pronamespace = 'recall'::regnamespace "
     "AND (prorettype = 'trigger'::regtype OR proname = 'current_tenant')"
 )
