@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 
 from pgrecall.cells.fleet import Fleet
 from pgrecall.cells.moves.move import Mover
-from pgrecall.cells.moves.rights import lacks
+from pgrecall.cells.moves.rights import missing_rights
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import DatabaseUnsuitable
 from tests.conftest import dropped
@@ -122,6 +122,6 @@ def test_without_a_password_it_says_so(
         admin.execute("SELECT pg_reload_conf()")
     until(lambda: not asks_for_a_password(logical_server, role), "trust")
     cell = plain.fleet.cell(plain.fleet.directory.cells()[0])
-    [lack] = lacks(cell, "source")
+    [lack] = missing_rights(cell, "source")
     assert lack.message == f"Role {role} logs in without a password, but its subscription needs one."
-    assert lacks(cell, "target") == ()
+    assert missing_rights(cell, "target") == ()
