@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
 
-REST = 5.0
+PAUSE_SECONDS = 5.0
 """Seconds for which a server that failed is not asked again for what another one can do."""
 
 MARKS_PER_LIMIT = 8
@@ -40,10 +40,10 @@ class Freshness:
         self._clock = clock
         self._marks: list[Mark] = []
         self._written: dict[str, float] = {}
-        self._resting: dict[str, float] = {}
+        self._paused_until: dict[str, float] = {}
         self._lock = Lock()
 
-    def wrote(self, tenant: str) -> None:
+    def note_write(self, tenant: str) -> None:
         """Notes that this client may have written for a tenant until now."""
         with self._lock:
             if tenant not in self._written and len(self._written) >= TENANTS_KNOWN:
@@ -71,7 +71,7 @@ class Freshness:
             old = [one for one in before if one.at <= self._clock() - self.limit][-1:]
             self._marks = [*old, *recent, mark]
 
-    def wanted(self, tenant: str) -> int | None:
+    def required_position(self, tenant: str) -> int | None:
         """The position that a replica must have replayed for a search of this tenant; None: none will do."""
         with self._lock:
             since = max(self._clock() - self.limit, self._last_write(tenant))
@@ -89,13 +89,13 @@ class Freshness:
             until = self._clock() - self.limit
             return any(mark.at <= until and mark.position > position for mark in self._marks)
 
-    def rest(self, server: str, seconds: float = REST) -> None:
+    def pause(self, server: str, seconds: float = PAUSE_SECONDS) -> None:
         """Stops asking a server that has just failed."""
-        self._resting[server] = self._clock() + seconds
+        self._paused_until[server] = self._clock() + seconds
 
-    def rests(self, server: str) -> bool:
+    def is_paused(self, server: str) -> bool:
         """Whether a server is not asked at the moment."""
-        return self._clock() < self._resting.get(server, float("-inf"))
+        return self._clock() < self._paused_until.get(server, float("-inf"))
 
     def _last_write(self, tenant: str) -> float:
         return max(self._written.get(tenant, float("-inf")), self._written.get("*", float("-inf")))

@@ -7,7 +7,7 @@ from time import monotonic
 
 from pgrecall.errors import CellUnavailable, DatabaseBusy, DatabaseUnavailable, RecallError
 
-REST = 2.0
+PAUSE_SECONDS = 2.0
 """Seconds after a failure before a cell is tried again."""
 
 
@@ -34,20 +34,20 @@ class Outages:
         now = self._clock()
         if now < until:
             raise CellUnavailable(failure.cell, failure.reason)
-        self._failures[address] = (now + self._timeout + REST, failure)
+        self._failures[address] = (now + self._timeout + PAUSE_SECONDS, failure)
 
-    def answered(self, address: str) -> None:
+    def note_answer(self, address: str) -> None:
         """Notes that a cell has answered."""
         if address in self._failures:
             self._failures.pop(address, None)
 
-    def noted(self, cell: int, address: str, error: RecallError) -> RecallError:
+    def note_error(self, cell: int, address: str, error: RecallError) -> RecallError:
         """The error of a call to a cell; where no connection could be made that is noted, and named."""
         if not isinstance(error, DatabaseUnavailable):
-            self.answered(address)
+            self.note_answer(address)
             return error
         if error.lost or isinstance(error, DatabaseBusy | CellUnavailable):
             return error
         named = CellUnavailable(cell, error)
-        self._failures[address] = (self._clock() + REST, named)
+        self._failures[address] = (self._clock() + PAUSE_SECONDS, named)
         return named

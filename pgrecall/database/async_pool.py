@@ -143,7 +143,7 @@ class AsyncDatabase:
                 [replayed] = await opened.fetchall()
                 return replayed["replayed"], await cursor.fetchall()
 
-    def figures(self) -> dict[str, int]:
+    def stats(self) -> dict[str, int]:
         """Returns statistics of the pool; empty before it is used."""
         return {} if self._owner is None else self._owner.pool.get_stats()
 

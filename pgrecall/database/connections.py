@@ -171,7 +171,7 @@ def set_formats(connection: psycopg.Connection[Any]) -> None:
 
 
 def is_fresh(connection: BoundedConnection | BoundedAsyncConnection) -> bool:
-    """Whether the server answered within FRESH_SECONDS seconds and has not closed the connection since."""
+    """Whether the server answered within FRESH_SECONDS and has not closed the connection since."""
     if time.monotonic() - connection.last_answer_at >= FRESH_SECONDS:
         return False
     return not _something_to_read(connection.fileno())  # the end of a connection is readable

@@ -174,7 +174,7 @@ class Database:
         with connect(self._url, timeout=self._limits.connect_timeout) as connection:
             return server_facts(connection)
 
-    def figures(self) -> dict[str, int]:
+    def stats(self) -> dict[str, int]:
         """Returns statistics of the pool."""
         return self._open_pool().get_stats()
 

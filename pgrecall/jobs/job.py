@@ -68,9 +68,9 @@ class JobContext:
         """Time to use instead of the database's clock."""
         return self.task.now
 
-    def rows(self, usual: int) -> int:
+    def rows(self, default: int) -> int:
         """Returns the maximum number of rows of a step."""
-        return usual if self.task.batch is None else self.task.batch
+        return default if self.task.batch is None else self.task.batch
 
     def execute(self, operation: Operation[T]) -> T:
         """Executes an operation for the tenant in a transaction of its own: one step.

@@ -23,13 +23,13 @@ ONE_ACCESS = (0.0,)
 TEN_DAILY = tuple(float(days) for days in range(10))
 
 
-def stretch(in_degree: int, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
+def age_stretch(in_degree: int, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
     """Returns the factor by which references from live memories slow the aging of a memory: 1 to 2 by
     default."""
     return 1 + weights.stretch_per_link * min(in_degree, weights.stretch_links)
 
 
-def halved(amount: float, days: float, half_life: float) -> float:
+def half_life_decay(amount: float, days: float, half_life: float) -> float:
     """Returns the rest of ``amount`` after ``days`` days (negative counts as 0), halved every ``half_life``
     days."""
     return float(amount * 2 ** -(max(days, 0) / half_life))
@@ -37,7 +37,7 @@ def halved(amount: float, days: float, half_life: float) -> float:
 
 def spread_now(stored: float, days: float, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
     """Returns the rest of a stored spreading boost (at most 1) after ``days`` days."""
-    return halved(min(stored, SPREAD_CAP), days, weights.spread_half_life_days)
+    return half_life_decay(min(stored, SPREAD_CAP), days, weights.spread_half_life_days)
 
 
 def revival(days: float, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
@@ -101,7 +101,7 @@ def activation_terms(
         spread: the spreading boost stored at ``spread_at``; without a time it counts nothing.
         last_linked_at: when the memory gained its newest link.
     """
-    clock = rates.clock / stretch(in_degree, weights)
+    clock = rates.clock / age_stretch(in_degree, weights)
     total = summary.power_sum(now, rates.effective_decay, clock)
     recent = math.fsum(
         (clock * max((now - time) / SECONDS_PER_DAY, MIN_AGE_DAYS)) ** -rates.effective_decay
@@ -154,7 +154,7 @@ def days_in_zones(
     births = [max(days_before_last)] * (int(rates.birth_weight) - 1)
     last = min(days_before_last)
     offsets = [days - last for days in (*days_before_last, *births)]
-    clock = rates.clock / stretch(in_degree, weights)
+    clock = rates.clock / age_stretch(in_degree, weights)
 
     def vitality(days: float) -> float:
         ages = (clock * max(days + offset, min_age) for offset in offsets)

@@ -23,7 +23,7 @@ MAX_SCALE = 1.6
 """Maximum factor of the weight of a median, where one use equals few of them."""
 
 
-def fresh(clock: float = 1.0, decay: float = 0.5, birth_weight: float = 1.0) -> float:
+def fresh_activation(clock: float = 1.0, decay: float = 0.5, birth_weight: float = 1.0) -> float:
     """Returns S of a memory stored an hour ago. One use adds no more to S if nothing links to the memory.
 
     Args:
@@ -45,7 +45,7 @@ def use_term(activation: float, median: float, newest: float) -> float:
     Args:
         activation: S of the memory, at least 0.
         median: the median S of its layer, above 0.
-        newest: S of a memory stored an hour ago in its layer (``fresh``).
+        newest: S of a memory stored an hour ago in its layer (``fresh_activation``).
     """
     worth = min(max(newest / median, 1.0), MAX_MEDIANS)  # up to 12 medians the scale is the same
     scale = min(MAX_SCALE, math.log(1 + MAX_MEDIANS) / math.log(1 + worth))

@@ -19,7 +19,7 @@ from pgrecall import AsyncMemory, Memory
 
 ROOT = Path(pgrecall.__file__).parents[1]
 
-AT_ONCE = {"for_tenant", "session", "pool_figures", "runner"}
+AT_ONCE = {"for_tenant", "session", "pool_stats", "runner"}
 """Methods that do not ask the database, and so are not awaited."""
 
 

@@ -49,7 +49,7 @@ def test_no_answer_is_older_than_it_says(steps: list[tuple[str, str, float, int]
         elif what == "write":
             primary.commit()
             written[tenant] = primary.end
-            known.wrote(tenant)
+            known.note_write(tenant)
             primary.now += 0.001
         elif what == "mark":
             known.add(Mark(known.now(), primary.end))
@@ -61,7 +61,7 @@ def test_no_answer_is_older_than_it_says(steps: list[tuple[str, str, float, int]
                 assert all(at >= primary.now - staleness for at in missing)
             if known.is_late(position):
                 assert any(at <= primary.now - LIMIT for at in missing)
-            wanted = known.wanted(tenant)
+            wanted = known.required_position(tenant)
             if wanted is not None and position >= wanted:
                 assert position >= written[tenant]
                 assert staleness is not None
@@ -75,11 +75,11 @@ def test_mark_is_needed_after_a_write_of_the_tenant() -> None:
     known.add(Mark(known.now(), 0))
     assert not known.needs_mark("acme")
     primary.now += 0.001
-    known.wrote("acme")
+    known.note_write("acme")
     assert known.needs_mark("acme")
     assert not known.needs_mark("beta")
-    assert known.wanted("acme") is None
-    assert known.wanted("beta") == 0
+    assert known.required_position("acme") is None
+    assert known.required_position("beta") == 0
 
 
 def test_marks_stay_few() -> None:
@@ -94,8 +94,8 @@ def test_marks_stay_few() -> None:
 def test_failed_server_rests() -> None:
     primary = Primary()
     known = Freshness(LIMIT, clock=lambda: primary.now)
-    known.rest("replica", 5.0)
-    assert known.rests("replica")
-    assert not known.rests("primary")
+    known.pause("replica", 5.0)
+    assert known.is_paused("replica")
+    assert not known.is_paused("primary")
     primary.now += 5.0
-    assert not known.rests("replica")
+    assert not known.is_paused("replica")

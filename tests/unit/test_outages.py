@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgrecall.client.outages import REST, Outages
+from pgrecall.client.outages import PAUSE_SECONDS, Outages
 from pgrecall.errors import CellUnavailable, DatabaseBusy, DatabaseUnavailable, InvalidInput
 
 REFUSED = DatabaseUnavailable("No connection to Postgres could be made for 3 s.", hint="Check it.")
@@ -30,7 +30,7 @@ def clock() -> Clock:
 def outages(clock: Clock) -> Outages:
     """Cell 1 has just failed."""
     made = Outages(10.0, clock)
-    assert isinstance(made.noted(1, ONE, REFUSED), CellUnavailable)
+    assert isinstance(made.note_error(1, ONE, REFUSED), CellUnavailable)
     return made
 
 
@@ -42,22 +42,22 @@ def test_it_rests_and_the_others_do_not(outages: Outages) -> None:
 
 
 def test_one_call_at_a_time_tries(outages: Outages, clock: Clock) -> None:
-    clock.now = REST + 0.1
+    clock.now = PAUSE_SECONDS + 0.1
     outages.require(ONE)
     with pytest.raises(CellUnavailable):
         outages.require(ONE)
-    clock.now += 10.0 + REST  # the one that tried says nothing, as one that was cancelled
+    clock.now += 10.0 + PAUSE_SECONDS  # the one that tried says nothing, as one that was cancelled
     outages.require(ONE)
 
 
 def test_an_answer_ends_it(outages: Outages) -> None:
-    outages.answered(ONE)
+    outages.note_answer(ONE)
     outages.require(ONE)
 
 
 def test_so_does_an_error_of_the_cell_itself(outages: Outages) -> None:
     said = InvalidInput("The query is empty.")
-    assert outages.noted(1, ONE, said) is said
+    assert outages.note_error(1, ONE, said) is said
     outages.require(ONE)
 
 
@@ -66,5 +66,5 @@ def test_so_does_an_error_of_the_cell_itself(outages: Outages) -> None:
 )
 def test_other_failures_are_none_of_the_cell(clock: Clock, error: DatabaseUnavailable) -> None:
     outages = Outages(10.0, clock)
-    assert outages.noted(1, ONE, error) is error
+    assert outages.note_error(1, ONE, error) is error
     outages.require(ONE)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pgrecall.vitality.activation import SECONDS_PER_DAY
 from pgrecall.vitality.parameters import DEFAULT_WEIGHTS
-from pgrecall.vitality.score import SPREAD_CAP, halved
+from pgrecall.vitality.score import SPREAD_CAP, half_life_decay
 
 HOP_DAMPING = 0.6
 
@@ -73,6 +73,6 @@ def add_spread(
     if stored_at is None:
         return min(amount, SPREAD_CAP), at
     later = max(stored_at, at)
-    kept = halved(min(stored, SPREAD_CAP), (later - stored_at) / SECONDS_PER_DAY, half_life)
-    added = halved(amount, (later - at) / SECONDS_PER_DAY, half_life)
+    kept = half_life_decay(min(stored, SPREAD_CAP), (later - stored_at) / SECONDS_PER_DAY, half_life)
+    added = half_life_decay(amount, (later - at) / SECONDS_PER_DAY, half_life)
     return min(kept + added, SPREAD_CAP), later

@@ -175,6 +175,6 @@ class AsyncClient:
         view._connection = connection
         return view
 
-    def pool_figures(self) -> dict[str, int]:
+    def pool_stats(self) -> dict[str, int]:
         """Returns figures of the connection pool: its size, how many connections are free, how many wait."""
-        return self._connection.pool_figures()
+        return self._connection.pool_stats()

@@ -81,15 +81,15 @@ class AsyncConnection:
             )
         return self._opened.single
 
-    async def tenant_database(self, *, anyway: bool = False) -> AsyncDatabase:
+    async def tenant_database(self, *, even_if_down: bool = False) -> AsyncDatabase:
         """The database in which the tenant lives.
 
         Args:
-            anyway: also if its cell has just failed to answer.
+            even_if_down: also if its cell has just failed to answer.
         """
         if self._finder is None:
             return self.database
-        return await self._finder.database(self.tenant, anyway=anyway)
+        return await self._finder.database(self.tenant, even_if_down=even_if_down)
 
     @property
     def has_replicas(self) -> bool:
@@ -108,11 +108,11 @@ class AsyncConnection:
     def note_write(self) -> None:
         """Notes that something may have been written for the tenant until now: its searches will know it."""
         for replica in self._opened.replicas.values():
-            replica.freshness.wrote(self.tenant)
+            replica.freshness.note_write(self.tenant)
 
-    def pool_figures(self) -> dict[str, int]:
+    def pool_stats(self) -> dict[str, int]:
         """Statistics of the connection pools together; empty before the first use."""
-        return self._opened.pool_figures()
+        return self._opened.pool_stats()
 
     async def open(self) -> None:
         """Finds or starts the database, once; a view opens nothing. With cells each is opened when used."""
@@ -155,12 +155,12 @@ class AsyncConnection:
                     database = await self.tenant_database()
                     rows = await database.fetch(operation, tenant=self.tenant)
                 except RecallError as failure:
-                    error = failure if finder is None else finder.noted(self.tenant, failure)
+                    error = failure if finder is None else finder.note_error(self.tenant, failure)
                     if not isinstance(error, DatabaseError):
                         raise
                     failed_at, lost = failed_at or time.monotonic(), lost or was_lost(error)
                     unsent = isinstance(error, DatabaseUnavailable) and not lost
-                    if finder and await finder.finds_again(self.tenant, error, operation, failed_at, place):
+                    if finder and await finder.should_retry(self.tenant, error, operation, failed_at, place):
                         continue
                     await self._before_repeat(error, operation, pauses)
                 else:
@@ -229,7 +229,7 @@ class AsyncConnection:
     async def _fitting(self, made: list[Embedded]) -> list[Embedded]:
         if made:
             # All cells have the dimensions of the first, and its replica can answer too.
-            await self.tenant_database(anyway=True)
+            await self.tenant_database(even_if_down=True)
             self.resources.require_dimensions(len(made[0].vector))
         return made
 

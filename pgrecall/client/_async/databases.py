@@ -13,7 +13,7 @@ from pgrecall.client.resources import Resources
 from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.errors import InvalidInput, RecallError
 
-KEYS_KNOWN = 10_000
+MAX_KEYS = 10_000
 """Keys of which a client remembers the cell."""
 
 
@@ -40,16 +40,16 @@ class AsyncDatabases:
     outdated: set[str] = field(default_factory=set)
 
     async def at(
-        self, cell: int, address: str, resources: Resources, *, anyway: bool = False
+        self, cell: int, address: str, resources: Resources, *, even_if_down: bool = False
     ) -> AsyncDatabase:
         """The database of a cell, checked and opened at the first use.
 
         Args:
-            anyway: also if it has just failed to answer.
+            even_if_down: also if it has just failed to answer.
         """
         if self.closed:
             raise InvalidInput("This client is closed.", hint="Open a new one.")
-        if not anyway:
+        if not even_if_down:
             self.outages.require(address)
         if address not in self.cells or address in self.outdated:
             # A lock for each, so that one that is down keeps no other waiting.
@@ -63,8 +63,8 @@ class AsyncDatabases:
         try:
             unusable = await async_run(partial(resources.check_cell, url))
         except RecallError as error:
-            raise self.outages.noted(cell, address, error) from error
-        self.outages.answered(address)
+            raise self.outages.note_error(cell, address, error) from error
+        self.outages.note_answer(address)
         self.outdated.discard(address)
         calls = self.unusable.setdefault(address, {})
         calls.clear()
@@ -79,19 +79,19 @@ class AsyncDatabases:
                 self.replicas[url] = AsyncReplica(url, resources, Freshness(resources.settings.replica_lag))
             return self.replicas[url]
 
-    def pool_figures(self) -> dict[str, int]:
+    def pool_stats(self) -> dict[str, int]:
         """Statistics of the connection pools together; empty before the first use."""
         databases = [*self.cells.values(), *([self.single] if self.single is not None else [])]
-        figures: dict[str, int] = {}
+        stats: dict[str, int] = {}
         for database in databases:
-            for name, number in database.figures().items():
-                figures[name] = figures.get(name, 0) + number
-        return figures
+            for name, number in database.stats().items():
+                stats[name] = stats.get(name, 0) + number
+        return stats
 
     def remember_holder(self, name: object, address: str) -> None:
         """Keeps in which cell something was found."""
         if name is not None:
-            if len(self.holders) >= KEYS_KNOWN:
+            if len(self.holders) >= MAX_KEYS:
                 self.holders.clear()
             self.holders[name] = address
 

@@ -61,17 +61,17 @@ class AsyncReplica:
         Raises:
             NoReplica: it lags too much, lacks what this client wrote, or fails.
         """
-        if self.freshness.rests("replica"):
+        if self.freshness.is_paused("replica"):
             raise NoReplica(self._failure)
-        await self._mark(tenant, primary)
-        wanted = self.freshness.wanted(tenant)
-        if wanted is None:
+        await self._update_primary(tenant, primary)
+        required = self.freshness.required_position(tenant)
+        if required is None:
             raise NoReplica(_NOBODY_KNOWS)
         try:
-            if self._seen < wanted:
-                self._require(await self._position(tenant), wanted)
+            if self._seen < required:
+                self._require(await self._position(tenant), required)
             replayed, rows = await self._database.fetch_replayed(operation, tenant=tenant)
-            self._require(replayed, wanted)
+            self._require(replayed, required)
         except (InvalidInput, TenantElsewhere):
             raise NoReplica from None  # what it names may be newer than the replica is; the primary knows
         except DatabaseError as error:
@@ -82,7 +82,7 @@ class AsyncReplica:
     async def status(self, tenant: str, primary: AsyncDatabase) -> ReplicaStatus:
         """How far it lags now, as a client of this tenant sees it."""
         try:
-            await self._mark(tenant, primary, always=True)
+            await self._update_primary(tenant, primary, always=True)
             replayed = await self._position(tenant)
         except NoReplica as none:
             return ReplicaStatus(self.freshness.limit, problem=none.reason)
@@ -97,15 +97,15 @@ class AsyncReplica:
 
     def logs(self) -> bool:
         """Whether the primary is to be asked to log what this replica found."""
-        return not self.freshness.rests("primary")
+        return not self.freshness.is_paused("primary")
 
     def primary_failed(self) -> None:
         """Stops asking the primary for a while, because each attempt could take as long as connecting."""
-        self.freshness.rest("primary", 3 * self._wait)
+        self.freshness.pause("primary", 3 * self._wait)
 
-    async def _mark(self, tenant: str, primary: AsyncDatabase, *, always: bool = False) -> None:
+    async def _update_primary(self, tenant: str, primary: AsyncDatabase, *, always: bool = False) -> None:
         """Notes how far the primary is, if that was not asked lately. While it is down older marks count."""
-        if not always and (not self.freshness.needs_mark(tenant) or self.freshness.rests("primary")):
+        if not always and (not self.freshness.needs_mark(tenant) or self.freshness.is_paused("primary")):
             return
         asked = self.freshness.now()
         operation = primary_position()
@@ -132,17 +132,17 @@ class AsyncReplica:
             self._is_ours = True
         return found.position
 
-    def _require(self, replayed: int | None, wanted: int) -> None:
-        """Raises NoReplica unless it has replayed what is wanted."""
+    def _require(self, replayed: int | None, required: int) -> None:
+        """Raises NoReplica unless it has replayed what is required."""
         if replayed is None:
             raise self._failed(_NO_STANDBY)
         self._seen = replayed
-        if replayed < wanted:
+        if replayed < required:
             late = f"replica: it lags more than {self.freshness.limit:g} s, so the primary answered"
             raise NoReplica(late if self.freshness.is_late(replayed) else "")
 
     def _failed(self, message: str) -> NoReplica:
-        self.freshness.rest("replica")
+        self.freshness.pause("replica")
         self._failure = (
             f"replica: the primary answered: {message.removeprefix('replica: ').removesuffix('.')}"
         )
@@ -179,7 +179,7 @@ class AsyncReading:
         if not self._from_primary:
             try:
                 if (replica := await self._connection.replica()) is not None:
-                    primary = await self._connection.tenant_database(anyway=True)
+                    primary = await self._connection.tenant_database(even_if_down=True)
                     answer, self.staleness = await replica.answer(operation, self._connection.tenant, primary)
                     return answer
             except NoReplica as none:

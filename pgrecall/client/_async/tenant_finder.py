@@ -30,10 +30,10 @@ from pgrecall.operations.service import admit_tenant, census, schema_state
 
 T = TypeVar("T")
 
-MOVING = 5.0
+MOVE_SECONDS = 5.0
 """Seconds for which a call waits for its tenant to arrive in another cell, which takes about one."""
 
-BETWEEN_CELLS = 0.05
+RETRY_SECONDS = 0.05
 """Seconds between two attempts meanwhile, shortened at random."""
 
 
@@ -54,10 +54,10 @@ class AsyncTenantFinder:
         place = self._routes.known(tenant)
         return await self._look_up(tenant) if place is None else place
 
-    async def database(self, tenant: str, *, anyway: bool = False) -> AsyncDatabase:
-        """The database of a tenant; ``anyway``: also if its cell has just failed to answer."""
+    async def database(self, tenant: str, *, even_if_down: bool = False) -> AsyncDatabase:
+        """The database of a tenant; ``even_if_down``: also if its cell has just failed to answer."""
         place = await self.place(tenant)
-        return await self._opened.at(place.cell, place.address, self._resources, anyway=anyway)
+        return await self._opened.at(place.cell, place.address, self._resources, even_if_down=even_if_down)
 
     def may_have_replica(self, tenant: str) -> bool:
         """Whether the tenant's cell has a standby, as far as is known."""
@@ -74,21 +74,21 @@ class AsyncTenantFinder:
         if (place := self._routes.known(tenant)) is not None:
             self._routes.replica(place.cell, failed=True)
 
-    def noted(self, tenant: str, error: RecallError) -> RecallError:
+    def note_error(self, tenant: str, error: RecallError) -> RecallError:
         """The error of a call, with the cell's number where the cell does not answer, which is noted."""
         place = self.known(tenant)
         if place is None:
             return error
         if isinstance(error, SchemaMismatch):  # the cell may have been upgraded since it was looked at
             self._opened.outdated.add(place.address)
-        return self._opened.outages.noted(place.cell, place.address, error)
+        return self._opened.outages.note_error(place.cell, place.address, error)
 
     def note_answer(self, tenant: str) -> None:
         """Notes that the cell of a tenant has answered."""
         if (place := self.known(tenant)) is not None:
-            self._opened.outages.answered(place.address)
+            self._opened.outages.note_answer(place.address)
 
-    async def finds_again(
+    async def should_retry(
         self, tenant: str, error: DatabaseError, operation: Operation[Any], since: float, asked: Place | None
     ) -> bool:
         """Whether a call is to be made again, since its error was due to where it was made.
@@ -97,8 +97,8 @@ class AsyncTenantFinder:
             since: when its first attempt failed, by the monotonic clock.
             asked: the place that was known before it was made.
         """
-        if _may_be_elsewhere(error, operation) and time.monotonic() - since < MOVING:
-            await self._look_again(tenant, error, asked)
+        if _may_be_elsewhere(error, operation) and time.monotonic() - since < MOVE_SECONDS:
+            await self._find_again(tenant, error, asked)
             return True
         return isinstance(error, DatabaseUnavailable) and await self._has_moved(tenant, asked)
 
@@ -114,9 +114,9 @@ class AsyncTenantFinder:
                 database = await self._opened.at(cell, address, self._resources)
                 rows = await database.fetch(operation, tenant=tenant)
             except DatabaseUnavailable as error:
-                failure = self._opened.outages.noted(cell, address, error)
+                failure = self._opened.outages.note_error(cell, address, error)
                 continue
-            self._opened.outages.answered(address)
+            self._opened.outages.note_answer(address)
             answer = operation.read(rows)
             if answer:
                 self._opened.remember_holder(name, address)
@@ -151,7 +151,7 @@ class AsyncTenantFinder:
                 database = await self._opened.at(entry.number, entry.address, self._resources)
                 answers.append(operation.read(await database.fetch(operation, tenant=tenant)))
             except DatabaseError as error:
-                noted = self._opened.outages.noted(entry.number, entry.address, error)
+                noted = self._opened.outages.note_error(entry.number, entry.address, error)
                 answers.append(noted if isinstance(noted, DatabaseError) else error)
         return answers
 
@@ -168,7 +168,7 @@ class AsyncTenantFinder:
             return False  # the cell's own error says more
         return (place.cell, place.address) != (before.cell, before.address)
 
-    async def _look_again(self, tenant: str, error: DatabaseError, before: Place | None) -> None:
+    async def _find_again(self, tenant: str, error: DatabaseError, before: Place | None) -> None:
         """Looks a refused tenant up again. Where it stays in its cell it is new there, or on its way."""
         if isinstance(error, TenantElsewhere):
             place = await self._look_up(tenant)
@@ -181,7 +181,7 @@ class AsyncTenantFinder:
                 pass  # it is just moving, and cell and directory agree in a moment; or others admit tenants
             else:
                 return
-        await async_sleep(random.uniform(BETWEEN_CELLS / 2, BETWEEN_CELLS))
+        await async_sleep(random.uniform(RETRY_SECONDS / 2, RETRY_SECONDS))
 
 
 def _report(entry: CellEntry, answer: SchemaStamp | DatabaseError) -> CellReport:

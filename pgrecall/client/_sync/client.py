@@ -176,6 +176,6 @@ class Client:
         view._connection = connection
         return view
 
-    def pool_figures(self) -> dict[str, int]:
+    def pool_stats(self) -> dict[str, int]:
         """Returns figures of the connection pool: its size, how many connections are free, how many wait."""
-        return self._connection.pool_figures()
+        return self._connection.pool_stats()

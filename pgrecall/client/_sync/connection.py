@@ -80,15 +80,15 @@ class Connection:
             raise DatabaseUnavailable("This client is not open.", hint="Call its open().")
         return self._opened.single
 
-    def tenant_database(self, *, anyway: bool = False) -> Database:
+    def tenant_database(self, *, even_if_down: bool = False) -> Database:
         """The database in which the tenant lives.
 
         Args:
-            anyway: also if its cell has just failed to answer.
+            even_if_down: also if its cell has just failed to answer.
         """
         if self._finder is None:
             return self.database
-        return self._finder.database(self.tenant, anyway=anyway)
+        return self._finder.database(self.tenant, even_if_down=even_if_down)
 
     @property
     def has_replicas(self) -> bool:
@@ -107,11 +107,11 @@ class Connection:
     def note_write(self) -> None:
         """Notes that something may have been written for the tenant until now: its searches will know it."""
         for replica in self._opened.replicas.values():
-            replica.freshness.wrote(self.tenant)
+            replica.freshness.note_write(self.tenant)
 
-    def pool_figures(self) -> dict[str, int]:
+    def pool_stats(self) -> dict[str, int]:
         """Statistics of the connection pools together; empty before the first use."""
-        return self._opened.pool_figures()
+        return self._opened.pool_stats()
 
     def open(self) -> None:
         """Finds or starts the database, once; a view opens nothing. With cells each is opened when used."""
@@ -154,12 +154,12 @@ class Connection:
                     database = self.tenant_database()
                     rows = database.fetch(operation, tenant=self.tenant)
                 except RecallError as failure:
-                    error = failure if finder is None else finder.noted(self.tenant, failure)
+                    error = failure if finder is None else finder.note_error(self.tenant, failure)
                     if not isinstance(error, DatabaseError):
                         raise
                     failed_at, lost = failed_at or time.monotonic(), lost or was_lost(error)
                     unsent = isinstance(error, DatabaseUnavailable) and not lost
-                    if finder and finder.finds_again(self.tenant, error, operation, failed_at, place):
+                    if finder and finder.should_retry(self.tenant, error, operation, failed_at, place):
                         continue
                     self._before_repeat(error, operation, pauses)
                 else:
@@ -226,7 +226,7 @@ class Connection:
     def _fitting(self, made: list[Embedded]) -> list[Embedded]:
         if made:
             # All cells have the dimensions of the first, and its replica can answer too.
-            self.tenant_database(anyway=True)
+            self.tenant_database(even_if_down=True)
             self.resources.require_dimensions(len(made[0].vector))
         return made
 

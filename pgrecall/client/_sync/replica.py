@@ -60,17 +60,17 @@ class Replica:
         Raises:
             NoReplica: it lags too much, lacks what this client wrote, or fails.
         """
-        if self.freshness.rests("replica"):
+        if self.freshness.is_paused("replica"):
             raise NoReplica(self._failure)
-        self._mark(tenant, primary)
-        wanted = self.freshness.wanted(tenant)
-        if wanted is None:
+        self._update_primary(tenant, primary)
+        required = self.freshness.required_position(tenant)
+        if required is None:
             raise NoReplica(_NOBODY_KNOWS)
         try:
-            if self._seen < wanted:
-                self._require(self._position(tenant), wanted)
+            if self._seen < required:
+                self._require(self._position(tenant), required)
             replayed, rows = self._database.fetch_replayed(operation, tenant=tenant)
-            self._require(replayed, wanted)
+            self._require(replayed, required)
         except (InvalidInput, TenantElsewhere):
             raise NoReplica from None  # what it names may be newer than the replica is; the primary knows
         except DatabaseError as error:
@@ -81,7 +81,7 @@ class Replica:
     def status(self, tenant: str, primary: Database) -> ReplicaStatus:
         """How far it lags now, as a client of this tenant sees it."""
         try:
-            self._mark(tenant, primary, always=True)
+            self._update_primary(tenant, primary, always=True)
             replayed = self._position(tenant)
         except NoReplica as none:
             return ReplicaStatus(self.freshness.limit, problem=none.reason)
@@ -96,15 +96,15 @@ class Replica:
 
     def logs(self) -> bool:
         """Whether the primary is to be asked to log what this replica found."""
-        return not self.freshness.rests("primary")
+        return not self.freshness.is_paused("primary")
 
     def primary_failed(self) -> None:
         """Stops asking the primary for a while, because each attempt could take as long as connecting."""
-        self.freshness.rest("primary", 3 * self._wait)
+        self.freshness.pause("primary", 3 * self._wait)
 
-    def _mark(self, tenant: str, primary: Database, *, always: bool = False) -> None:
+    def _update_primary(self, tenant: str, primary: Database, *, always: bool = False) -> None:
         """Notes how far the primary is, if that was not asked lately. While it is down older marks count."""
-        if not always and (not self.freshness.needs_mark(tenant) or self.freshness.rests("primary")):
+        if not always and (not self.freshness.needs_mark(tenant) or self.freshness.is_paused("primary")):
             return
         asked = self.freshness.now()
         operation = primary_position()
@@ -131,17 +131,17 @@ class Replica:
             self._is_ours = True
         return found.position
 
-    def _require(self, replayed: int | None, wanted: int) -> None:
-        """Raises NoReplica unless it has replayed what is wanted."""
+    def _require(self, replayed: int | None, required: int) -> None:
+        """Raises NoReplica unless it has replayed what is required."""
         if replayed is None:
             raise self._failed(_NO_STANDBY)
         self._seen = replayed
-        if replayed < wanted:
+        if replayed < required:
             late = f"replica: it lags more than {self.freshness.limit:g} s, so the primary answered"
             raise NoReplica(late if self.freshness.is_late(replayed) else "")
 
     def _failed(self, message: str) -> NoReplica:
-        self.freshness.rest("replica")
+        self.freshness.pause("replica")
         self._failure = (
             f"replica: the primary answered: {message.removeprefix('replica: ').removesuffix('.')}"
         )
@@ -178,7 +178,7 @@ class Reading:
         if not self._from_primary:
             try:
                 if (replica := self._connection.replica()) is not None:
-                    primary = self._connection.tenant_database(anyway=True)
+                    primary = self._connection.tenant_database(even_if_down=True)
                     answer, self.staleness = replica.answer(operation, self._connection.tenant, primary)
                     return answer
             except NoReplica as none:

@@ -31,10 +31,10 @@ from pgrecall.operations.service import admit_tenant, census, schema_state
 
 T = TypeVar("T")
 
-MOVING = 5.0
+MOVE_SECONDS = 5.0
 """Seconds for which a call waits for its tenant to arrive in another cell, which takes about one."""
 
-BETWEEN_CELLS = 0.05
+RETRY_SECONDS = 0.05
 """Seconds between two attempts meanwhile, shortened at random."""
 
 
@@ -55,10 +55,10 @@ class TenantFinder:
         place = self._routes.known(tenant)
         return self._look_up(tenant) if place is None else place
 
-    def database(self, tenant: str, *, anyway: bool = False) -> Database:
-        """The database of a tenant; ``anyway``: also if its cell has just failed to answer."""
+    def database(self, tenant: str, *, even_if_down: bool = False) -> Database:
+        """The database of a tenant; ``even_if_down``: also if its cell has just failed to answer."""
         place = self.place(tenant)
-        return self._opened.at(place.cell, place.address, self._resources, anyway=anyway)
+        return self._opened.at(place.cell, place.address, self._resources, even_if_down=even_if_down)
 
     def may_have_replica(self, tenant: str) -> bool:
         """Whether the tenant's cell has a standby, as far as is known."""
@@ -75,21 +75,21 @@ class TenantFinder:
         if (place := self._routes.known(tenant)) is not None:
             self._routes.replica(place.cell, failed=True)
 
-    def noted(self, tenant: str, error: RecallError) -> RecallError:
+    def note_error(self, tenant: str, error: RecallError) -> RecallError:
         """The error of a call, with the cell's number where the cell does not answer, which is noted."""
         place = self.known(tenant)
         if place is None:
             return error
         if isinstance(error, SchemaMismatch):  # the cell may have been upgraded since it was looked at
             self._opened.outdated.add(place.address)
-        return self._opened.outages.noted(place.cell, place.address, error)
+        return self._opened.outages.note_error(place.cell, place.address, error)
 
     def note_answer(self, tenant: str) -> None:
         """Notes that the cell of a tenant has answered."""
         if (place := self.known(tenant)) is not None:
-            self._opened.outages.answered(place.address)
+            self._opened.outages.note_answer(place.address)
 
-    def finds_again(
+    def should_retry(
         self, tenant: str, error: DatabaseError, operation: Operation[Any], since: float, asked: Place | None
     ) -> bool:
         """Whether a call is to be made again, since its error was due to where it was made.
@@ -98,8 +98,8 @@ class TenantFinder:
             since: when its first attempt failed, by the monotonic clock.
             asked: the place that was known before it was made.
         """
-        if _may_be_elsewhere(error, operation) and time.monotonic() - since < MOVING:
-            self._look_again(tenant, error, asked)
+        if _may_be_elsewhere(error, operation) and time.monotonic() - since < MOVE_SECONDS:
+            self._find_again(tenant, error, asked)
             return True
         return isinstance(error, DatabaseUnavailable) and self._has_moved(tenant, asked)
 
@@ -115,9 +115,9 @@ class TenantFinder:
                 database = self._opened.at(cell, address, self._resources)
                 rows = database.fetch(operation, tenant=tenant)
             except DatabaseUnavailable as error:
-                failure = self._opened.outages.noted(cell, address, error)
+                failure = self._opened.outages.note_error(cell, address, error)
                 continue
-            self._opened.outages.answered(address)
+            self._opened.outages.note_answer(address)
             answer = operation.read(rows)
             if answer:
                 self._opened.remember_holder(name, address)
@@ -152,7 +152,7 @@ class TenantFinder:
                 database = self._opened.at(entry.number, entry.address, self._resources)
                 answers.append(operation.read(database.fetch(operation, tenant=tenant)))
             except DatabaseError as error:
-                noted = self._opened.outages.noted(entry.number, entry.address, error)
+                noted = self._opened.outages.note_error(entry.number, entry.address, error)
                 answers.append(noted if isinstance(noted, DatabaseError) else error)
         return answers
 
@@ -169,7 +169,7 @@ class TenantFinder:
             return False  # the cell's own error says more
         return (place.cell, place.address) != (before.cell, before.address)
 
-    def _look_again(self, tenant: str, error: DatabaseError, before: Place | None) -> None:
+    def _find_again(self, tenant: str, error: DatabaseError, before: Place | None) -> None:
         """Looks a refused tenant up again. Where it stays in its cell it is new there, or on its way."""
         if isinstance(error, TenantElsewhere):
             place = self._look_up(tenant)
@@ -182,7 +182,7 @@ class TenantFinder:
                 pass  # it is just moving, and cell and directory agree in a moment; or others admit tenants
             else:
                 return
-        sync_sleep(random.uniform(BETWEEN_CELLS / 2, BETWEEN_CELLS))
+        sync_sleep(random.uniform(RETRY_SECONDS / 2, RETRY_SECONDS))
 
 
 def _report(entry: CellEntry, answer: SchemaStamp | DatabaseError) -> CellReport:

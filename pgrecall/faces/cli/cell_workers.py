@@ -108,11 +108,11 @@ class CellWorkers:
                 found.append(f"Cell {number}: {self._errors.get(number, 'Its worker has not started yet.')}")
         return found or ([] if self._numbers else ["No cell is served yet."])
 
-    def pool_figures(self) -> dict[str, int]:
+    def pool_stats(self) -> dict[str, int]:
         """Statistics of the connection pools of all cells together."""
         figures: Counter[str] = Counter()
         for memory in tuple(self._memories.values()):
-            figures.update(memory.pool_figures())
+            figures.update(memory.pool_stats())
         return dict(figures)
 
     def census(self) -> Census:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))
 
-KNOWN_OF_EACH = 200
+MAX_KNOWN = 200
 """Keys and cookies of each tenant that are known."""
 
 _NO_KEY = (
@@ -78,7 +78,7 @@ class KnownTenants:
         if digest in self._tenants:
             return
         kept = self._of.setdefault(tenant, deque())
-        if len(kept) >= KNOWN_OF_EACH:
+        if len(kept) >= MAX_KNOWN:
             self._tenants.pop(kept.popleft(), None)
         kept.append(digest)
         self._tenants[digest] = tenant

@@ -65,7 +65,7 @@ class Service:
         self.importing: set[str] = set()
         self.imports = Imports(self.settings.http_body_bytes, self.importing)
         self.metrics = HttpMetrics(self.queue, self.bodies)
-        self.metrics.register_pool(memory.pool_figures)
+        self.metrics.register_pool(memory.pool_stats)
         self.telemetry = Telemetry(tracing, self.metrics)
         self._expected_schema = schema.head_revision(), schema.functions_fingerprint()
         self._loading: asyncio.Task[None] | None = None

@@ -238,7 +238,7 @@ def _metrics_route(metrics: Metrics, opened: Sequence[AsyncMemory], hosts: Seque
         log.warning("The census failed: %s", type(error).__name__)
 
     census = CensusCache(lambda: opened[0].service.census(), report)
-    metrics.register_pool(lambda: opened[0].pool_figures() if opened else {})
+    metrics.register_pool(lambda: opened[0].pool_stats() if opened else {})
 
     async def exposition(request: Request) -> Response:
         if request.headers.get("host") not in hosts:

@@ -37,7 +37,7 @@ def test_one_client_serves_tenants_of_all_cells(tenants_apart: Installation) -> 
     assert client.get("winch").body == "The winch of acme."
     assert client.for_tenant("beta").get("winch").body == "The winch of beta."
     assert [client.for_tenant(name).status().cell for name in ("acme", "beta")] == [0, 1]
-    assert client.pool_figures()["pool_max"] == 16
+    assert client.pool_stats()["pool_max"] == 16
 
 
 def test_the_asynchronous_client_does_too(tenants_apart: Installation) -> None:
@@ -83,7 +83,7 @@ def test_a_write_waits_while_its_tenant_leaves(tenants_apart: Installation) -> N
 
 
 def test_it_gives_up_in_the_end(tenants_apart: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgrecall.client._sync.tenant_finder.MOVING", 0.2)
+    monkeypatch.setattr("pgrecall.client._sync.tenant_finder.MOVE_SECONDS", 0.2)
     client = tenants_apart.memory()
     tenants_apart.ask(0, "UPDATE recall.resident SET state = 'gone', cell = 1")
     with pytest.raises(TenantElsewhere, match="but in cell 1"):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall import Memory
-from pgrecall.vitality.use import fresh, use_term
+from pgrecall.vitality.use import fresh_activation, use_term
 from tests.conftest import NOW, Query
 from tests.integration.search.search_tools import (
     DAY,
@@ -134,7 +134,9 @@ def ranking_sum(query: Query, memory: int, min_age: float = 3600) -> float:
 
 
 MODES = {
-    "odds": lambda p, _, s, weight: logistic(math.log(p / (1 - p)) + weight * use_term(s, MEDIAN, fresh())),
+    "odds": lambda p, _, s, weight: logistic(
+        math.log(p / (1 - p)) + weight * use_term(s, MEDIAN, fresh_activation())
+    ),
     "unbounded": lambda p, v, _, weight: logistic(
         math.log(p / (1 - p)) + weight * math.log(v / (1 - v) / MEDIAN)
     ),
@@ -194,7 +196,7 @@ def test_where_all_is_used_a_use_counts_more_and_one_multiplies_the_odds_by_8_at
     query("SELECT recall.record_access(%s, 'used', %s, p_now => %s)", (ids[0], NOW - MINUTE, NOW))
     after = added()
 
-    assert fresh() / typical < 2
+    assert fresh_activation() / typical < 2
     for number, memory in enumerate(ids[1:], 1):
         ratio = ranking_sum(query, memory) / typical
         assert before[str(number)] == pytest.approx(0.8 * math.log((1 + ratio) / 2), abs=TINY)
@@ -216,7 +218,7 @@ def test_what_was_used_in_this_session_counts_as_a_day_old(query: Query) -> None
 
     for key, min_age in (("a", 86_400), ("b", 3_600)):
         used = ranking_sum(query, ids[key], min_age)
-        expected = 0.5 * use_term(used, math.exp(median["base"]), fresh())
+        expected = 0.5 * use_term(used, math.exp(median["base"]), fresh_activation())
         assert hits[key]["explanation"]["score"]["vitality"] == pytest.approx(expected, abs=TINY)
     assert hits["a"]["vitality"] == hits["b"]["vitality"]
     assert hits["a"]["score"] < hits["b"]["score"]
@@ -329,7 +331,7 @@ def test_the_score_recomputes_from_its_explanation(ages: Query, mode: str, embed
             # The layer `entity` has no median yet: two accesses at birth, 100 days ago on a slow clock.
             entity = hit["layer"] == "entity"
             median = 2 * (0.1 * 100) ** -0.5 if entity else MEDIAN
-            newest = fresh(0.1, birth_weight=2) if entity else fresh()
+            newest = fresh_activation(0.1, birth_weight=2) if entity else fresh_activation()
             used = use_term(ranking_sum(ages, hit["id"]), median, newest)
             assert score["vitality"] == pytest.approx(score["weight"] * used, abs=TINY)
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pgrecall.vitality.activation import AccessSummary
 from pgrecall.vitality.parameters import LayerRates, VitalityWeights
-from pgrecall.vitality.score import stretch
-from pgrecall.vitality.use import CUE_MIN_AGE_DAYS, MIN_AGE_DAYS, fresh, use_term
+from pgrecall.vitality.score import age_stretch
+from pgrecall.vitality.use import CUE_MIN_AGE_DAYS, MIN_AGE_DAYS, fresh_activation, use_term
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, Use, item, note, record
 from tests.integration.vitality.vitality_cases import DAY, TERMS, USE, Case, ask, sums
@@ -102,12 +102,12 @@ def test_what_use_adds_is_that_of_the_python_module_and_bounded(
     sql: Query, case: Case, min_age: float, median: float
 ) -> None:
     terms, decay = case.terms(), case.rates.effective_decay
-    clock = case.rates.clock / stretch(case.around["in_degree"], case.weights)
+    clock = case.rates.clock / age_stretch(case.around["in_degree"], case.weights)
     accesses = case.summary.power_sum(case.now, decay, clock, min_age=min_age)
     expected = accesses + terms.spread + terms.revival
     [row] = ask(sql, USE, [case], min_age * DAY, math.log(median))
     assert row["total"] == pytest.approx(expected, rel=1e-9)
-    newest = fresh(case.rates.clock, decay, case.rates.birth_weight)
+    newest = fresh_activation(case.rates.clock, decay, case.rates.birth_weight)
     assert row["term"] == pytest.approx(use_term(expected, median, newest), rel=1e-9, abs=1e-9)
     assert -1.6 * math.log(2) * HAIR <= row["term"] <= 1.6 * math.log(32) * HAIR
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from pgrecall.client.concurrency import async_run
-from pgrecall.faces.http.authentication import KNOWN_OF_EACH, KnownTenants
+from pgrecall.faces.http.authentication import MAX_KNOWN, KnownTenants
 from pgrecall.faces.http.request_limits import MAX_CONTAINERS, MAX_VALUES, require_few_values
 from pgrecall.faces.http.request_queue import MAX_RETRY_AFTER, RequestQueue
 from pgrecall.faces.http.server import listening_socket
@@ -279,10 +279,10 @@ def test_no_slot_is_lost_and_nobody_waits_who_may_run(
 def test_known_tenants_are_bounded_for_each() -> None:
     known = KnownTenants()
     known.note("key of globex", "globex")
-    for number in range(KNOWN_OF_EACH + 1):
+    for number in range(MAX_KNOWN + 1):
         known.note(f"key {number}", "acme")
     assert known.of("key 0") is None
-    assert known.of(f"key {KNOWN_OF_EACH}") == "acme"
+    assert known.of(f"key {MAX_KNOWN}") == "acme"
     assert known.of("key of globex") == "globex"
 
 

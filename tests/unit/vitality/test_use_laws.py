@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.vitality.use import fresh, use_term
+from pgrecall.vitality.use import fresh_activation, use_term
 
 WEIGHT = 0.5
 HAIR = 1 + 1e-9
@@ -16,7 +16,7 @@ sums = st.floats(0, 1e4)
 medians = st.floats(1e-3, 1e3)
 clocks = st.sampled_from([0.1, 1.0, 2.0, 3.0]) | st.floats(0.001, 1000)
 decays = st.floats(0.05, 2)
-layers = st.builds(fresh, clocks, decays, st.floats(1, 100))
+layers = st.builds(fresh_activation, clocks, decays, st.floats(1, 100))
 """S of a fresh memory, in layers of all kinds."""
 
 
@@ -29,8 +29,8 @@ def odds(activation: float, median: float, newest: float) -> float:
 def test_one_use_multiplies_the_odds_of_a_memory_by_8_at_most(
     before: float, median: float, clock: float, decay: float, births: float
 ) -> None:
-    newest = fresh(clock, decay, births)
-    gained = odds(before + fresh(clock, decay), median, newest) / odds(before, median, newest)
+    newest = fresh_activation(clock, decay, births)
+    gained = odds(before + fresh_activation(clock, decay), median, newest) / odds(before, median, newest)
 
     assert 1 / HAIR <= gained <= 8 * HAIR
 

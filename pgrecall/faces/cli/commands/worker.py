@@ -128,7 +128,7 @@ class _Watched(Protocol):
 
     def problems(self) -> list[str]: ...
 
-    def pool_figures(self) -> dict[str, int]: ...
+    def pool_stats(self) -> dict[str, int]: ...
 
     def census(self) -> Census: ...
 
@@ -143,8 +143,8 @@ class _WatchedWorker:
     def problems(self) -> list[str]:
         return self.worker.problems()
 
-    def pool_figures(self) -> dict[str, int]:
-        return self.memory.pool_figures()
+    def pool_stats(self) -> dict[str, int]:
+        return self.memory.pool_stats()
 
     def census(self) -> Census:
         return self.memory.service.census()
@@ -165,7 +165,7 @@ def _endpoint(host: str, port: int | None, watched: _Watched) -> Iterator[None]:
         logging.getLogger("pgrecall.jobs").warning("The census failed: %s", type(error).__name__)
 
     metrics = RunMetrics()
-    metrics.register_pool(watched.pool_figures)
+    metrics.register_pool(watched.pool_stats)
     census = CensusCache(lambda: asyncio.to_thread(watched.census), report)
     with (
         runs_observed(metrics.observe_run),
