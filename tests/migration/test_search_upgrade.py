@@ -151,7 +151,8 @@ def without_unaccent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
     copy.write_text(script.replace("a.name = 'unaccent' AND", "false AND"))
     with monkeypatch.context() as patch:
         patch.setattr(state, "roles_file", lambda: copy)
-        computed = state.functions_fingerprint.__wrapped__  # a digest that is kept would be that of either file
+        # A digest that is kept would be that of either file.
+        computed = state.functions_fingerprint.__wrapped__
         for module in (state, migrate):
             patch.setattr(module, "functions_fingerprint", computed)
         yield patch

@@ -127,6 +127,15 @@ def two_cells(installation: Installation) -> Installation:
 
 
 @pytest.fixture
+def apart(two_cells: Installation) -> Installation:
+    """Two cells with one tenant each, acme in cell 0 and beta in cell 1."""
+    for number, tenant in enumerate(("acme", "beta")):
+        two_cells.fleet.place(tenant, number)
+        two_cells.memory(tenant).remember(f"The winch of {tenant}.", key="winch")
+    return two_cells
+
+
+@pytest.fixture
 def bound_role(installation: Installation, two_cells: Installation) -> Iterator[str]:
     """A login role that acts for beta."""
     role = f"cells_beta_{uuid4().hex[:8]}"

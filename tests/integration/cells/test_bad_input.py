@@ -16,15 +16,6 @@ from tests.integration.cells.conftest import Installation
 OLDER = "UPDATE recall.alembic_version SET version_num = '0015'"
 
 
-@pytest.fixture
-def apart(two_cells: Installation) -> Installation:
-    """Two cells with one tenant each, acme in cell 0 and beta in cell 1."""
-    for number, tenant in enumerate(("acme", "beta")):
-        two_cells.fleet.place(tenant, number)
-        two_cells.memory(tenant).remember(f"The winch of {tenant}.", key="winch")
-    return two_cells
-
-
 def close(url: str) -> None:
     """Makes a database refuse connections, as one that is down does."""
     name = conninfo_to_dict(url)["dbname"]

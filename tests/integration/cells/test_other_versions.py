@@ -20,15 +20,6 @@ LATER = (
 """Makes a cell one of a later version, which has more."""
 
 
-@pytest.fixture
-def apart(two_cells: Installation) -> Installation:
-    """Two cells with one tenant each, acme in cell 0 and beta in cell 1."""
-    for number, tenant in enumerate(("acme", "beta")):
-        two_cells.fleet.place(tenant, number)
-        two_cells.memory(tenant).remember(f"The winch of {tenant}.", key="winch")
-    return two_cells
-
-
 def make(installation: Installation, *statements: str) -> None:
     """Runs statements in cell 1."""
     for statement in statements:

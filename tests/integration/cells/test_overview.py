@@ -15,7 +15,7 @@ from tests.integration.cells.test_bad_input import close
 
 
 @pytest.fixture
-def apart(two_cells: Installation) -> Installation:
+def on_its_way(two_cells: Installation) -> Installation:
     """Acme with two memories in cell 0, beta with one in cell 1, on its way to cell 0."""
     for number, (tenant, texts) in enumerate((("acme", ("One.", "Two.")), ("beta", ("Three.",)))):
         two_cells.fleet.place(tenant, number)
@@ -27,8 +27,8 @@ def apart(two_cells: Installation) -> Installation:
     return two_cells
 
 
-def test_every_cell_is_told_of(apart: Installation) -> None:
-    client = apart.memory()
+def test_every_cell_is_told_of(on_its_way: Installation) -> None:
+    client = on_its_way.memory()
     report = client.service.cells()
     assert report is not None
     assert [(cell.number, cell.tenants, cell.revision, cell.problem) for cell in report.cells] == [
@@ -42,7 +42,7 @@ def test_every_cell_is_told_of(apart: Installation) -> None:
     text = exposition_of(census).decode()
     assert 'pgrecall_cell_up{cell="1"} 1.0' in text
     assert 'pgrecall_moves{step="copying"} 1.0' in text
-    close(apart.cells[1])
+    close(on_its_way.cells[1])
     report = client.service.cells()
     assert report is not None
     assert [bool(cell.problem) for cell in report.cells] == [False, True]
@@ -54,12 +54,12 @@ def test_every_cell_is_told_of(apart: Installation) -> None:
     assert 'pgrecall_cell_tenants{cell="1"} 1.0' in text
 
 
-def test_without_cells_there_is_none(apart: Installation) -> None:
-    assert apart.direct(0).service.cells() is None
+def test_without_cells_there_is_none(on_its_way: Installation) -> None:
+    assert on_its_way.direct(0).service.cells() is None
 
 
-def test_a_bound_role_does_not_see_the_others(apart: Installation, bound_role: str) -> None:
-    url = make_conninfo(apart.directory, user=bound_role)
+def test_a_bound_role_does_not_see_the_others(on_its_way: Installation, bound_role: str) -> None:
+    url = make_conninfo(on_its_way.directory, user=bound_role)
     with (
         Memory(cells=url, settings=Settings(tenant="beta", embedder="none")) as client,
         pytest.raises(DatabaseUnsuitable, match="may not ask the directory of cells for all cells"),

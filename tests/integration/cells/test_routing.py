@@ -23,28 +23,19 @@ from tests.conftest import DIMENSIONS
 from tests.integration.cells.conftest import Installation
 
 
-@pytest.fixture
-def tenants_apart(two_cells: Installation) -> Installation:
-    """Two cells with one tenant each, acme in cell 0 and beta in cell 1."""
-    for number, tenant in enumerate(("acme", "beta")):
-        two_cells.fleet.place(tenant, number)
-        two_cells.memory(tenant).remember(f"The winch of {tenant}.", key="winch")
-    return two_cells
-
-
-def test_one_client_serves_tenants_of_all_cells(tenants_apart: Installation) -> None:
-    client = tenants_apart.memory()
+def test_one_client_serves_tenants_of_all_cells(apart: Installation) -> None:
+    client = apart.memory()
     assert client.get("winch").body == "The winch of acme."
     assert client.for_tenant("beta").get("winch").body == "The winch of beta."
     assert [client.for_tenant(name).status().cell for name in ("acme", "beta")] == [0, 1]
     assert client.pool_stats()["pool_max"] == 16
 
 
-def test_the_asynchronous_client_does_too(tenants_apart: Installation) -> None:
+def test_the_asynchronous_client_does_too(apart: Installation) -> None:
     async def bodies() -> list[str]:
         settings = Settings(tenant="acme", embedder="hash")
         async with AsyncMemory(
-            cells=tenants_apart.directory, settings=settings, embedder=HashEmbedder(DIMENSIONS)
+            cells=apart.directory, settings=settings, embedder=HashEmbedder(DIMENSIONS)
         ) as client:
             both = (client, client.for_tenant("beta"))
             return [found.body for found in await asyncio.gather(*(one.get("winch") for one in both))]
@@ -60,52 +51,52 @@ def test_a_new_tenant_is_placed(two_cells: Installation) -> None:
     assert sorted(places.values()) == [0, 0, 1, 1]
 
 
-def test_after_a_move_the_client_looks_again(tenants_apart: Installation) -> None:
-    client = tenants_apart.memory()
+def test_after_a_move_the_client_looks_again(apart: Installation) -> None:
+    client = apart.memory()
     assert client.status().cell == 0
-    tenants_apart.flip("acme", 0, 1)
+    apart.flip("acme", 0, 1)
     assert client.status().cell == 1
     client.remember("After the move.")
-    assert tenants_apart.ask(1, "SELECT tenant FROM recall.memory ORDER BY 1") == [
+    assert apart.ask(1, "SELECT tenant FROM recall.memory ORDER BY 1") == [
         {"tenant": "acme"}, {"tenant": "beta"},
     ]  # fmt: skip
 
 
-def test_a_write_waits_while_its_tenant_leaves(tenants_apart: Installation) -> None:
-    client = tenants_apart.memory()
+def test_a_write_waits_while_its_tenant_leaves(apart: Installation) -> None:
+    client = apart.memory()
     client.status()
-    tenants_apart.ask(0, "UPDATE recall.resident SET state = 'moving'")
-    timer = Timer(0.3, tenants_apart.flip, ["acme", 0, 1])
+    apart.ask(0, "UPDATE recall.resident SET state = 'moving'")
+    timer = Timer(0.3, apart.flip, ["acme", 0, 1])
     timer.start()
     stored = client.remember("During the move.")
     timer.join()
     assert stored.id >= 1 << 40
 
 
-def test_it_gives_up_in_the_end(tenants_apart: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_gives_up_in_the_end(apart: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgrecall.client._sync.tenant_finder.MOVE_SECONDS", 0.2)
-    client = tenants_apart.memory()
-    tenants_apart.ask(0, "UPDATE recall.resident SET state = 'gone', cell = 1")
+    client = apart.memory()
+    apart.ask(0, "UPDATE recall.resident SET state = 'gone', cell = 1")
     with pytest.raises(TenantElsewhere, match="but in cell 1"):
         client.remember("Where to?")
 
 
-def test_known_tenants_go_on_without_the_directory(tenants_apart: Installation) -> None:
-    client = tenants_apart.memory()
+def test_known_tenants_go_on_without_the_directory(apart: Installation) -> None:
+    client = apart.memory()
     client.status()
-    name = psycopg.conninfo.conninfo_to_dict(tenants_apart.directory)["dbname"]
-    with psycopg.connect(make_conninfo(tenants_apart.directory, dbname="postgres"), autocommit=True) as admin:
+    name = psycopg.conninfo.conninfo_to_dict(apart.directory)["dbname"]
+    with psycopg.connect(make_conninfo(apart.directory, dbname="postgres"), autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
     assert client.search("winch").hits
     with pytest.raises(DatabaseUnavailable, match="The directory of cells cannot be reached"):
         client.for_tenant("unknown").status()
     with pytest.raises(DatabaseUnavailable, match="The directory of cells cannot be reached"):
-        tenants_apart.memory()
+        apart.memory()
 
 
-def test_a_cell_that_is_down_does_not_stop_the_other(tenants_apart: Installation) -> None:
-    client = tenants_apart.memory()
-    tenants_apart.fleet.directory.run(
+def test_a_cell_that_is_down_does_not_stop_the_other(apart: Installation) -> None:
+    client = apart.memory()
+    apart.fleet.directory.run(
         "UPDATE recall_cells.cell SET address = 'host=/nowhere dbname=gone' WHERE number = 1"
     )
     with pytest.raises(DatabaseUnavailable):
@@ -113,8 +104,8 @@ def test_a_cell_that_is_down_does_not_stop_the_other(tenants_apart: Installation
     assert client.search("winch").hits
 
 
-def test_keys_work_in_whichever_cell(tenants_apart: Installation) -> None:
-    client = tenants_apart.memory()
+def test_keys_work_in_whichever_cell(apart: Installation) -> None:
+    client = apart.memory()
     issued = client.for_tenant("beta").keys.create("beta's")
     for _ in range(2):
         holder = client.keys.holder(issued.secret)
@@ -129,13 +120,13 @@ def test_keys_work_in_whichever_cell(tenants_apart: Installation) -> None:
 
 
 @pytest.fixture
-def bound(tenants_apart: Installation, bound_role: str) -> str:
-    assert tenants_apart.cells
+def bound(apart: Installation, bound_role: str) -> str:
+    assert apart.cells
     return bound_role
 
 
-def test_a_bound_login_acts_for_its_tenant_alone(tenants_apart: Installation, bound: str) -> None:
-    url = make_conninfo(tenants_apart.directory, user=bound)
+def test_a_bound_login_acts_for_its_tenant_alone(apart: Installation, bound: str) -> None:
+    url = make_conninfo(apart.directory, user=bound)
     settings = Settings(tenant="beta", embedder="hash")
     with Memory(cells=url, settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
         assert client.get("winch").body == "The winch of beta."
@@ -145,9 +136,9 @@ def test_a_bound_login_acts_for_its_tenant_alone(tenants_apart: Installation, bo
             client.keys.any()
 
 
-def test_a_bound_login_admits_nobody(tenants_apart: Installation, bound: str) -> None:
+def test_a_bound_login_admits_nobody(apart: Installation, bound: str) -> None:
     for cell in (0, 1):
-        url = make_conninfo(tenants_apart.cells[cell], user=bound)
+        url = make_conninfo(apart.cells[cell], user=bound)
         with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute("SELECT recall.admit_tenant()")
 
@@ -170,10 +161,10 @@ def test_what_does_not_go_together(two_cells: Installation, empty_database: str)
         two_cells.memory().jobs.runner()
 
 
-def test_an_export_and_a_job_run_in_the_cell_of_the_tenant(tenants_apart: Installation) -> None:
+def test_an_export_and_a_job_run_in_the_cell_of_the_tenant(apart: Installation) -> None:
     from io import BytesIO
 
-    beta = tenants_apart.memory("beta")
+    beta = apart.memory("beta")
     assert beta.export.write(BytesIO()).tenant == "beta"
     [outcome] = beta.jobs.run("statistics")
     assert (outcome.tenant, outcome.state) == ("beta", "done")

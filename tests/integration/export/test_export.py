@@ -22,19 +22,9 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW, Query, _database
+from tests.integration.export.export_tools import client, lines_of
 from tests.tenant_world import all_answers, fill_tenant
 from tests.waiting import PATIENCE
-
-
-def client(url: str, tenant: str) -> Memory:
-    settings = Settings(database_url=url, tenant=tenant, embedder="hash")
-    return Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS))
-
-
-def lines_of(memory: Memory, **options: Any) -> list[str]:
-    file = io.BytesIO()
-    memory.export.write(file, now=NOW, **options)
-    return file.getvalue().decode().split("\n")[:-1]
 
 
 def held(lines: list[str], kind: str) -> list[dict[str, Any]]:

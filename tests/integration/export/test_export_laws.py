@@ -13,25 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pgrecall import InvalidInput, Memory
+from pgrecall import InvalidInput
 from pgrecall.database.error_translation import translated
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.search.embed.embedder import HashEmbedder
-from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, NOW, _database
+from tests.conftest import NOW, _database
+from tests.integration.export.export_tools import client, lines_of
 from tests.scale import SCALE
 from tests.tenant_world import all_answers, fill_tenant
-
-
-def client(url: str, tenant: str) -> Memory:
-    chosen = Settings(database_url=url, tenant=tenant, embedder="hash")
-    return Memory(settings=chosen, embedder=HashEmbedder(DIMENSIONS))
-
-
-def exported(memory: Memory) -> list[str]:
-    file = io.BytesIO()
-    memory.export.write(file, now=NOW)
-    return file.getvalue().decode().split("\n")[:-1]
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +32,9 @@ def test_any_life_comes_back(seed: int, shared_url: str, elsewhere: str) -> None
     tenant = f"life-{seed}"
     with client(shared_url, tenant) as memory, client(elsewhere, tenant) as other:
         fill_tenant(memory, shared_url, seed, size=14)
-        lines = exported(memory)
+        lines = lines_of(memory)
         other.export.read(io.BytesIO("\n".join(lines).encode()))
-        assert exported(other) == lines
+        assert lines_of(other) == lines
     before, after = all_answers(shared_url, tenant), all_answers(elsewhere, tenant)
     assert [name for name in before if before[name] != after[name]] == []
 
@@ -62,7 +50,7 @@ class Documents(list[dict[str, Any]]):
 def documents(shared_url: str) -> Documents:
     with client(shared_url, "source") as memory:
         fill_tenant(memory, shared_url, seed=9, size=14)
-        return Documents(json.loads(line) for line in exported(memory))
+        return Documents(json.loads(line) for line in lines_of(memory))
 
 
 ODD = st.one_of(

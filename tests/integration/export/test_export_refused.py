@@ -15,16 +15,10 @@ from psycopg.conninfo import make_conninfo
 
 from pgrecall import EmbedderMismatch, InvalidInput, Memory
 from pgrecall.schema import roles
-from pgrecall.search.embed.embedder import HashEmbedder
-from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, NOW, Query
+from tests.conftest import NOW, Query
+from tests.integration.export.export_tools import client
 
 HELD = "SELECT recall.tenant_holdings(recall.current_tenant()) AS held"
-
-
-def client(url: str, tenant: str) -> Memory:
-    settings = Settings(database_url=url, tenant=tenant, embedder="hash")
-    return Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS))
 
 
 @pytest.fixture(scope="module")

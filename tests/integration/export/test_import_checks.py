@@ -15,18 +15,12 @@ from hypothesis import strategies as st
 
 from pgrecall import InvalidInput, Memory
 from pgrecall.database.error_translation import translated
-from pgrecall.search.embed.embedder import HashEmbedder
-from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW, Query
+from tests.integration.export.export_tools import client
 from tests.scale import SCALE
 from tests.tenant_world import _GIVEN, _questions, fill_tenant
 
 HELD = "SELECT recall.tenant_holdings(recall.current_tenant()) AS held"
-
-
-def client(url: str, tenant: str) -> Memory:
-    chosen = Settings(database_url=url, tenant=tenant, embedder="hash")
-    return Memory(settings=chosen, embedder=HashEmbedder(DIMENSIONS))
 
 
 @pytest.fixture(scope="module")

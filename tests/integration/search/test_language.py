@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import psycopg
 import pytest
@@ -11,6 +10,7 @@ from psycopg.rows import dict_row
 
 from pgrecall import InvalidInput, Languages, Memory
 from tests.conftest import Query
+from tests.integration.search.search_tools import remember
 from tests.waiting import PATIENCE, blocked
 
 pytestmark = pytest.mark.in_turns
@@ -18,12 +18,6 @@ pytestmark = pytest.mark.in_turns
 SONG = "Marta cantaba una canción para el puerto"
 SUNG = "cantaron"
 """Its stem is that of ``cantaba`` in Spanish, and its own in English."""
-
-
-def remember(query: Query, body: str, *, tenant: str = "acme", **fields: Any) -> int:
-    values = {"body": body, **fields}
-    call = ", ".join(f"p_{name} => %({name})s" for name in values)
-    return int(query(f"SELECT recall.remember({call}) AS id", values, tenant=tenant)[0]["id"])
 
 
 def found(query: Query, question: str, *, tenant: str = "acme") -> list[int]:

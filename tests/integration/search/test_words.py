@@ -12,14 +12,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tests.conftest import Query
+from tests.integration.search.search_tools import remember
 
 Words = dict[str, dict[str, Any]]
-
-
-def remember(sql: Query, body: str, *, tenant: str = "acme", **fields: Any) -> int:
-    values = {"body": body, **fields}
-    call = ", ".join(f"p_{name} => %({name})s" for name in values)
-    return int(sql(f"SELECT recall.remember({call}) AS id", values, tenant=tenant)[0]["id"])
 
 
 def count(sql: Query, tenant: str = "acme") -> None:
