@@ -9,7 +9,7 @@ from typing import Literal
 
 Interface = Literal["client", "cli", "http", "mcp", "page"]
 
-_INTERFACE: ContextVar[Interface] = ContextVar("pgrecall_face", default="client")
+_INTERFACE: ContextVar[Interface] = ContextVar("pgrecall_interface", default="client")
 
 
 def current_interface() -> Interface:

@@ -103,8 +103,11 @@ class Limits:
 
     def opening(self, tenant: str, *, durable: bool) -> Statement:
         """Returns the first statement of a transaction for a tenant: a single one, to save round trips."""
-        calls = ["set_config('recall.tenant', %(tenant)s, true)", "set_config('recall.face', %(face)s, true)"]
-        values: dict[str, object] = {"tenant": tenant, "face": current_interface()}
+        calls = [
+            "set_config('recall.tenant', %(tenant)s, true)",
+            "set_config('recall.interface', %(interface)s, true)",
+        ]
+        values: dict[str, object] = {"tenant": tenant, "interface": current_interface()}
         if not durable:
             calls.append("set_config('synchronous_commit', 'off', true)")
         if self.timeout is not None:

@@ -23,7 +23,7 @@ ONE_ACCESS = (0.0,)
 TEN_DAILY = tuple(float(days) for days in range(10))
 
 
-def age_stretch(in_degree: int, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
+def link_stretch(in_degree: int, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
     """Returns the factor by which references from live memories slow the aging of a memory: 1 to 2 by
     default."""
     return 1 + weights.stretch_per_link * min(in_degree, weights.stretch_links)
@@ -101,7 +101,7 @@ def activation_terms(
         spread: the spreading boost stored at ``spread_at``; without a time it counts nothing.
         last_linked_at: when the memory gained its newest link.
     """
-    clock = rates.clock / age_stretch(in_degree, weights)
+    clock = rates.clock / link_stretch(in_degree, weights)
     total = summary.power_sum(now, rates.effective_decay, clock)
     recent = math.fsum(
         (clock * max((now - time) / SECONDS_PER_DAY, MIN_AGE_DAYS)) ** -rates.effective_decay
@@ -154,7 +154,7 @@ def days_in_zones(
     births = [max(days_before_last)] * (int(rates.birth_weight) - 1)
     last = min(days_before_last)
     offsets = [days - last for days in (*days_before_last, *births)]
-    clock = rates.clock / age_stretch(in_degree, weights)
+    clock = rates.clock / link_stretch(in_degree, weights)
 
     def vitality(days: float) -> float:
         ages = (clock * max(days + offset, min_age) for offset in offsets)

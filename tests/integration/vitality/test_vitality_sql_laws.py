@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pgrecall.vitality.activation import AccessSummary
 from pgrecall.vitality.parameters import LayerRates, VitalityWeights
-from pgrecall.vitality.score import age_stretch
+from pgrecall.vitality.score import link_stretch
 from pgrecall.vitality.use import CUE_MIN_AGE_DAYS, MIN_AGE_DAYS, fresh_activation, use_term
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, Use, item, note, record
@@ -102,7 +102,7 @@ def test_what_use_adds_is_that_of_the_python_module_and_bounded(
     sql: Query, case: Case, min_age: float, median: float
 ) -> None:
     terms, decay = case.terms(), case.rates.effective_decay
-    clock = case.rates.clock / age_stretch(case.around["in_degree"], case.weights)
+    clock = case.rates.clock / link_stretch(case.around["in_degree"], case.weights)
     accesses = case.summary.power_sum(case.now, decay, clock, min_age=min_age)
     expected = accesses + terms.spread + terms.revival
     [row] = ask(sql, USE, [case], min_age * DAY, math.log(median))

@@ -19,7 +19,7 @@ from pgrecall.vitality.activation import (
     tail_mean,
 )
 from pgrecall.vitality.parameters import LayerRates, VitalityWeights
-from pgrecall.vitality.score import activation_terms, age_stretch, revival, spread_now, vitality_of
+from pgrecall.vitality.score import activation_terms, link_stretch, revival, spread_now, vitality_of
 from tests.vitality_reference.spreading import add_spread
 
 DAY = 86_400.0
@@ -137,7 +137,7 @@ def test_a_day_is_a_day_of_the_layer_s_own_clock(
     around: dict[str, Any],
     tuned: VitalityWeights,
 ) -> None:
-    own_day = DAY * age_stretch(around["in_degree"], tuned) / rate * HAIR
+    own_day = DAY * link_stretch(around["in_degree"], tuned) / rate * HAIR
     summary = AccessSummary.of(NOW - age * own_day - 1e-3 for age in ages)
     slow, fast = (
         activation_terms(summary, LayerRates(rate, "clock", decay), NOW, weights=tuned, **around)
@@ -274,9 +274,9 @@ def test_future_accesses_count_as_one_minute_old() -> None:
 @given(st.integers(0, 2000), st.integers(0, 2000), weights)
 def test_more_links_never_make_a_memory_age_faster(one: int, other: int, tuned: VitalityWeights) -> None:
     few, many = sorted((one, other))
-    assert 1 <= age_stretch(few) <= age_stretch(many) <= 2
+    assert 1 <= link_stretch(few) <= link_stretch(many) <= 2
     most = 1 + tuned.stretch_per_link * tuned.stretch_links
-    assert 1 <= age_stretch(few, tuned) <= age_stretch(many, tuned) <= most
+    assert 1 <= link_stretch(few, tuned) <= link_stretch(many, tuned) <= most
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.floats(0, 5), weights)

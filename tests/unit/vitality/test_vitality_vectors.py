@@ -11,7 +11,7 @@ import pytest
 
 from pgrecall.vitality.activation import AccessSummary, optimized_base_level, power_sum, power_sum_hybrid
 from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS
-from pgrecall.vitality.score import age_stretch, revival, spread_now, vitality_of
+from pgrecall.vitality.score import link_stretch, revival, spread_now, vitality_of
 from tests.vectors import ages_of
 from tests.vitality_reference.spreading import spread_at_hop
 
@@ -84,7 +84,7 @@ def test_update_sequence(entry: dict[str, Any]) -> None:
 
 @named(COMPONENTS["structural_boost"])
 def test_stretch_component(entry: dict[str, Any]) -> None:
-    assert age_stretch(entry["in_degree"]) == close_to(entry["s"])
+    assert link_stretch(entry["in_degree"]) == close_to(entry["s"])
 
 
 @named(COMPONENTS["revival"])

@@ -1,12 +1,12 @@
 -- Versions of memories: their text and fields before each change.
 
--- current_face: the interface through which this transaction makes changes: the setting `recall.face` of a program,
--- else sql.
-CREATE OR REPLACE FUNCTION recall.current_face() RETURNS text
+-- current_interface: the interface through which this transaction makes changes: the setting `recall.interface` of a
+-- program, else sql.
+CREATE OR REPLACE FUNCTION recall.current_interface() RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN left(coalesce(nullif(current_setting('recall.face', true), ''), 'sql'), 100);
+    RETURN left(coalesce(nullif(current_setting('recall.interface', true), ''), 'sql'), 100);
 END $$;
 
 -- note_rewrites: for memories that are about to become p_new, and are locked: keeps a version of those whose text, role,
@@ -53,7 +53,7 @@ BEGIN
             valid_until, written_at, written_by, written_through, replaced_at, replaced_by, replaced_through)
         SELECT p_tenant, m.id, coalesce(l.number, 0) + 1, m.title, m.body, m.role, m.author, m.tags, m.aliases, m.metadata,
                m.occurred_at, m.valid_from, m.valid_until, coalesce(l.replaced_at, m.created_at), l.replaced_by,
-               l.replaced_through, greatest(p_now, l.replaced_at, m.created_at), session_user, recall.current_face()
+               l.replaced_through, greatest(p_now, l.replaced_at, m.created_at), session_user, recall.current_interface()
         FROM unnest(p_ids) u(id)
         JOIN recall.memory m ON m.tenant = p_tenant AND m.id = u.id
         LEFT JOIN LATERAL (
