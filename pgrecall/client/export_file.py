@@ -70,11 +70,11 @@ def write_export(
     database: Database, target: Path | BinaryIO, transfer: Transfer, now: datetime | None
 ) -> Export:
     """Writes the tenant's lines; the file appears only when it is complete."""
-    with database.open_transaction(transfer.tenant) as open_transaction, _written(target) as file:
+    with database.open_transaction(transfer.tenant) as transaction, _written(target) as file:
         wanted = export.export_lines(transfer.embeddings, f"pgrecall {__version__}", now)
         header: Export | None = None
         line = 0
-        for rows in open_transaction.batches(wanted.sql, wanted.parameters, FETCHED):
+        for rows in transaction.batches(wanted.sql, wanted.parameters, FETCHED):
             lines = wanted.read(rows)
             header = header or export.header_of(lines[0])
             file.write("".join(f"{each}\n" for each in lines).encode())
@@ -90,15 +90,15 @@ def read_export(database: Database, source: Path | BinaryIO, transfer: Transfer)
     Raises:
         InvalidInput: the export is incomplete or cannot be stored here; names the line.
     """
-    with _read(source) as file, database.open_transaction(transfer.tenant) as open_transaction:
+    with _read(source) as file, database.open_transaction(transfer.tenant) as transaction:
         begun = export.begin_import(_first_line(file), transfer.embeddings)
-        header = begun.read(open_transaction.fetch(begun.sql, begun.parameters))
+        header = begun.read(transaction.fetch(begun.sql, begun.parameters))
         for lines in _portions(file):
             stored = export.import_lines(lines)
-            line = stored.read(open_transaction.fetch(stored.sql, stored.parameters))
+            line = stored.read(transaction.fetch(stored.sql, stored.parameters))
             transfer.reached(line, header.lines)
         ended = export.end_import()
-        counts = ended.read(open_transaction.fetch(ended.sql, ended.parameters))
+        counts = ended.read(transaction.fetch(ended.sql, ended.parameters))
         return replace(header, counts=counts, embeddings=header.embeddings and transfer.embeddings)
 
 

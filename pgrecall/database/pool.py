@@ -188,9 +188,8 @@ class Database:
             raise InvalidInput("This Memory is closed.", hint="Open a new one.")
         pool = self._pools.get(os.getpid())
         if pool is None:
-            pool = self._pools.setdefault(
-                os.getpid(), self._create_pool()
-            )  # of threads that are first, one wins
+            # Of threads that are first, one wins.
+            pool = self._pools.setdefault(os.getpid(), self._create_pool())
         if pool.closed:
             pool.open()
         return pool

@@ -47,7 +47,7 @@ def replay_report(
 
     Args:
         refused: how many searches could not be asked again.
-        moved: searches at high in the report.
+        moved: searches at most in the report.
         skipped: a sentence for each step that did not run.
     """
     pairs = [_compared(one) for one in replayed]

@@ -112,11 +112,8 @@ class Comparison:
         """The tables in which the ends differ. Nobody may write to them during the call."""
         self.run_round(self._stop_timeout)
         ours, theirs = self._source.digests, self._target.digests
-        return sorted(
-            table
-            for table in ours.keys() | theirs.keys()
-            if ours.get(table, NO_ROWS) != theirs.get(table, NO_ROWS)
-        )
+        tables = ours.keys() | theirs.keys()
+        return sorted(table for table in tables if ours.get(table, NO_ROWS) != theirs.get(table, NO_ROWS))
 
     def _wait_for_target(self, timeout: float) -> None:
         """Waits until the target has what the snapshot of the source sees."""

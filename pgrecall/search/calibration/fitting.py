@@ -123,9 +123,8 @@ def fit(examples: Examples, terms: Terms) -> Floats:
         for low, high in zip(terms.lower, terms.upper, strict=True)
     ]
     start = np.clip(terms.prior, terms.lower, terms.upper)
-    with _thread_pools().limit(
-        limits=1, user_api="blas"
-    ):  # threads only wait for each other over ten coefficients
+    # Threads only wait for each other over ten coefficients.
+    with _thread_pools().limit(limits=1, user_api="blas"):
         done: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_EXACT)
     return np.asarray(done.x, dtype=np.float64)
 

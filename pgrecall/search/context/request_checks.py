@@ -40,7 +40,7 @@ def require_valid_request(request: ContextRequest, k: int) -> None:
     if not _share(request.min_relevance):
         raise InvalidInput(f"min_relevance is {request.min_relevance!r}; it must lie between 0 and 1.")
     if not _share(request.duplicate_at) or request.duplicate_at == 0:
-        raise InvalidInput(f"duplicate_at is {request.duplicate_at!r}; it must lie above 0 and at high at 1.")
+        raise InvalidInput(f"duplicate_at is {request.duplicate_at!r}; it must lie above 0 and at most at 1.")
     if request.count_tokens is not None and not callable(request.count_tokens):
         raise InvalidInput("count_tokens cannot be called.", hint="Give a function of a text.")
     _require_quotas(request.per_layer)
