@@ -207,37 +207,36 @@ def test_memories_of_other_tenants_cannot_be_changed(
     assert everything(members) == before
 
 
-def test_an_import_of_another_tenant_is_not_shown(
-    holder: httpx.Client, served: Served, keys: dict[str, str]
-) -> None:
-    files = [("files", ("mine.md", b"An import of acme."))]
-    answer = holder.post("/import", data={"token": token_of(holder)}, files=files, headers=SAME)
-    assert answer.status_code == 303
-    with httpx.Client(base_url=served.url, **PLAIN) as other:
-        assert sent(other, Page(other.get("/prune")).form("/sign-in"), key=keys["other"]).status_code == 303
-        assert other.get(answer.headers["location"]).status_code == 404
-    assert holder.get(answer.headers["location"]).status_code == 200
+def imported(client: httpx.Client) -> str:
+    """The address of an import of a note, once it is done: one runs at a time for each tenant."""
+    files = [("files", ("note.md", b"A note."))]
+    answer = client.post("/import", data={"token": token_of(client)}, files=files, headers=SAME)
+    assert answer.status_code == 303, answer.text
+    address = answer.headers["location"]
+    asked = {"Accept": "application/json"}
+    until(lambda: client.get(address, headers=asked).json()["done"], "the import")
+    return str(address)
 
 
-def test_no_import_makes_that_of_another_tenant_forgotten(
-    holder: httpx.Client, served: Served, keys: dict[str, str]
-) -> None:
-    """However many one tenant starts: it keeps its own newest."""
+@pytest.fixture
+def other(served: Served, keys: dict[str, str]) -> Iterator[httpx.Client]:
+    """Another tenant, signed in."""
+    with httpx.Client(base_url=served.url, **PLAIN) as client:
+        assert sent(client, Page(client.get("/prune")).form("/sign-in"), key=keys["other"]).status_code == 303
+        yield client
 
-    def imported(client: httpx.Client) -> str:
-        files = [("files", ("note.md", b"A note."))]
-        answer = client.post("/import", data={"token": token_of(client)}, files=files, headers=SAME)
-        assert answer.status_code == 303, answer.text
-        address = answer.headers["location"]
-        asked = {"Accept": "application/json"}
-        until(lambda: client.get(address, headers=asked).json()["done"], "the import")
-        return str(address)
 
+def test_an_import_of_another_tenant_is_not_shown(holder: httpx.Client, other: httpx.Client) -> None:
     mine = imported(holder)
-    with httpx.Client(base_url=served.url, **PLAIN) as other:
-        assert sent(other, Page(other.get("/prune")).form("/sign-in"), key=keys["other"]).status_code == 303
-        others = [imported(other) for _ in range(55)]
-        assert [n for n in others if other.get(n).status_code == 200] == others[-20:]
+    assert other.get(mine).status_code == 404
+    assert holder.get(mine).status_code == 200
+
+
+def test_no_import_makes_that_of_another_tenant_forgotten(holder: httpx.Client, other: httpx.Client) -> None:
+    """However many one tenant starts: it keeps its own newest."""
+    mine = imported(holder)
+    others = [imported(other) for _ in range(55)]
+    assert [n for n in others if other.get(n).status_code == 200] == others[-20:]
     assert holder.get(mine).status_code == 200
 
 
