@@ -19,13 +19,13 @@ from pgrecall.jobs.catalogue import JOBS
 from pgrecall.jobs.job import Job
 from pgrecall.jobs.runner import Runner
 from pgrecall.models.maintenance import JobOutcome
-from pgrecall.operations.jobs import job_pace
+from pgrecall.operations.jobs import job_intervals
 
 MAX_INTERVAL = 60.0
 """Maximum seconds between checks for due jobs, so that a missed daily job is not a day late."""
 
-REFRESH_SECONDS = 60.0
-"""Seconds after which changed intervals take effect."""
+REFRESH_SECONDS = 10.0
+"""Seconds after which the worker notices changed intervals, and a database that stops or starts to answer."""
 
 CANCEL_SECONDS = 3.0
 """Seconds that running statements have to end once the worker stops, and seconds between attempts to cancel
@@ -97,15 +97,16 @@ class Worker:
 
     def _plan(self) -> None:
         """Schedules each job at the shortest interval of any tenant."""
-        for job in self._jobs:
-            try:
-                pace = self._runner.fetch(job_pace(job.name))
-            except RecallError as error:
+        try:
+            minutes = self._runner.fetch(job_intervals([job.name for job in self._jobs]))
+        except RecallError as error:
+            for job in self._jobs:
                 self._report(job, error)
-                continue
-            if pace is None:
+            return
+        for job in self._jobs:
+            if minutes[job.name] is None:
                 self._errors.pop(job.name, None)  # it is not checked any more
-            self._schedule(job, check_interval(pace))
+            self._schedule(job, check_interval(minutes[job.name]))
 
     def _checks_stopped(self, job: Job) -> bool:
         """Whether checks of a job have stopped: after the clock was set back, the next check would come only
@@ -119,6 +120,7 @@ class Worker:
             job.name in self._intervals
             and self._intervals[job.name] == interval
             and not self._checks_stopped(job)
+            and job.name not in self._errors  # else it is checked now: the database answers again
         ):
             return
         self._intervals[job.name] = interval
@@ -133,8 +135,9 @@ class Worker:
         self._scheduler.add_job(self._run_due, trigger, [job], id=job.name)
 
     def _report(self, job: Job, error: RecallError) -> None:
+        if job.name not in self._errors:  # an outage is logged once
+            logger.error("job=%s state=unplanned error=%r", job.name, error.message)
         self._errors[job.name] = error.message
-        logger.error("job=%s state=unplanned error=%r", job.name, error.message)
 
     def _run_due(self, job: Job) -> None:
         """Runs a job for the tenants it is due for; a failure is left to the next check."""

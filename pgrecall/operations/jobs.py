@@ -110,12 +110,12 @@ def due_tenants(job: str, *, whole: bool) -> Operation[tuple[str, ...]]:
     )
 
 
-def job_pace(job: str) -> Operation[float | None]:
-    """Reads the shortest interval of a job over all tenants, in minutes; None if it is off."""
+def job_intervals(jobs: Sequence[str]) -> Operation[dict[str, float | None]]:
+    """Reads the shortest interval of each of these jobs over all tenants, in minutes; None if it is off."""
     return Operation(
-        "SELECT recall.shortest_job_interval(%(job)s) AS minutes",
-        {"job": job},
-        lambda rows: rows[0]["minutes"],
+        "SELECT j AS job, recall.shortest_job_interval(j) AS minutes FROM unnest(%(jobs)s::text[]) j",
+        {"jobs": list(jobs)},
+        lambda rows: {row["job"]: row["minutes"] for row in rows},
         repeatable=True,
     )
 
