@@ -58,6 +58,18 @@ class Corpus:
         return f"{self.name}/" if self.memories.endswith(".json") else ""
 
 
+def _chats(name: str, samples: int, language: str) -> Iterator[Corpus]:
+    """Each chat of a file as a corpus, ``name-1`` and on; only the English ones are fitted."""
+    for number in range(1, samples + 1):
+        yield Corpus(
+            f"{name}-{number}",
+            f"{name}.json",
+            f"judged/{name}.jsonl",
+            language,
+            fitted=language == "english",
+        )
+
+
 NOTES = "vault"
 CORPORA = {
     corpus.name: corpus
@@ -73,12 +85,13 @@ CORPORA = {
         Corpus("diary-es", "diary-es.json", "judged/diary-es.jsonl", "spanish", fitted=False),
         Corpus("diary-ja", "diary-ja.jsonl", "judged/diary-ja.jsonl", "simple", fitted=False),
         Corpus("diary-zh", "diary-zh.jsonl", "judged/diary-zh.jsonl", "simple", fitted=False),
+        *_chats("applies-en", 5, "english"),
     )
 }
 
 _LISTS = ("queries", "roles", "authors", "layers", "tags", "hints")
 _FIELDS = frozenset(
-    {"id", "sample_id", "query", "asked", "relevant", "outdated", "kind", "since", "until", "as_of", "cues"}
+    {"id", "sample_id", "query", "asked", "relevant", "outdated", "stale", "kind", "since", "until", "as_of", "cues"}
 ).union(_LISTS)
 
 
@@ -86,7 +99,9 @@ _FIELDS = frozenset(
 class Judged:
     """A question, how it is asked, and the keys that answer it: none when nothing does.
 
-    ``outdated`` are keys of what once answered it and no longer does. ``options`` are those of a search.
+    ``outdated`` are keys of what once answered it and no longer does: notes that a link replaces or whose time
+    has run out. ``stale`` are turns of a chat that a later turn of it replaces, which nothing but their words
+    tells. ``options`` are those of a search.
     """
 
     id: str
@@ -95,6 +110,7 @@ class Judged:
     query: str
     relevant: frozenset[str]
     outdated: frozenset[str] = frozenset()
+    stale: frozenset[str] = frozenset()
     options: SearchOptions = field(default_factory=SearchOptions)
 
 
@@ -166,7 +182,7 @@ def ask(memory: Memory, judged: Judged, **more: Any) -> Answer:
     return Answer(
         judged.kind,
         judged.relevant,
-        judged.outdated,
+        judged.outdated | judged.stale,
         tuple((hit.key or "").split("#")[0] for hit in result.hits[:10]),
         result.confidence,
     )
@@ -195,6 +211,7 @@ def _judged(entry: Mapping[str, Any], first: str) -> Judged:
         entry["query"],
         frozenset(prefix + key for key in entry["relevant"]),
         frozenset(prefix + key for key in entry.get("outdated", ())),
+        frozenset(prefix + key for key in entry.get("stale", ())),
         cast(SearchOptions, options),
     )
 

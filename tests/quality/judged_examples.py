@@ -26,7 +26,10 @@ DIMENSIONS = 384
 BY_CORPUS = frozenset({"handbook", "diary-de", "diary-es", "diary-ja", "diary-zh"})
 """Corpora with floors of their own; those of the others are by kind."""
 
-BY_KIND = frozenset(CORPORA) - BY_CORPUS
+APPLIES = frozenset(name for name in CORPORA if name.startswith("applies-"))
+"""Chats of which most answers share no word with the query. No search is held to them yet."""
+
+BY_KIND = frozenset(CORPORA) - BY_CORPUS - APPLIES
 
 Floors = Mapping[str, tuple[float, float, float]]
 """The least recall@5, recall@10 and mean reciprocal rank of each kind or corpus."""

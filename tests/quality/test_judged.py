@@ -8,6 +8,7 @@ from benchmarks.examples.judged import CORPORA, NOW, read_judged, read_links, re
 from pgrecall.models.memories import Draft
 
 JUDGED = read_judged()
+UNANSWERED = {"nothing-to-find", "absent", "needs-context"}
 FLOORS = {
     "exact-name": 10,
     "misspelt-name": 10,
@@ -34,6 +35,14 @@ FLOORS = {
     "nickname": 12,
     "false-premise": 50,
     "nothing-to-find": 80,
+    "instruction": 35,
+    "cause": 35,
+    "asked": 25,
+    "newest": 25,
+    "reference": 25,
+    "absent": 25,
+    "question-answered": 25,
+    "needs-context": 15,
 }
 
 
@@ -56,7 +65,7 @@ def test_every_kind_has_enough_queries() -> None:
 def test_what_the_queries_and_links_name_exists() -> None:
     known = keys().keys()
     named = {
-        key for one in JUDGED for key in (*one.relevant, *one.outdated, *(one.options.get("cues") or ()))
+        key for one in JUDGED for key in (*one.relevant, *one.outdated, *one.stale, *(one.options.get("cues") or ()))
     }
     linked = {key for link in read_links() for key in (link.source, link.target)}
 
@@ -66,8 +75,8 @@ def test_what_the_queries_and_links_name_exists() -> None:
 def test_a_query_is_asked_in_words_or_by_a_window() -> None:
     for one in JUDGED:
         assert one.query or {"since", "until"} <= one.options.keys(), one.id
-        assert bool(one.relevant) == (one.kind != "nothing-to-find"), one.id
-        assert not one.relevant & one.outdated, one.id
+        assert bool(one.relevant) == (one.kind not in UNANSWERED), one.id
+        assert not one.relevant & (one.outdated | one.stale), one.id
 
 
 def test_a_long_answer_is_long_and_of_the_assistant() -> None:
@@ -105,6 +114,15 @@ def test_what_is_outdated_was_replaced_or_has_run_out() -> None:
         until = drafts[key].valid_until
         assert until is not None
         assert until < NOW
+
+
+def test_what_is_stale_was_said_before_what_replaced_it() -> None:
+    drafts = keys()
+    stale = [one for one in JUDGED if one.stale]
+    assert len(stale) >= 25
+    for one in stale:
+        newest = max(drafts[key].occurred_at or NOW for key in one.relevant)
+        assert all((drafts[key].occurred_at or NOW) <= newest < NOW for key in one.stale), one.id
 
 
 def test_a_question_of_the_past_names_what_was_there() -> None:
