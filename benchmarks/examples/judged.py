@@ -86,6 +86,7 @@ CORPORA = {
         Corpus("diary-ja", "diary-ja.jsonl", "judged/diary-ja.jsonl", "simple", fitted=False),
         Corpus("diary-zh", "diary-zh.jsonl", "judged/diary-zh.jsonl", "simple", fitted=False),
         *_chats("applies-en", 5, "english"),
+        *_chats("applies-de", 3, "german"),
     )
 }
 
