@@ -87,6 +87,7 @@ CORPORA = {
         Corpus("diary-zh", "diary-zh.jsonl", "judged/diary-zh.jsonl", "simple", fitted=False),
         *_chats("applies-en", 5, "english"),
         *_chats("applies-de", 3, "german"),
+        *_chats("applies-es", 3, "spanish"),
     )
 }
 
