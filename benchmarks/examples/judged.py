@@ -85,7 +85,7 @@ CORPORA = {
         Corpus("diary-es", "diary-es.json", "judged/diary-es.jsonl", "spanish", fitted=False),
         Corpus("diary-ja", "diary-ja.jsonl", "judged/diary-ja.jsonl", "simple", fitted=False),
         Corpus("diary-zh", "diary-zh.jsonl", "judged/diary-zh.jsonl", "simple", fitted=False),
-        *_chats("applies-en", 5, "english"),
+        *_chats("applies-en", 8, "english"),
         *_chats("applies-de", 3, "german"),
         *_chats("applies-es", 3, "spanish"),
     )
