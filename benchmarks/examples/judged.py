@@ -93,17 +93,17 @@ CORPORA = {
 
 _LISTS = ("queries", "roles", "authors", "layers", "tags", "hints")
 _FIELDS = frozenset(
-    {"id", "sample_id", "query", "asked", "relevant", "outdated", "stale", "kind", "since", "until", "as_of", "cues"}
-).union(_LISTS)
+    {"id", "sample_id", "query", "asked", "relevant", "outdated", "kind", "since", "until", "as_of", "cues"}
+).union(_LISTS, {"stale"})
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A question, how it is asked, and the keys that answer it: none when nothing does.
 
-    ``outdated`` are keys of what once answered it and no longer does: notes that a link replaces or whose time
-    has run out. ``stale`` are turns of a chat that a later turn of it replaces, which nothing but their words
-    tells. ``options`` are those of a search.
+    ``outdated`` are keys of what once answered it and no longer does: notes that a link replaces or whose
+    time has run out. ``stale`` are turns that a later turn of the chat replaces, which only their words tell.
+    ``options`` are those of a search.
     """
 
     id: str

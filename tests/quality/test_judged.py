@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
-from benchmarks.examples.judged import CORPORA, NOW, read_judged, read_links, read_memories
+from benchmarks.examples.judged import CORPORA, EXAMPLES, NOW, read_judged, read_links, read_memories
 from pgrecall.models.memories import Draft
 
 JUDGED = read_judged()
@@ -35,14 +36,14 @@ FLOORS = {
     "nickname": 12,
     "false-premise": 50,
     "nothing-to-find": 80,
-    "instruction": 40,
-    "cause": 40,
-    "asked": 25,
-    "newest": 25,
-    "reference": 25,
-    "absent": 25,
-    "question-answered": 25,
-    "needs-context": 15,
+    "instruction": 100,
+    "cause": 100,
+    "asked": 60,
+    "newest": 60,
+    "reference": 60,
+    "absent": 60,
+    "question-answered": 60,
+    "needs-context": 30,
 }
 
 
@@ -65,7 +66,9 @@ def test_every_kind_has_enough_queries() -> None:
 def test_what_the_queries_and_links_name_exists() -> None:
     known = keys().keys()
     named = {
-        key for one in JUDGED for key in (*one.relevant, *one.outdated, *one.stale, *(one.options.get("cues") or ()))
+        key
+        for one in JUDGED
+        for key in (*one.relevant, *one.outdated, *one.stale, *(one.options.get("cues") or ()))
     }
     linked = {key for link in read_links() for key in (link.source, link.target)}
 
@@ -119,7 +122,7 @@ def test_what_is_outdated_was_replaced_or_has_run_out() -> None:
 def test_what_is_stale_was_said_before_what_replaced_it() -> None:
     drafts = keys()
     stale = [one for one in JUDGED if one.stale]
-    assert len(stale) >= 25
+    assert len(stale) >= 60
     for one in stale:
         newest = max(drafts[key].occurred_at or NOW for key in one.relevant)
         assert all((drafts[key].occurred_at or NOW) <= newest < NOW for key in one.stale), one.id
@@ -130,3 +133,14 @@ def test_a_question_of_the_past_names_what_was_there() -> None:
     for one in JUDGED:
         if as_of := one.options.get("as_of"):
             assert all((drafts[key].occurred_at or NOW) < as_of < NOW for key in one.relevant), one.id
+
+
+def test_each_short_text_says_one_thing() -> None:
+    lines = (EXAMPLES / "judged" / "statements.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = [json.loads(line) for line in lines]
+    says = Counter(text["says"] for text in texts)
+
+    assert says.keys() == {"statement", "question", "directive", "preference", "acknowledgement"}
+    assert min(says.values()) >= 75
+    assert len({text["text"].lower() for text in texts}) == len(texts) >= 700
+    assert {text["role"] for text in texts} == {"user"}
