@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict
 
-from pgrecall.models.memories import DraftLink, Role
+from pgrecall.models.memories import DraftLink, Role, SpeechAct
 from pgrecall.models.search import VitalityMode
 from pgrecall.vitality.parameters import Reading
 
@@ -30,6 +30,7 @@ class DraftFields(TypedDict, total=False):
     valid_until: datetime | None
     expires_at: datetime | None
     pinned: bool
+    speech_act: SpeechAct | None
     links: Sequence[DraftLink]
 
 
@@ -50,6 +51,7 @@ class EditFields(TypedDict, total=False):
         occurred_at: time of the event.
         valid_from, valid_until: period of validity.
         expires_at: time from which searches omit it by default; the job ``expire`` then archives it.
+        speech_act: what it says; None: it is found out again.
     """
 
     body: str | None
@@ -66,6 +68,7 @@ class EditFields(TypedDict, total=False):
     valid_from: datetime | None
     valid_until: datetime | None
     expires_at: datetime | None
+    speech_act: SpeechAct | None
 
 
 class FilterOptions(TypedDict, total=False):
@@ -78,6 +81,7 @@ class FilterOptions(TypedDict, total=False):
     sources: Sequence[str] | None
     metadata: Mapping[str, Any] | None
     hints: Sequence[str] | None
+    speech_acts: Sequence[SpeechAct] | None
     since: datetime | None
     until: datetime | None
     include_archived: bool

@@ -13,7 +13,7 @@ from pgrecall.importers.draft_checks import INDEXED_BYTES, checked_draft, finite
 from pgrecall.importers.files import printable_path, require_file
 from pgrecall.importers.json_records import KNOWN_FIELDS, Moment, validated_lines
 from pgrecall.models.import_export import Problem
-from pgrecall.models.memories import Access, AccessKind, Draft, DraftLink, Role
+from pgrecall.models.memories import Access, AccessKind, Draft, DraftLink, Role, SpeechAct
 
 
 def _link(value: object) -> object:
@@ -50,6 +50,7 @@ class _Memory(_Line):
     valid_until: Moment | None = None
     expires_at: Moment | None = None
     pinned: bool = False
+    speech_act: SpeechAct | None = None
     links: list[Annotated[_Link, BeforeValidator(_link)]] = []
 
     @field_validator("metadata")

@@ -10,6 +10,11 @@ from typing import Any, Literal
 Role = Literal["user", "assistant", "system", "tool"]
 """The role of a speaker in a conversation."""
 
+SpeechAct = Literal["statement", "question", "acknowledgement", "instruction", "preference"]
+"""What a memory says. Instructions and preferences are directives, which apply to what is asked later."""
+
+DIRECTIVES: tuple[SpeechAct, ...] = ("instruction", "preference")
+
 AccessKind = Literal["write", "read", "reference", "used", "retrieval"]
 ListOrder = Literal["newest", "vitality"]
 Outcome = Literal["created", "updated", "revived", "unchanged"]
@@ -65,6 +70,8 @@ class Draft:
         valid_from, valid_until: period of validity; outside it, searches omit the memory by default.
         expires_at: time from which searches omit it by default; the job ``expire`` then archives it.
         pinned: whether it stays out of every prune plan.
+        speech_act: what it says; None is found out from its text. Only what a user said becomes a
+            directive by itself.
         links: its links to other memories.
     """
 
@@ -85,6 +92,7 @@ class Draft:
     valid_until: datetime | None = None
     expires_at: datetime | None = None
     pinned: bool = False
+    speech_act: SpeechAct | None = None
     links: Sequence[DraftLink] = ()
 
 
@@ -122,7 +130,10 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class StoredMemory:
-    """One memory as Postgres holds it, without its embedding."""
+    """One memory as Postgres holds it, without its embedding.
+
+    ``speech_act`` is what it says, ``act_marked`` whether somebody said so; None until it is found out.
+    """
 
     id: int
     key: str | None
@@ -150,6 +161,8 @@ class StoredMemory:
     vitality: VitalityTerms
     links: tuple[Link, ...]
     access_counts: AccessCounts
+    speech_act: SpeechAct | None = None
+    act_marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +193,7 @@ class ListedMemory:
     vitality: float
     zone: str
     cursor: str
+    speech_act: SpeechAct | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pgrecall.models.memories import Role
+from pgrecall.models.memories import DIRECTIVES, Role, SpeechAct
 
 VitalityMode = Literal["odds", "unbounded", "multiply", "bounded", "off"]
 
@@ -18,6 +18,8 @@ class SearchFilter:
 
     Attributes:
         layers, roles, authors, sources: only memories with one of these values.
+        speech_acts: only memories that say one of these: statement, question, acknowledgement, instruction,
+            preference.
         tags: only memories with all of these tags.
         metadata: only memories with metadata that contain this JSON object, nested values included.
         hints: only memories that contain all of these terms.
@@ -37,6 +39,7 @@ class SearchFilter:
     sources: Sequence[str] | None = None
     metadata: Mapping[str, Any] | None = None
     hints: Sequence[str] | None = None
+    speech_acts: Sequence[SpeechAct] | None = None
     since: datetime | None = None
     until: datetime | None = None
     include_archived: bool = False
@@ -132,6 +135,8 @@ class Hit:
         explanation: the terms of its score; empty without ``explain``.
         reranked: result of the reranker; None if it did not read this hit.
         passage: of a long memory, the passage that is nearest to the query; None if it has none.
+        speech_act: what it says; None until it is found out.
+        newer_version: a later hit that states the same with another value.
     """
 
     id: int
@@ -158,6 +163,13 @@ class Hit:
     explanation: Mapping[str, Any] = field(default_factory=dict)
     reranked: Reranked | None = None
     passage: Passage | None = None
+    speech_act: SpeechAct | None = None
+    newer_version: int | None = None
+
+    @property
+    def is_directive(self) -> bool:
+        """Whether it is an instruction or a preference."""
+        return self.speech_act in DIRECTIVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +227,7 @@ class Found:
     profile: str | None = None
     experiment: Mapping[str, Any] | None = None
     named: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    needs_context: bool = False
 
     @property
     def confident(self) -> bool:
@@ -235,6 +248,8 @@ class SearchResult:
         arms: number of memories that each arm found.
         timings: milliseconds by phase.
         staleness: seconds of changes that a replica's answer lacks at most; None if the primary answered.
+        needs_context: whether the query makes sense only with its conversation ("did that work?"); then the
+            confidence is 0.
     """
 
     hits: tuple[Hit, ...]
@@ -247,6 +262,7 @@ class SearchResult:
     confidence: float | None = None
     answered: bool = True
     staleness: float | None = None
+    needs_context: bool = False
 
     @property
     def no_match(self) -> bool:

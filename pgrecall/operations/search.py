@@ -176,6 +176,7 @@ def _found(rows: Sequence[Row]) -> Found:
         read_as(ConfidenceTerms, terms) if terms else None,
         summary["profile"],
         summary.get("experiment"),
+        needs_context=bool(summary.get("needs_context")),
     )
 
 

@@ -13,7 +13,7 @@ from pgrecall.encoding import MAX_ID, memory_reference
 from pgrecall.errors import InvalidInput
 from pgrecall.importers import dates
 from pgrecall.models.context import MIN_RELEVANCE, Order
-from pgrecall.models.memories import RELATIONS, Role
+from pgrecall.models.memories import RELATIONS, Role, SpeechAct
 
 
 def _parse_reference(value: object) -> int | str:
@@ -64,6 +64,9 @@ class Filters(Arguments):
     )
     tags: Names | None = Field(None, description="Only memories with all of these tags.")
     authors: Names | None = Field(None, description="Only memories by one of these authors.")
+    speech_acts: list[SpeechAct] | None = Field(
+        None, max_length=5, description="Only memories that say this: instruction, preference, question."
+    )
     sources: Names | None = Field(None, description="Only memories from one of these sources.")
     metadata: Annotated[dict[str, Any], BeforeValidator(parse_json)] | None = Field(
         None, description='Only memories with all of this metadata: {"project": "atlas"}.'
@@ -183,6 +186,11 @@ class RememberArguments(Arguments):
         None, description="Any other data to store with it, to filter by later; it is not searched."
     )
     pinned: bool = Field(False, description="Never archive it when pruning.")
+    speech_act: SpeechAct | None = Field(
+        None,
+        description="instruction or preference, if the user wants it to hold for what they ask later; by "
+        "default found out from the text, if its role is user.",
+    )
 
 
 class UsedArguments(Arguments):

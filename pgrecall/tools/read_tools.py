@@ -70,7 +70,8 @@ def _search_response(arguments: SearchArguments, result: SearchResult) -> Search
         search_id=result.search_id,
         hits=tuple(_hit(hit, arguments) for hit in result.hits),
         skipped=result.skipped,
-        advice=_advice(arguments, bool(result.hits), result.arms, result.confidence),
+        needs_context=result.needs_context,
+        advice=_advice(arguments, bool(result.hits), result.arms, result.confidence, result.needs_context),
     )
 
 
@@ -93,10 +94,18 @@ def excerpt_start(hit: Hit, max_chars: int) -> int:
     return min(hit.passage.start, max(0, len(hit.body) - max_chars))
 
 
-def _advice(arguments: Filters, found: bool, arms: Mapping[str, int], confidence: float | None) -> str | None:
+def _advice(
+    arguments: Filters,
+    found: bool,
+    arms: Mapping[str, int],
+    confidence: float | None,
+    needs_context: bool = False,
+) -> str | None:
     """What to try when nothing was found; ``arms`` has the number of candidates of each arm."""
     if found:
         return None
+    if needs_context:
+        return "The query refers to its conversation. Search again, and name what it is about."
     known = type(arguments).model_fields
     defaults = {name: known[name].default for name in Filters.model_fields if name != "require_answer"}
     filters = [name for name, default in defaults.items() if getattr(arguments, name) != default]

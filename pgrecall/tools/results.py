@@ -44,6 +44,8 @@ class HitResult(Result):
     superseded_by: int | None = Field(description="Id of the memory that replaces it; rely on that one.")
     contradicts: tuple[int, ...] = Field(description="Ids of memories that contradict it.")
     archived: bool
+    speech_act: str | None = Field(description="What it says; heed instruction and preference.")
+    newer_version: int | None = Field(description="Id of a later hit that states it with another value.")
     why: str | None = Field(description="The reasons for its score, if explain was set.")
 
 
@@ -55,6 +57,7 @@ class SearchResponse(Result):
     search_id: int | None = Field(description="For `used`; null if the search was not logged.")
     hits: tuple[HitResult, ...] = Field(description="Best first.")
     skipped: tuple[str, ...] = Field(description="Steps that did not run, a sentence each.")
+    needs_context: bool = Field(description="The query refers to a conversation; name what it is about.")
     advice: str | None = Field(description="What to do next when there are no hits.")
 
 
@@ -122,6 +125,7 @@ class GetResult(Result):
     archived_at: Timestamp | None = Field(description="Since when search leaves it out by default.")
     superseded_by: int | None = Field(description="Id of the memory that replaces it.")
     pinned: bool
+    speech_act: str | None = Field(description="What it says.")
     access_counts: AccessCountsResult
     vitality: Rounded
     zone: str

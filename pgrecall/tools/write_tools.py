@@ -41,6 +41,7 @@ def _remember(memory: Client, arguments: RememberArguments, now: datetime) -> Ma
         "author": arguments.author, "context": arguments.context, "source": arguments.source,
         "tags": tuple(arguments.tags or ()), "aliases": tuple(arguments.aliases or ()),
         "metadata": arguments.metadata or {}, "pinned": arguments.pinned,
+        "speech_act": arguments.speech_act,
         "occurred_at": parse_time(arguments.occurred_at, "occurred_at", now),
         "valid_until": parse_end(arguments.valid_until, "valid_until", now),
         "links": tuple(DraftLink(link.target, link.relation, link.weight) for link in arguments.links or ()),

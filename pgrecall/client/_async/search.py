@@ -64,6 +64,7 @@ class Progress:
             found.confidence,
             bool(hits) and found.confident,
             self.reading.staleness,
+            found.needs_context,
         )
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -14,6 +14,7 @@ from pgrecall.encoding import memory_reference, parse_metadata
 from pgrecall.errors import InvalidInput
 from pgrecall.importers import dates
 from pgrecall.importers.dates import parse_time
+from pgrecall.models.memories import DIRECTIVES, SpeechAct
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -181,6 +182,13 @@ _FILTERS = (
         "--role", "roles", type=TEXT, multiple=True, help="Only memories of this role; may be repeated."
     ),
     click.option(
+        "--act", "speech_acts", type=click.Choice(get_args(SpeechAct)), multiple=True,
+        help="Only memories that say this; may be repeated.",
+    ),
+    click.option(
+        "--directives", is_flag=True, help="Only instructions and preferences: --act for both of them."
+    ),
+    click.option(
         "--source", "sources", type=TEXT, multiple=True,
         help="Only memories from this source; may be repeated.",
     ),
@@ -223,6 +231,8 @@ def read_search_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """
     found = {name: None if value == () else value for name, value in given.items()}
     now = found["now"] or clock()
+    if found.pop("directives", False):
+        found["speech_acts"] = tuple(dict.fromkeys((*(found["speech_acts"] or ()), *DIRECTIVES)))
     return found | {
         "since": parse_since(found["since"], now),
         "until": parse_until(found["until"], now),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import ImmutableMultiDict, UploadFile
@@ -19,6 +19,7 @@ from pgrecall.encoding import MAX_ID, parse_metadata
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.request_limits import replay
 from pgrecall.importers.dates import parse_time
+from pgrecall.models.memories import DIRECTIVES, SpeechAct
 
 Fields = ImmutableMultiDict[str, str]
 
@@ -28,6 +29,7 @@ FILTER_FIELDS = (
     "layer",
     "tags",
     "author",
+    "act",
     "source",
     "metadata",
     "since",
@@ -181,6 +183,7 @@ def read_filters(query: Mapping[str, str]) -> FilterOptions:
         "layers": None if layer is None else (layer,),
         "tags": list_field(query, "tags"),
         "authors": list_field(query, "author"),
+        "speech_acts": _speech_acts(query),
         "sources": None if source is None else (source,),
         "metadata": parse_metadata([metadata] if metadata else None),
         "since": time_field(query, "since"),
@@ -188,6 +191,14 @@ def read_filters(query: Mapping[str, str]) -> FilterOptions:
         "include_archived": checkbox(query, "archived"),
         "include_superseded": checkbox(query, "superseded"),
     }
+
+
+def _speech_acts(query: Mapping[str, str]) -> tuple[SpeechAct, ...] | None:
+    """One speech act, or both directives."""
+    act = text_field(query, "act")
+    if act is None:
+        return None
+    return DIRECTIVES if act == "directives" else (cast(SpeechAct, act),)
 
 
 def shown_filters(fields: Mapping[str, Any]) -> list[str]:

@@ -99,6 +99,9 @@ def _memory(metadata: MetaData) -> Table:
         # By name, for pg_upgrade refuses a database that has a column of type regconfig.
         Column("language", Text, nullable=False, server_default=text("'english'")),
         Column("search_text", TSVECTOR, Computed(SEARCH_TEXT, persisted=True), nullable=False),
+        # What it says; NULL until it is found out. A person marked it so if `act_marked`.
+        Column("speech_act", Text),
+        Column("act_marked", Boolean, nullable=False, server_default=text("false")),
         # Number of passages with vectors; NULL while it is not known whether the text needs any.
         Column("passage_count", SmallInteger),
         *_memory_rules(),
@@ -121,6 +124,10 @@ def _memory_rules() -> tuple[Constraint, ...]:
         CheckConstraint("title <> '' OR body <> ''", name="memory_text_check"),
         CheckConstraint("length(title) <= 1000 AND length(body) <= 1000000", name="memory_length_check"),
         CheckConstraint("role IN ('user', 'assistant', 'system', 'tool')", name="memory_role_check"),
+        CheckConstraint(
+            "speech_act IN ('statement', 'question', 'acknowledgement', 'instruction', 'preference')",
+            name="memory_act_check",
+        ),
         CheckConstraint("valid_from <= valid_until", name="memory_validity_check"),
         CheckConstraint("superseded_by <> id", name="memory_supersession_check"),
     )
@@ -142,6 +149,15 @@ def _memory_indexes() -> tuple[Index, ...]:
             "tenant",
             text('recall.plain(lower(author)) COLLATE "C"'),
         ),
+        # Every search asks for the directives, wherever else it looks.
+        index_where(
+            "speech_act IN ('instruction', 'preference') AND archived_at IS NULL",
+            "memory_directives_idx",
+            "tenant",
+            text("happened_at DESC"),
+            "id",
+        ),
+        index_where("speech_act IS NULL", "memory_without_act_idx", "tenant", "id"),
         # Reports and refreshes read these columns of every memory without the wide rows.
         Index("memory_state_idx", "tenant", "id", postgresql_include=["layer", "pinned", "archived_at"]),
         index_where("expires_at IS NOT NULL", "memory_expires_at_idx", "tenant", "expires_at"),

@@ -96,6 +96,8 @@ def _relevance_model(metadata: MetaData) -> Table:
         Column("no_token_similarity", Double, nullable=False, server_default=text("0")),
         Column("session_coverage", Double, nullable=False, server_default=text("0")),
         Column("period", Double, nullable=False, server_default=text("0")),
+        Column("question", Double, nullable=False, server_default=text("0")),
+        Column("speaker", Double, nullable=False, server_default=text("0")),
         PrimaryKeyConstraint("tenant", "embedder", "profile", name="relevance_model_pkey"),
         CheckConstraint("form IN ('logistic', 'seed', 'rrf')", name="relevance_model_form_check"),
         CheckConstraint("vitality_weight BETWEEN 0 AND 10", name="relevance_model_weight_check"),

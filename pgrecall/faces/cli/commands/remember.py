@@ -22,7 +22,7 @@ from pgrecall.faces.cli.options import (
     reference_argument,
 )
 from pgrecall.faces.cli.rendering.console import notes, output, print_json
-from pgrecall.models.memories import Remembered, Role
+from pgrecall.models.memories import Remembered, Role, SpeechAct
 
 Command = Callable[..., Any]
 
@@ -31,6 +31,10 @@ _FIELDS = (
     click.option("--layer", type=TEXT, help="Layer, which determines how fast it fades."),
     click.option("--tag", "tags", type=TEXT, multiple=True, help="Tag; may be repeated."),
     click.option("--role", type=click.Choice(get_args(Role)), help="Role of the speaker."),
+    click.option(
+        "--act", "speech_act", type=click.Choice(get_args(SpeechAct)),
+        help="What it says; by default found out from its text.",
+    ),
     click.option("--author", type=TEXT, help="Person who said or wrote it."),
     click.option("--session", "session_id", type=TEXT, metavar="ID", help="Session it belongs to."),
     click.option(

@@ -28,6 +28,7 @@ from pgrecall.models.memories import (
     ListedMemory,
     ListOrder,
     Remembered,
+    SpeechAct,
     StoredMemory,
     VitalityTerms,
 )
@@ -134,6 +135,9 @@ async def list_memories(
     memory: TenantMemory,
     layers: AnyOf = None,
     roles: AnyOf = None,
+    speech_acts: Annotated[
+        list[SpeechAct] | None, Query(description="Only memories that say one of these.")
+    ] = None,
     authors: AnyOf = None,
     sources: AnyOf = None,
     tags: Annotated[list[str] | None, Query(description="Only memories with all of these.")] = None,
@@ -160,6 +164,7 @@ async def list_memories(
     return await memory.list(
         layers=_tuple(layers),
         roles=_tuple(roles),
+        speech_acts=None if speech_acts is None else tuple(speech_acts),
         authors=_tuple(authors),
         sources=_tuple(sources),
         tags=_tuple(tags),

@@ -68,7 +68,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_fields CONSTANT text[] := ARRAY[
         'key', 'layer', 'title', 'body', 'role', 'author', 'context', 'source', 'session_id', 'tags',
-        'aliases', 'metadata', 'occurred_at', 'valid_from', 'valid_until', 'expires_at', 'pinned',
+        'aliases', 'metadata', 'occurred_at', 'valid_from', 'valid_until', 'expires_at', 'pinned', 'speech_act',
         'embedding', 'tokens', 'passages', 'links'];
     v_name text;
     v_texts jsonb;
@@ -159,6 +159,9 @@ BEGIN
             SELECT string_agg(DISTINCT l, ', ' ORDER BY l) FROM unnest(p_layers) l));
     ELSIF d.role NOT IN ('user', 'assistant', 'system', 'tool') THEN
         RETURN format('its role %L is none of user, assistant, system, tool', left(d.role, 100));
+    ELSIF d.speech_act <> ALL (recall.speech_acts()) THEN
+        RETURN format('its speech act %L is none of %s', left(d.speech_act, 100),
+                      array_to_string(recall.speech_acts(), ', '));
     ELSIF coalesce(d.occurred_at, d.valid_from, d.valid_until, d.expires_at) IS NULL THEN
         RETURN NULL;
     END IF;

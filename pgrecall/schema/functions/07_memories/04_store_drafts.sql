@@ -143,11 +143,12 @@ BEGIN
         INSERT INTO recall.memory (
             tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases, metadata,
             occurred_at, valid_from, valid_until, expires_at, pinned, created_at, updated_at, embedded_with, language,
-            passage_count)
+            passage_count, speech_act, act_marked)
         OVERRIDING SYSTEM VALUE
         SELECT d.tenant, d.id, d.key, d.layer, d.title, d.body, d.role, d.author, d.context, d.source, d.session_id,
                d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until, d.expires_at, d.pinned,
-               d.created_at, d.updated_at, d.embedded_with, d.language, d.passage_count
+               d.created_at, d.updated_at, d.embedded_with, d.language, d.passage_count,
+               d.speech_act, d.speech_act IS NOT NULL
         FROM unnest(p_drafts) d WHERE d.id IS NOT NULL
         -- In the order of keys, because inserts wait for other transactions that insert the same keys.
         ORDER BY d.key, d.id
@@ -195,6 +196,8 @@ BEGIN
             occurred_at = d.occurred_at, valid_from = d.valid_from, valid_until = d.valid_until,
             -- A draft can pin but not unpin (`pin` does), or every import would unpin memories.
             expires_at = d.expires_at, pinned = m.pinned OR d.pinned, updated_at = d.updated_at, archived_at = NULL,
+            -- What a person marked stays so until it is marked otherwise.
+            speech_act = coalesce(d.speech_act, m.speech_act), act_marked = m.act_marked OR d.speech_act IS NOT NULL,
             embedded_with = CASE WHEN d.embedded_with IS NOT NULL THEN d.embedded_with
                                  WHEN (d.title, d.body) = (m.title, m.body) THEN m.embedded_with END,
             passage_count = CASE WHEN d.embedded_with IS NOT NULL THEN d.passage_count
@@ -207,6 +210,7 @@ BEGIN
                (d.layer, d.title, d.body, d.role, d.author, d.context, d.source, d.session_id, d.tags, d.aliases,
                 d.metadata, d.occurred_at, d.valid_from, d.valid_until, d.expires_at, m.pinned OR d.pinned)
                OR (d.embedded_with IS NOT NULL AND m.embedded_with IS DISTINCT FROM d.embedded_with)
+               OR (d.speech_act IS NOT NULL AND (m.speech_act, m.act_marked) IS DISTINCT FROM (d.speech_act, true))
                OR (p_revive AND m.archived_at IS NOT NULL))
         RETURNING m.key, m.content_hash
     )

@@ -103,14 +103,15 @@ RETURNS TABLE (
     source text, session_id text, tags text[], aliases text[], metadata jsonb, occurred_at timestamptz,
     valid_from timestamptz, valid_until timestamptz, superseded_by bigint, expires_at timestamptz,
     pinned boolean, archived_at timestamptz, created_at timestamptz, updated_at timestamptz,
-    embedded_with text, vitality jsonb, links jsonb, access_counts jsonb
+    embedded_with text, vitality jsonb, links jsonb, access_counts jsonb, speech_act text, act_marked boolean
 )
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT m.id, m.key, m.layer, m.title, m.body, m.role, m.author, m.context, m.source, m.session_id,
            m.tags, m.aliases, m.metadata, m.occurred_at, m.valid_from, m.valid_until, m.superseded_by,
            m.expires_at, m.pinned, m.archived_at, m.created_at, m.updated_at, m.embedded_with,
-           to_jsonb(t), recall.memory_links(m.tenant, m.id), recall.access_counts(m.tenant, m.id)
+           to_jsonb(t), recall.memory_links(m.tenant, m.id), recall.access_counts(m.tenant, m.id), m.speech_act,
+           m.act_marked
     FROM (SELECT recall.current_tenant() AS tenant, recall.require_moment(p_now) AS moment OFFSET 0) c
     CROSS JOIN LATERAL (SELECT recall.vitality_weights(c.tenant) AS w OFFSET 0) x
     JOIN recall.memory m ON m.tenant = c.tenant AND m.id = p_memory_id

@@ -15,7 +15,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_fields CONSTANT text[] := ARRAY[
         'layer', 'title', 'body', 'role', 'author', 'context', 'session_id', 'tags', 'aliases', 'metadata',
-        'occurred_at', 'valid_from', 'valid_until', 'expires_at'];
+        'occurred_at', 'valid_from', 'valid_until', 'expires_at', 'speech_act'];
     v_rules record := recall.lock_tenant_rules(CASE WHEN p_embedded IS NOT NULL THEN p_embedded_with END, p_now);
     v_old recall.memory;
     v_new recall.memory;
@@ -55,6 +55,9 @@ BEGIN
         v_new.aliases := coalesce(v_new.aliases, '{}');
         v_new.metadata := CASE WHEN v_new.metadata <> 'null' THEN v_new.metadata ELSE '{}' END;
         v_new.layer := coalesce(v_new.layer, v_old.layer);
+        IF p_changes ? 'speech_act' THEN
+            v_new.act_marked := v_new.speech_act IS NOT NULL;  -- null: it is found out again
+        END IF;
         v_new.created_at := p_now;  -- a time of an event is checked against now
         v_problem := coalesce(recall.draft_type_problem(v_new), recall.draft_problem(v_new, v_rules.layers));
     END IF;
@@ -72,7 +75,8 @@ BEGIN
         layer = v_new.layer, title = v_new.title, body = v_new.body, role = v_new.role, author = v_new.author,
         context = v_new.context, session_id = v_new.session_id, tags = v_new.tags, aliases = v_new.aliases,
         metadata = v_new.metadata, occurred_at = v_new.occurred_at, valid_from = v_new.valid_from,
-        valid_until = v_new.valid_until, expires_at = v_new.expires_at, updated_at = p_now,
+        valid_until = v_new.valid_until, expires_at = v_new.expires_at,
+        speech_act = v_new.speech_act, act_marked = v_new.act_marked, updated_at = p_now,
         embedded_with = CASE WHEN NOT v_rewritten THEN m.embedded_with END,
         passage_count = CASE WHEN NOT v_rewritten THEN m.passage_count END
     WHERE m.tenant = v_rules.tenant AND m.id = p_memory;

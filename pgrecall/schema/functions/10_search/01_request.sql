@@ -16,6 +16,7 @@ RETURN CASE WHEN (f.include_archived OR m.archived_at IS NULL)
                                     OR m.archived_at <= coalesce(f.as_of, 'infinity'))))
     AND (f.layers IS NULL OR m.layer = ANY (f.layers))
     AND (f.roles IS NULL OR m.role = ANY (f.roles))
+    AND (f.speech_acts IS NULL OR m.speech_act = ANY (f.speech_acts))
     AND (f.authors IS NULL OR m.author = ANY (f.authors))
     AND (f.tags IS NULL OR m.tags @> f.tags)
     AND (f.sources IS NULL OR m.source = ANY (f.sources))
@@ -43,6 +44,7 @@ RETURN array_remove(ARRAY[
           AND (m.archived_at <= coalesce(f.as_of, 'infinity')) IS NOT TRUE THEN 'expired' END,
     CASE WHEN f.layers IS NOT NULL AND (m.layer = ANY (f.layers)) IS NOT TRUE THEN 'layers' END,
     CASE WHEN f.roles IS NOT NULL AND (m.role = ANY (f.roles)) IS NOT TRUE THEN 'roles' END,
+    CASE WHEN f.speech_acts IS NOT NULL AND (m.speech_act = ANY (f.speech_acts)) IS NOT TRUE THEN 'speech_acts' END,
     CASE WHEN f.authors IS NOT NULL AND (m.author = ANY (f.authors)) IS NOT TRUE THEN 'authors' END,
     CASE WHEN f.tags IS NOT NULL AND (m.tags @> f.tags) IS NOT TRUE THEN 'tags' END,
     CASE WHEN f.sources IS NOT NULL AND (m.source = ANY (f.sources)) IS NOT TRUE THEN 'sources' END,
@@ -55,7 +57,7 @@ RETURN array_remove(ARRAY[
 -- narrows: whether a filter has any condition besides include_... and `until`. Inlined.
 CREATE OR REPLACE FUNCTION recall.narrows(f recall.search_filter) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN num_nonnulls(f.layers, f.roles, f.authors, f.tags, f.sources, f.metadata, f.hints, f.since) > 0;
+RETURN num_nonnulls(f.layers, f.roles, f.speech_acts, f.authors, f.tags, f.sources, f.metadata, f.hints, f.since) > 0;
 
 -- index_conditions: SQL conditions, in addition to passes_filter, by which an index finds the memories m that pass a
 -- filter. $2 and $3 of the statement must be the tenant and the filter. Empty for a filter without sources and metadata.
@@ -100,6 +102,14 @@ BEGIN
         IF FOUND THEN
             PERFORM recall.raise_invalid(
                 format('The role %L is unknown.', v_unknown), 'Use user, assistant, system or tool.');
+        END IF;
+    END IF;
+    IF f.speech_acts IS NOT NULL THEN
+        SELECT u INTO v_unknown FROM unnest(f.speech_acts) u
+        WHERE u IS NULL OR u <> ALL (recall.speech_acts()) LIMIT 1;
+        IF FOUND THEN
+            PERFORM recall.raise_invalid(format('The speech act %L is unknown.', left(v_unknown, 100)),
+                format('There are: %s.', array_to_string(recall.speech_acts(), ', ')));
         END IF;
     END IF;
     IF f.metadata IS NOT NULL THEN

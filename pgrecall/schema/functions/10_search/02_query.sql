@@ -212,6 +212,11 @@ CREATE OR REPLACE FUNCTION recall.logit(p_probability double precision) RETURNS 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ln(least(greatest(p_probability, 1e-12), 1 - 1e-12) / (1 - least(greatest(p_probability, 1e-12), 1 - 1e-12)));
 
+-- either: the log-odds of two independent chances of which one suffices, added as odds.
+CREATE OR REPLACE FUNCTION recall.either(p_one double precision, p_other double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN greatest(p_one, p_other) + ln(1 + exp(-least(abs(p_one - p_other), 500)));
+
 -- search_confidence: the probability that a search found an answer: a logistic model of the log-odds of its most relevant
 -- candidate and the number of the tenant's memories. A large tenant has something near every query, so the same
 -- relevance means less there. The number counts up to 1,000 memories, because larger numbers were not measured. 0

@@ -1,4 +1,5 @@
--- The graph, cue and window arms: links of the best candidates, associations with cues, and a window of time.
+-- The other arms: links of the best candidates, answers to questions among them, associations with cues, directives, and a
+-- window of time.
 
 -- link_share: the share of its relevance that a memory lends over a link of this relation, forwards or backwards. A
 -- memory that contradicts or replaces another does not answer in its place. Co-access belongs to the cue arm. Inlined.
@@ -77,6 +78,50 @@ BEGIN
     ) r
     GROUP BY r.seed, r.id
     ORDER BY 3 DESC, 2, 1 LIMIT p_limit;
+END $$;
+
+-- answers_to: the turns that answer those of these memories that are questions: the next turn of somebody else, unless it
+-- only asks or acknowledges.
+CREATE OR REPLACE FUNCTION recall.answers_to(p_tenant text, p_ids bigint[])
+RETURNS TABLE (question bigint, answer bigint)
+LANGUAGE sql STABLE ROWS 5
+SET search_path FROM CURRENT AS $$
+    SELECT q.id, a.id
+    FROM (SELECT DISTINCT u AS id FROM unnest(p_ids) u) s
+    CROSS JOIN LATERAL (
+        SELECT m.id, m.role, m.author FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.id = s.id AND m.speech_act = 'question' OFFSET 0) q
+    CROSS JOIN LATERAL (
+        SELECT k.dst FROM recall.link k
+        WHERE k.tenant = p_tenant AND k.src = q.id AND k.relation = 'next' ORDER BY k.dst LIMIT 1) k
+    CROSS JOIN LATERAL (
+        SELECT m.id FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.id = k.dst AND NOT recall.says_nothing(coalesce(m.speech_act, ''))
+          AND (m.role, m.author) IS DISTINCT FROM (q.role, q.author) OFFSET 0) a
+$$;
+
+-- directive_arm: of the 200 newest directives that pass the filter, the 20 nearest to the query in meaning. A directive
+-- that shares nothing with the query can still apply to it. Others are found as any memory is.
+CREATE OR REPLACE FUNCTION recall.directive_arm(
+    p_tenant text, p_embedding halfvec, p_filter recall.search_filter
+) RETURNS TABLE (id bigint)
+LANGUAGE plpgsql STABLE ROWS 20
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_ids bigint[] := ARRAY(
+        SELECT m.id FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.speech_act IN ('instruction', 'preference') AND m.archived_at IS NULL
+          AND recall.passes_filter(m, p_filter)
+        ORDER BY m.happened_at DESC, m.id LIMIT 200);
+BEGIN
+    IF cardinality(v_ids) <= 20 THEN
+        RETURN QUERY SELECT u FROM unnest(v_ids) u;
+    ELSE
+        RETURN QUERY
+        SELECT s.id FROM recall.similarities_to_vector(p_tenant, v_ids, p_embedding) s
+        ORDER BY s.similarity DESC, s.id LIMIT 20;
+    END IF;
 END $$;
 
 -- cue_ids: the cues of a search: the memories in p_cues, a JSON array of ids and keys, and the eight memories last used

@@ -51,12 +51,14 @@ RETURN coalesce(p_idfs[1] * (p_held >> 0 & 1), 0) + coalesce(p_idfs[2] * (p_held
 
 -- relevance_logit: the log-odds that a candidate answers the query, computed from its features by a logistic model or by
 -- one of two fixed blends of other systems (reciprocal ranks, or a weighted sum). p_arms has the weights of the arms:
--- semantic, lexical, name, author, cue, graph, period. Inlined.
+-- semantic, lexical, name, author, cue, graph, period. p_trust is how far the words of the query are trusted (see
+-- word_trust): without trust, the features of words count a tenth and similarity twice. Inlined.
 CREATE OR REPLACE FUNCTION recall.relevance_logit(
     w recall.relevance_model, p_arms double precision[], p_author double precision, p_similarity double precision,
     p_coverage double precision, p_strength double precision, p_phrase int, p_likeness double precision,
     p_alone boolean, p_authored int, p_cue double precision, p_semantic_rank bigint, p_lexical_rank bigint,
-    p_name_rank bigint, p_period double precision, p_session double precision
+    p_name_rank bigint, p_period double precision, p_session double precision, p_trust double precision,
+    p_question int, p_speaker int
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE w.form
@@ -68,12 +70,20 @@ RETURN CASE w.form
         coalesce(w.similarity * p_arms[1] / (60 + p_semantic_rank), 0)
         + coalesce(w.coverage * p_arms[2] / (60 + p_lexical_rank), 0)
         + coalesce(w.name * p_arms[3] / (60 + p_name_rank), 0)))
-    ELSE w.intercept + coalesce(w.similarity * p_arms[1] * p_similarity, w.no_similarity)
-        + w.coverage * p_arms[2] * coalesce(p_coverage, 0) + w.information * p_arms[2] * ln(1 + p_strength)
-        + w.phrase * p_arms[2] * coalesce(p_phrase, 0)
+    ELSE w.intercept + coalesce(w.similarity * p_arms[1] * p_similarity * (2 - p_trust), w.no_similarity)
+        + p_arms[2] * (0.1 + 0.9 * p_trust) * (w.coverage * coalesce(p_coverage, 0) + w.information * ln(1 + p_strength)
+            + w.phrase * coalesce(p_phrase, 0) + w.session_coverage * p_session)
         + w.name * p_arms[3] * p_likeness * CASE WHEN p_alone THEN 2 ELSE 1 END
         + p_author * p_authored + w.cue * p_arms[5] * p_cue + w.period * p_arms[7] * p_period
-        + w.session_coverage * p_arms[2] * p_session END;
+        - w.question * p_question + w.speaker * p_speaker END;
+
+-- word_trust: how far the words of a query can be trusted, 0 to 1, by the share of them that the best hit by words holds
+-- (p_coverage, by idf). If no memory holds more than a fifth of the words of a sentence, none was found by what the
+-- sentence is about, and memories that share its common words keep out those that share its meaning. A query of few words
+-- names what it looks for.
+CREATE OR REPLACE FUNCTION recall.word_trust(p_words int, p_coverage double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_words >= 5 THEN least(greatest((p_coverage - 0.2) * 10, 0), 1) ELSE 1 END;
 
 -- candidates: the memories that the arms find for one query.
 -- The query: q has its parts and p_embedding is its vector; both are NULL without a query. With p_window, all memories in
@@ -82,7 +92,10 @@ RETURN CASE w.form
 -- similarities. p_author_weight is the weight of an author named in the query. p_cued are the memories associated with
 -- cues, with p_strengths and p_cues, the cue of each. p_recent are the cues themselves.
 -- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it. A
--- cosine counts by the amount that it exceeds the typical one (see typical_similarity). `held` are the words that the
+-- cosine counts by the amount that it exceeds the typical one (see typical_similarity). A question lends relevance to its
+-- answer. Some directives (`search.directives`) are lifted in proportion to their similarity and by
+-- `search.directive_lift`, for a query of an unknown kind by half of it and not above the best other memory, and not at
+-- all for a query about what was said or happened. `own_logit` is without the lift. `held` are the words that the
 -- memory contains (see words_held), `floored` is whether the protection floor applies, and `named` whether the query
 -- names the memory exactly. `activation` is S as in vitality. In `use`, every access counts as at least an hour old, and
 -- accesses of p_recent as at least a day, because being used in this session is no news. `evidence` is only computed with
@@ -92,10 +105,11 @@ CREATE OR REPLACE FUNCTION recall.candidates(
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
     p_author_weight double precision, p_cued bigint[], p_strengths double precision[], p_cues bigint[],
     p_recent bigint[], p_filter recall.search_filter, p_explain boolean, p_period recall.period,
-    p_tokens bit varying[]
+    p_tokens bit varying[], p_intent recall.query_intent
 ) RETURNS TABLE (
     id bigint, layer text, superseded_by bigint, activation double precision, use double precision,
-    floored boolean, named boolean, logit double precision, held int, evidence recall.evidence
+    floored boolean, named boolean, logit double precision, own_logit double precision, speech_act text, held int,
+    evidence recall.evidence
 )
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
@@ -125,6 +139,16 @@ DECLARE
     v_past recall.activation[];
     v_compared constant int := 40;  -- number of candidates compared by their tokens
     v_typical double precision := 0;  -- the cosine of unrelated memories
+    v_trust double precision := 1;
+    v_speaker text := p_intent.speaker;
+    v_ordinary boolean := NOT coalesce(p_intent.about_questions, false);
+    v_questions bigint[] := '{}';
+    v_answers bigint[] := '{}';
+    v_directives int := (p_settings ->> 'search.directives')::double precision::int;
+    v_lift double precision := (p_settings ->> 'search.directive_lift')::double precision;
+    -- How far directives apply to such a query.
+    v_applies double precision := CASE p_intent.seeks WHEN 'request' THEN 1 WHEN 'recall' THEN 0 ELSE 0.5 END;
+    v_answer_share double precision := (p_settings ->> 'search.answer_share')::double precision;
 BEGIN
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
         IF w.form = 'logistic' THEN
@@ -139,6 +163,19 @@ BEGIN
         SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.strength) INTO v_held, v_strengths
         FROM recall.lexical_arm(
             p_tenant, v_queries, q.documents, q.idfs, q.body_length, p_pool, p_filter) l;
+    END IF;
+    IF w.form = 'logistic' AND NOT p_window THEN
+        IF v_near <> '{}' AND v_queries IS NOT NULL THEN
+            v_trust := recall.word_trust(cardinality(v_queries), coalesce(least(v_strengths[1] / nullif(v_idf_sum, 0), 1), 0));
+        END IF;
+        IF v_ordinary THEN
+            SELECT coalesce(array_agg(a.question), '{}'), coalesce(array_agg(a.answer), '{}') INTO v_questions, v_answers
+            FROM recall.answers_to(p_tenant, v_near[1:5] || v_held[1:5]) a;
+        END IF;
+        IF v_near <> '{}' AND v_directives > 0 AND v_applies > 0 THEN
+            v_more := ARRAY(SELECT d.id FROM recall.directive_arm(p_tenant, p_embedding, p_filter) d);
+        END IF;
+        v_more := v_more || v_answers;
     END IF;
     IF v_graph > 0 AND (v_near <> '{}' OR v_held <> '{}' OR v_named IS NOT NULL) THEN
         SELECT coalesce(array_agg(g.id), '{}'), array_agg(g.seed), array_agg(g.share)
@@ -155,7 +192,8 @@ BEGIN
             SELECT a.id FROM recall.window_arm(
                 p_tenant, p_filter) a);
     ELSIF p_filter.superseded_as_of THEN
-        v_more := ARRAY(SELECT s.successor FROM recall.successors_of(p_tenant, v_near || v_held || v_named) s);
+        v_more := v_more || ARRAY(
+            SELECT s.successor FROM recall.successors_of(p_tenant, v_near || v_held || v_named) s);
     END IF;
     IF p_filter.as_of IS NOT NULL THEN
         v_past := ARRAY(SELECT a FROM recall.activations_as_of(
@@ -198,14 +236,15 @@ BEGIN
     ), featured AS (
         -- OFFSET 0 keeps both lookups one index probe for each candidate, whatever the planner estimates.
         SELECT c.*, m.layer, m.superseded_by, a.activation, a.use, a.protected OR m.pinned AS floored, m.authored,
-               m.period,
+               m.period, m.speech_act, (v_ordinary AND recall.says_nothing(m.speech_act))::int AS question,
+               coalesce(m.role = v_speaker, false)::int AS speaker,
                m.strength AS weight, CASE WHEN m.comparable THEN c.similarity END AS likeness_of_meaning,
                least(m.strength / nullif(v_idf_sum, 0), 1) AS coverage, m.session_id,
                CASE WHEN m.strength > 0 THEN recall.words_held(m.words, v_queries) ELSE 0 END AS held,
                CASE WHEN m.strength > 0 THEN (m.words @@ v_phrase)::int END AS phrase
         FROM candidate c
         CROSS JOIN LATERAL (
-            SELECT k.layer, k.superseded_by, f.words, k.session_id,
+            SELECT k.layer, k.superseded_by, f.words, k.session_id, k.role, coalesce(k.speech_act, 'statement') AS speech_act,
                    CASE WHEN p_period IS NULL THEN 0 ELSE recall.period_match(p_period, k.happened_at) END AS period,
                    k.pinned AND p_filter.as_of IS NULL AS pinned,
                    -- A vector of another model, which has not been replaced yet, is not comparable.
@@ -248,11 +287,11 @@ BEGIN
         -- Every memory in a window answers a search for the window alone.
         SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.semantic_rank, f.lexical_rank,
                f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
-               f.authored, f.cue, f.cued_by, f.period, f.held, s.session_coverage,
+               f.authored, f.cue, f.cued_by, f.period, f.held, s.session_coverage, f.speech_act, f.question, f.speaker,
                CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
                    w, p_arms, p_author_weight, f.likeness_of_meaning - v_typical, f.coverage, f.weight, f.phrase, f.likeness,
                    f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
-                   s.session_coverage) END AS logit
+                   s.session_coverage, v_trust, f.question, f.speaker) END AS logit
         FROM sessioned f
         CROSS JOIN LATERAL (
             SELECT coalesce(recall.weight_of_held(f.held_by_session, v_idfs) / v_idf_sum, 0) AS session_coverage
@@ -267,7 +306,8 @@ BEGIN
         WHERE p_tokens <> '{}' AND p_arms[1] > 0
     ), weighed AS MATERIALIZED (
         SELECT f.*, f.logit + CASE WHEN p_window OR w.form <> 'logistic' THEN 0
-                   ELSE coalesce(w.token_similarity * p_arms[1] * f.token_similarity, w.no_token_similarity) END AS log_odds
+                   ELSE coalesce(w.token_similarity * p_arms[1] * (0.1 + 0.9 * v_trust) * f.token_similarity,
+                                 w.no_token_similarity) END AS log_odds
         FROM (
             SELECT j.*, CASE WHEN j.compared THEN a.similarity
                              ELSE (SELECT min(m.similarity) FROM alike m) END AS token_similarity
@@ -278,15 +318,40 @@ BEGIN
         FROM unnest(v_linked, v_seeds, v_shares) l(id, seed, share)
         JOIN weighed j ON j.id = l.id JOIN weighed s ON s.id = l.seed
         ORDER BY l.id, l.share * recall.logistic(s.log_odds) DESC, l.seed
+    ), asked AS (
+        -- A question that is much like the query has an answer that is too, whatever its words.
+        SELECT DISTINCT ON (a.answer) a.answer AS id, a.question, s.log_odds + w.question * s.question AS log_odds
+        FROM unnest(v_questions, v_answers) a(question, answer) JOIN weighed s ON s.id = a.question
+        ORDER BY a.answer, s.log_odds DESC, a.question
+    ), told AS MATERIALIZED (
+        SELECT j.*, l.seed, l.share, x.linked, a.question AS asked_by,
+               CASE WHEN a.id IS NULL OR v_answer_share = 0 THEN x.linked
+                    ELSE recall.either(x.linked, a.log_odds + ln(v_answer_share)) END AS own
+        FROM weighed j
+        LEFT JOIN lent l ON l.id = j.id
+        LEFT JOIN asked a ON a.id = j.id
+        CROSS JOIN LATERAL (
+            -- Memories with little evidence of their own that are linked to an answer are right two to seven times as
+            -- often as the evidence says, but never a hundred times, which a large share could suggest.
+            SELECT CASE WHEN l.id IS NULL THEN j.log_odds
+                        ELSE least(recall.logit(l.probability), j.log_odds + ln(6)) END AS linked OFFSET 0) x
+    ), lifted AS (
+        SELECT d.id, greatest(d.own, CASE WHEN p_intent.seeks = 'request' THEN d.lifted
+                                          ELSE least(d.lifted, b.best - d.place * 1e-6) END) AS logit
+        FROM (SELECT o.*, row_number() OVER (ORDER BY o.lifted DESC, o.id) AS place
+              FROM (SELECT t.id, t.own, t.own + v_lift * v_applies
+                           + 5 * (1 + v_applies) * coalesce(t.similarity - v_typical, 0) AS lifted FROM told t
+                    WHERE recall.is_directive(t.speech_act) AND w.form = 'logistic' AND NOT p_window) o) d
+        CROSS JOIN (SELECT max(t.own) AS best FROM told t WHERE NOT recall.is_directive(t.speech_act)) b
+        WHERE d.place <= v_directives AND v_applies > 0
     )
     SELECT j.id, j.layer, j.superseded_by, j.activation, j.use, j.floored, j.likeness = 1,
-           -- Memories with little evidence of their own that are linked to an answer are right two to seven times as
-           -- often as the evidence says, but never a hundred times, which a large share could suggest.
-           CASE WHEN l.id IS NULL THEN j.log_odds ELSE least(recall.logit(l.probability), j.log_odds + ln(6)) END,
-           j.held,
+           coalesce(u.logit, j.own), j.own, j.speech_act, j.held,
            CASE WHEN p_explain THEN ROW(
                j.semantic_rank, j.lexical_rank, j.similarity, j.coverage, j.strength, j.phrase, j.likeness, j.alone,
-               j.authored, j.cue, j.cued_by, l.seed, l.share, j.log_odds, j.period,
-               j.session_coverage, j.token_similarity, v_typical)::recall.evidence END
-    FROM weighed j LEFT JOIN lent l ON l.id = j.id;
+               j.authored, j.cue, j.cued_by, j.seed, j.share, j.log_odds, j.period,
+               j.session_coverage, j.token_similarity, v_typical, j.speech_act, j.question, j.speaker, v_trust,
+               CASE WHEN j.own > j.linked THEN j.asked_by END, j.own - j.linked,
+               coalesce(u.logit, j.own) - j.own)::recall.evidence END
+    FROM told j LEFT JOIN lifted u ON u.id = j.id;
 END $$;

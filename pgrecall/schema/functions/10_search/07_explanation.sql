@@ -43,7 +43,9 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_name double precision := e.likeness * CASE WHEN e.named_alone THEN 2 ELSE 1 END;
-    v_similarity double precision := e.similarity - e.typical_similarity;
+    v_words double precision := 0.1 + 0.9 * e.word_trust;
+    v_similarity double precision := (e.similarity - e.typical_similarity) * (2 - e.word_trust);
+    v_tokens double precision := e.token_similarity * v_words;
 BEGIN
     RETURN jsonb_build_object(
         'query', p_query, 'profile', w.profile,
@@ -57,24 +59,29 @@ BEGIN
             'name', CASE WHEN e.likeness > 0 THEN
                 jsonb_build_object('likeness', e.likeness, 'alone', e.named_alone) END,
             'cue', CASE WHEN e.cue > 0 THEN jsonb_build_object('strength', e.cue, 'cue', e.cued_by) END,
-            'graph', CASE WHEN e.seed IS NOT NULL THEN jsonb_build_object('share', e.share, 'from', e.seed) END)),
+            'graph', CASE WHEN e.seed IS NOT NULL THEN jsonb_build_object('share', e.share, 'from', e.seed) END,
+            'question', CASE WHEN e.asked IS NOT NULL THEN jsonb_build_object('answers', e.asked) END)),
+        'speech_act', e.speech_act,
         'relevance', jsonb_build_object(
             'logit', p_logit, 'probability', recall.logistic(p_logit), 'intercept', w.intercept,
             'similarity', coalesce(w.similarity * p_arms[1] * v_similarity, w.no_similarity),
-            'coverage', w.coverage * p_arms[2] * coalesce(e.coverage, 0),
-            'information', w.information * p_arms[2] * ln(1 + e.strength),
-            'phrase', w.phrase * p_arms[2] * coalesce(e.phrase, 0), 'name', w.name * p_arms[3] * v_name,
+            'coverage', w.coverage * p_arms[2] * v_words * coalesce(e.coverage, 0),
+            'information', w.information * p_arms[2] * v_words * ln(1 + e.strength),
+            'phrase', w.phrase * p_arms[2] * v_words * coalesce(e.phrase, 0), 'name', w.name * p_arms[3] * v_name,
             'author', p_author_weight * e.authored, 'cue', w.cue * p_arms[5] * e.cue,
             'period', w.period * p_arms[7] * e.period,
-            'session_coverage', w.session_coverage * p_arms[2] * e.session_coverage,
+            'session_coverage', w.session_coverage * p_arms[2] * v_words * e.session_coverage,
             'token_similarity', CASE WHEN w.form <> 'logistic' THEN 0
-                ELSE coalesce(w.token_similarity * p_arms[1] * e.token_similarity, w.no_token_similarity) END,
-            'graph', p_logit - e.own_logit,
+                ELSE coalesce(w.token_similarity * p_arms[1] * v_tokens, w.no_token_similarity) END,
+            'question', -w.question * e.question, 'speaker', w.speaker * e.speaker,
+            'graph', p_logit - e.directive - e.lent_by_question - e.own_logit,
+            'answer', e.lent_by_question, 'directive', e.directive, 'word_trust', e.word_trust,
             'form', w.form,
             'features', jsonb_build_object(
-                'similarity', v_similarity, 'coverage', coalesce(e.coverage, 0), 'information', ln(1 + e.strength),
-                'phrase', coalesce(e.phrase, 0), 'name', v_name, 'author', e.authored, 'cue', e.cue,
-                'period', e.period, 'session_coverage', e.session_coverage, 'token_similarity', e.token_similarity,
+                'similarity', v_similarity, 'coverage', v_words * coalesce(e.coverage, 0),
+                'information', v_words * ln(1 + e.strength), 'phrase', v_words * coalesce(e.phrase, 0), 'name', v_name,
+                'author', e.authored, 'cue', e.cue, 'period', e.period, 'session_coverage', v_words * e.session_coverage,
+                'token_similarity', v_tokens, 'question', e.question, 'speaker', e.speaker,
                 'graph', coalesce(e.share, 0))),
         'vitality', p_vitality,
         'score', jsonb_build_object(

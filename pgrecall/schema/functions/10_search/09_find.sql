@@ -6,7 +6,8 @@
 -- found, and the confidence; a row without id if nothing was found). p_embedding is the vector of the query,
 -- p_embeddings those of the sub-queries. p_pool adds that many of the most relevant memories to the best k, for the
 -- reranker p_reranker, whose blend is in the summary. `passage` is the part of a long memory that is nearest in meaning
--- to the query, as {start, end, text}. p_tokens are the token signs of the query and then of each sub-query, an array of
+-- to the query, as {start, end, text}. `newer_version` is a later memory that states the same with another value (see
+-- newer_statements). p_tokens are the token signs of the query and then of each sub-query, an array of
 -- arrays; null means none. p_unless_named is for vectors of queries from which names were not removed: if a query contains
 -- a name, nothing is searched, and the only row has the summary {"named": [[query without names, [names]], ...]}. Embed
 -- these queries and search again. p_max_bytes limits the texts of all hits together (NULL: no limit): the last hits that
@@ -21,7 +22,7 @@ CREATE OR REPLACE FUNCTION recall.find(
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
     archived_at timestamptz, explanation jsonb, logit double precision, use_term double precision,
-    exempt boolean, summary jsonb, passage jsonb
+    exempt boolean, summary jsonb, passage jsonb, speech_act text, newer_version bigint
 )
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT
@@ -44,6 +45,8 @@ DECLARE
     v_author double precision;
     v_analyzed recall.analyzed_query[];
     v_periods recall.period[];  -- the periods that the queries name
+    v_intents recall.query_intent[];
+    v_newer_gap double precision;
     v_weights recall.weights := recall.vitality_weights_from(v_settings);
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l);
     v_pool int;
@@ -127,6 +130,10 @@ BEGIN
                 v_arms[1] > 0 AND v_embeddings[u.place] IS NOT NULL)
             FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
     END IF;
+    v_intents := ARRAY(SELECT recall.query_intent(u.query) FROM unnest(v_queries) WITH ORDINALITY u(query, place)
+                       ORDER BY u.place);
+    v_newer_gap := CASE WHEN v_window OR EXISTS (SELECT FROM unnest(v_intents) i WHERE i.about_past) THEN 0
+                        ELSE (v_settings ->> 'search.newer_gap')::double precision END;
     IF v_model.period * v_arms[7] > 0 THEN
         v_periods := ARRAY(
             SELECT recall.period_in_query(v_tenant, u.query, v_moment)
@@ -141,12 +148,16 @@ BEGIN
         CROSS JOIN LATERAL recall.candidates(
             v_tenant, v_analyzed[q.place], v_embeddings[q.place], v_window, v_pool, v_settings,
             v_weights, v_model, v_arms, v_author, v_cued, v_strengths, v_cued_by, v_cues, v_filter,
-            v_request.explain, v_periods[q.place], (recall.tokens_read(p_tokens -> (q.place - 1)))[1:16]) c
+            v_request.explain, v_periods[q.place], (recall.tokens_read(p_tokens -> (q.place - 1)))[1:16],
+            v_intents[q.place]) c
         ORDER BY c.id, c.logit DESC, q.place
     ), confidence AS MATERIALIZED (
         -- Only a query has an answer; a window or a cue has none.
         SELECT CASE WHEN v_memories IS NOT NULL THEN recall.search_confidence(
-            (SELECT max(j.logit) FROM judged j), v_memories, v_settings) END AS value
+            (SELECT max(CASE WHEN recall.is_directive(j.speech_act) THEN (j.logit + j.own_logit) / 2 ELSE j.logit END)
+             FROM judged j WHERE NOT recall.says_nothing(j.speech_act)
+                OR (v_intents[j.place]).about_questions), v_memories, v_settings)
+            * CASE WHEN cardinality(v_queries) = 1 AND (v_intents[1]).needs_context THEN 0 ELSE 1 END END AS value
     ), scored AS MATERIALIZED (
         SELECT j.id, j.superseded_by, j.logit, x.use_term, x.vital,
                CASE WHEN v_window THEN CASE WHEN v_mode = 'off' THEN 0 ELSE ln(j.activation) END
@@ -166,11 +177,20 @@ BEGIN
         WHERE recall.logistic(j.logit) >= v_request.min_relevance
           AND (NOT v_request.require_answer
                OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
+    ), newer AS MATERIALIZED (
+        SELECT n.* FROM (
+            SELECT array_agg(o.id ORDER BY o.log_odds DESC, o.id) AS ids,
+                   array_agg(o.log_odds ORDER BY o.log_odds DESC, o.id) AS log_odds
+            FROM (SELECT s.id, s.log_odds FROM scored s ORDER BY s.log_odds DESC, s.id LIMIT 10) o) best
+        CROSS JOIN LATERAL recall.newer_statements(v_tenant, best.ids, best.log_odds, v_newer_gap) n
+        WHERE v_newer_gap > 0 AND cardinality(best.ids) > 1
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
-        SELECT s.id, s.logit, s.use_term, s.vital, s.log_odds, least(s.log_odds, b.log_odds) AS placed,
-               (row_number() OVER (ORDER BY least(s.log_odds, b.log_odds) DESC, coalesce(b.steps, 0), s.id))::int AS rank
+        SELECT s.id, s.logit, s.use_term, s.vital, s.log_odds, x.placed,
+               (row_number() OVER (ORDER BY x.placed DESC, coalesce(b.steps, 0), coalesce(p.versions, 0) DESC, s.id))::int AS rank
         FROM scored s
+        LEFT JOIN (SELECT n.newer AS id, max(n.log_odds) AS log_odds, count(*) AS versions FROM newer n GROUP BY n.newer) p
+            ON p.id = s.id
         LEFT JOIN (
             SELECT c.id, min(n.log_odds) AS log_odds, max(c.step) AS steps
             FROM (SELECT array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS ids FROM judged o) o
@@ -178,6 +198,7 @@ BEGIN
             JOIN scored n ON n.id = c.successor
             WHERE v_filter.superseded_as_of
             GROUP BY c.id) b ON b.id = s.id
+        CROSS JOIN LATERAL (SELECT least(greatest(s.log_odds, p.log_odds), b.log_odds) AS placed OFFSET 0) x
     ), hit AS (
         SELECT r.* FROM ranked r
         WHERE r.rank <= v_request.k OR r.id IN (SELECT p.id FROM ranked p ORDER BY p.logit DESC, p.id LIMIT p_pool)
@@ -214,6 +235,7 @@ BEGIN
             'number', floor((v_settings ->> 'search.experiment')::double precision), 'arm', v_arm,
             'weight', CASE WHEN v_mode = 'off' THEN 0 ELSE v_weight END) END,
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
+        'needs_context', cardinality(v_intents) = 1 AND (v_intents[1]).needs_context,
         'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (
             SELECT jsonb_build_object(
                 'semantic', count((j.evidence).semantic_rank), 'lexical', count((j.evidence).lexical_rank),
@@ -249,7 +271,7 @@ BEGIN
                      'hits: the last %s are left out, as the hits would have more than %s bytes of text',
                      t.left_out, to_char(p_max_bytes, 'FM999,999,999,999,990')) END)) s(reason)
             WHERE s.reason IS NOT NULL)) END,
-           t.passage
+           t.passage, t.speech_act, t.newer_version
     FROM (VALUES (1)) one
     LEFT JOIN (
         SELECT x.*, count(*) FILTER (WHERE x.bytes > p_max_bytes) OVER () AS left_out
@@ -265,7 +287,9 @@ BEGIN
                        v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode, v_weight, v_window, v_model,
                        v_arms, v_author, o.words, o.step, e.terms,
                        v_periods[j.place]) END AS explanation,
-                   h.logit, h.use_term, j.named,
+                   h.logit, h.use_term, j.named, j.speech_act,
+                   (SELECT n.newer FROM newer n JOIN recall.memory r ON r.tenant = v_tenant AND r.id = n.newer
+                    WHERE n.older = h.id ORDER BY r.happened_at DESC, n.newer DESC LIMIT 1) AS newer_version,
                    -- A passage is given by its place in the current text.
                    CASE WHEN v.memory_id IS NULL OR s.body = m.body THEN p.passage END AS passage,
                    -- The first hit is returned whatever its size.

@@ -7,7 +7,8 @@
 -- Memories named exactly are exempt from vitality. A query without p_embedding is answered by words, names, cues and
 -- links alone. Sub-queries (p_queries, with p_embeddings) are searched together, and a memory counts by the sub-query
 -- that it answers best. Without a query, a time window (p_since, p_until) returns everything that happened in it, ordered
--- by vitality. p_metadata keeps memories with metadata that contain this JSON object, and p_sources those from one of
+-- by vitality. `speech_act` is what the memory says: statement, question, acknowledgement, instruction or preference;
+-- p_speech_acts keeps those. `newer_version` is a later memory that states the same with another value. p_metadata keeps memories with metadata that contain this JSON object, and p_sources those from one of
 -- these sources. `passage` is the part of a long memory that is nearest to the query in meaning: {start, end, text}, in
 -- characters of the body, counted from 0.
 CREATE OR REPLACE FUNCTION recall.search(
@@ -20,13 +21,14 @@ CREATE OR REPLACE FUNCTION recall.search(
     p_explain boolean DEFAULT true, p_now timestamptz DEFAULT now(), p_queries text[] DEFAULT NULL,
     p_embeddings halfvec[] DEFAULT NULL, p_hints text[] DEFAULT NULL, p_cues bigint[] DEFAULT NULL,
     p_session_id text DEFAULT NULL, p_as_of timestamptz DEFAULT NULL, p_profile text DEFAULT NULL,
-    p_weights jsonb DEFAULT NULL, p_sources text[] DEFAULT NULL, p_metadata jsonb DEFAULT NULL
+    p_weights jsonb DEFAULT NULL, p_sources text[] DEFAULT NULL, p_metadata jsonb DEFAULT NULL,
+    p_speech_acts text[] DEFAULT NULL
 ) RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, tags text[],
     happened_at timestamptz, score double precision, relevance double precision,
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
-    archived_at timestamptz, explanation jsonb, passage jsonb
+    archived_at timestamptz, explanation jsonb, passage jsonb, speech_act text, newer_version bigint
 )
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT AS $$
@@ -34,10 +36,10 @@ BEGIN
     RETURN QUERY
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
-           f.expires_at, f.archived_at, f.explanation, f.passage
+           f.expires_at, f.archived_at, f.explanation, f.passage, f.speech_act, f.newer_version
     FROM recall.find(jsonb_build_object(
         'query', p_query, 'queries', p_queries, 'k', p_k, 'layers', p_layers, 'roles', p_roles, 'authors', p_authors,
-        'tags', p_tags, 'sources', p_sources, 'metadata', p_metadata, 'hints', p_hints, 'since', p_since,
+        'tags', p_tags, 'speech_acts', p_speech_acts, 'sources', p_sources, 'metadata', p_metadata, 'hints', p_hints, 'since', p_since,
         'until', p_until, 'include_archived', p_include_archived, 'include_superseded', p_include_superseded,
         'include_invalid', p_include_invalid, 'as_of', p_as_of, 'cues', p_cues, 'session_id', p_session_id,
         'min_relevance', p_min_relevance, 'profile', p_profile, 'weights', p_weights,
@@ -59,7 +61,7 @@ CREATE OR REPLACE FUNCTION recall.search_and_log(
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
     archived_at timestamptz, explanation jsonb,
-    summary jsonb, search_id bigint, passage jsonb
+    summary jsonb, search_id bigint, passage jsonb, speech_act text, newer_version bigint
 )
 LANGUAGE plpgsql VOLATILE ROWS 10
 SET search_path FROM CURRENT AS $$
@@ -84,7 +86,8 @@ BEGIN
     )
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
-           f.expires_at, f.archived_at, f.explanation, f.summary, l.search_id, f.passage
+           f.expires_at, f.archived_at, f.explanation, f.summary, l.search_id, f.passage,
+           f.speech_act, f.newer_version
     FROM hit f CROSS JOIN logged l ORDER BY f.rank;
 END $$;
 

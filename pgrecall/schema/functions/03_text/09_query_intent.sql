@@ -1,0 +1,208 @@
+-- What a query wants, found by rules for English, German and Spanish: to be told what was said or known, or to have
+-- something done; whose words it asks for; and whether it makes sense only with its conversation.
+
+-- assistant_words: matches a query about what the assistant said.
+CREATE OR REPLACE FUNCTION recall.assistant_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    -- English
+    '(did | have | had) <-> you <-> (suggest | suggested | recommend | recommended | tell | told | say | said | '
+    || 'advise | advised | give | given | propose | proposed | mention | mentioned | explain | explained | warn | '
+    || 'warned | think | have <-> me | put | list | work <-> out) | (did | have | had) <-> you <-> (ever | also | '
+    || 'not | just | already) <-> (suggest | suggested | recommend | recommended | tell | told | say | said | '
+    || 'advise | advised | give | given | propose | proposed | mention | mentioned | explain | explained | warn | '
+    || 'warned) | '
+    || 'you <-> (told | suggested | recommended | said | gave | advised | warned | proposed | explained | mentioned '
+    || '| drafted | listed) | you <-> (had <-> me | came <-> up <-> with | worked <-> out | wrote <-> (for <-> me | '
+    || 'me)) | '
+    || 'your <-> (advice | recommendation | recommendations | suggestion | suggestions | tip | tips | order | '
+    || 'routine | steps | method | answer | explanation | list | plan) | your <2> (advice | recommendation | '
+    || 'suggestion | tip | tips | routine | steps | method) | '
+    -- German
+    || '(hast | hattest) <-> du <-> (mir | uns | gesagt | empfohlen | geraten | vorgeschlagen) | (haben | hatten) '
+    || '<-> sie <-> (mir | uns) | (du <-> mir | sie <-> mir) <-> (empfohlen | geraten | gesagt | vorgeschlagen | '
+    || 'gegeben) | (dein | deine | deinen | ihr | ihre) <-> (rat | tipp | tipps | vorschlag | (vorschläge | '
+    || 'vorschlaege | vorschlage) | ratschlag | empfehlung | empfehlungen) | '
+    -- Spanish
+    || 'me <-> (dijiste | recomendaste | aconsejaste | sugeriste | diste | explicaste | propusiste | mencionaste) | '
+    || '(dijiste | recomendaste | aconsejaste | sugeriste | propusiste) | me <-> (has | (habías | habias)) <-> '
+    || '(dicho | recomendado | aconsejado | sugerido) | (tu | tus) <-> (consejo | consejos | (recomendación | '
+    || 'recomendacion) | recomendaciones | sugerencia | sugerencias)'
+)::tsquery;
+
+-- user_words: matches a query about what the user said.
+CREATE OR REPLACE FUNCTION recall.user_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    -- English
+    '(did | have | had) <-> (i | we) <-> (say | said | tell | told | mention | mentioned | write | describe | '
+    || 'described) | (did | have | had) <-> (i | we) <-> (ever | already | also) <-> (say | said | tell | told | '
+    || 'mention | mentioned | describe | described) | i <-> (said | mentioned | described | told <-> you) | '
+    -- German
+    || 'habe <-> ich <-> (dir | ihnen | gesagt | (erzählt | erzaehlt | erzahlt) | (erwähnt | erwaehnt | erwahnt)) | '
+    || '(hatte | habe) <-> ich <2> (gesagt | (erzählt | erzaehlt | erzahlt) | (erwähnt | erwaehnt | erwahnt)) | ich '
+    || '<2> (gesagt | (erzählt | erzaehlt | erzahlt) | (erwähnt | erwaehnt | erwahnt)) <-> (habe | hatte) | '
+    -- Spanish
+    || 'te <-> (dije | (conté | conte) | (mencioné | mencione)) | te <-> (he | (había | habia)) <-> (dicho | '
+    || 'contado | mencionado) | (dije | (conté | conte) | (mencioné | mencione))'
+)::tsquery;
+
+-- asked_words: matches a query about what was asked.
+CREATE OR REPLACE FUNCTION recall.asked_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    -- English
+    '(did | have | had) <-> (i | we) <-> (ask | asked | want <-> to <-> know | wonder | wondered) | (did | have '
+    || '| had) <-> (i | we) <-> (ever | already | also) <-> (ask | asked | wonder | wondered) | (i | we) <-> (asked '
+    || '| wondered | was <-> asking | wanted <-> to <-> know) | (my | the) <-> (question | questions) <-> (about | '
+    || 'on) | '
+    -- German
+    || 'habe <-> ich <-> (dich | sie | gefragt | nach | schon) | ich <2> gefragt | ich <3> gefragt | wollte <-> ich '
+    || '<-> wissen | wollte <-> ich <2> wissen | wollte <-> ich <3> wissen | '
+    -- Spanish
+    || 'te <-> (pregunté | pregunte) | (pregunté | pregunte) | (he | (había | habia)) <-> preguntado | (quería | '
+    || 'queria) <-> saber'
+)::tsquery;
+
+-- recall_words: matches a query about what happened or was said.
+CREATE OR REPLACE FUNCTION recall.recall_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    -- English
+    '(did | have | had | has | was | were) <-> (i | we | my | he | she | they | you) | how <-> (many | much | '
+    || 'long | old | often) | when <-> (is | was | did | does | are | were) | who <-> (is | was | did | were) | (i '
+    || '| we) <-> (said | mentioned | told | asked | worked | used | completed | made | did | was | were | had | '
+    || 'bought | met | planned | decided | chose | spent | got | went | took | ve | have | am | m) | what <-> (is | '
+    || 'was | were | are) <-> (my | our | the) | which <-> (day | date | month | year) | (our | my) <-> '
+    || '(conversation | conversations | chats | sessions | discussions) | remind <-> me | '
+    -- German
+    || '(habe | hatte | hatten | haben | war | waren | bin | hast | hattest) <-> (ich | wir | du | sie) | wie <-> '
+    || '(viel | viele | lange | hoch | (heißt | heisst) | (hieß | hiess) | alt | oft) | wann <-> (ist | war | hat | '
+    || 'hatte | sind) | wer <-> (ist | war | hat) | (wie | was) <-> (war | waren | ist) <-> (mein | meine | der | '
+    || 'die | das) | '
+    -- Spanish
+    || '(cuánto | cuanto) | (cuánta | cuanta) | (cuántos | cuantos) | (cuántas | cuantas) | (cuándo | cuando) <-> '
+    || '(es | fue | era | tengo) | (quién | quien) <-> (es | fue | era) | (cómo | como) <-> se <-> (llama | '
+    || 'llamaba) | (qué | que) <-> (dije | dijiste | (compré | compre) | (decidí | decidi)) | (he | (había | '
+    || 'habia)) <-> (dicho | contado | comprado | decidido)'
+)::tsquery;
+
+-- request_words: matches a query that wants something done, or advice.
+CREATE OR REPLACE FUNCTION recall.request_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    -- English
+    '(should | can | could | shall) <-> (i | we) | (do | would | could | can | will) <-> you | suggest | '
+    || 'recommend | (help | show | explain | give | find) <-> (me | us) | walk <-> (me | us) | explain | (i | we) '
+    || '<-> (m | am | re | are) <-> (planning | thinking | looking | working | trying | about | going) | (i | we) '
+    || '<-> (want | need) | d <-> like | what <-> are <-> some | any <-> (ideas | tips | advice | suggestions) | '
+    || 'how <-> (do | would | can | might | should) <-> (you | i | we) | (tips | options | ideas) | (good | best) | '
+    || '(draft | write | plan | book | design | build | create | make | prepare) <-> (a | an | me | my | the | some '
+    || '| something | us | our) | '
+    -- German
+    || '(soll | sollte | sollen | kann | (könnte | koennte | konnte)) <-> (ich | wir) | (kannst | (könntest | '
+    || 'koenntest | konntest)) <-> du | ((können | koennen | konnen) | (könnten | koennten | konnten)) <-> sie | '
+    || '(schreib | empfiehl | plane | such | zeig | hilf | (erklär | erklaer | erklar) | mach) | (schreiben | '
+    || 'empfehlen | planen | zeigen | helfen) <-> sie | was <-> (koche | mache | schenke | nehme | ziehe | '
+    || 'bestelle) <-> (ich | wir) | (ich | wir) <-> (will | (möchte | mochte | moechte) | brauche | wollen | '
+    || '(möchten | mochten | moechten) | brauchen | plane | suche) | '
+    -- Spanish
+    || '(puedes | (podrías | podrias) | puede | (podría | podria)) | ((recomiéndame | recomiendame) | (escríbeme | '
+    || 'escribeme) | (ayúdame | ayudame) | (búscame | buscame) | dame | hazme | (explícame | explicame)) | (qué | '
+    || 'que) <-> (hago | puedo | me <-> pongo | podemos | regalo | cocino | llevo) | (quiero | necesito | busco) | '
+    || '((dónde | donde) | (cómo | como)) <-> (puedo | podemos)'
+)::tsquery;
+
+-- past_words: matches a query about how something was before.
+CREATE OR REPLACE FUNCTION recall.past_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    -- English
+    'before | originally | original | previously | previous | earlier | formerly | former | initially | initial '
+    || '| used <-> to | at <-> first | at <-> the <-> (time | beginning) | old | first | back <-> then | history | '
+    || 'changed | change | changes | evolve | evolved | '
+    -- German
+    || 'vorher | (früher | frueher | fruher) | (ursprünglich | urspruenglich | ursprunglich) | zuvor | anfangs | '
+    || 'damals | alte | alten | erste | ersten | zuerst | bisher | (geändert | geaendert | geandert) | '
+    -- Spanish
+    || 'antes | originalmente | anterior | anteriormente | primero | primera | inicial | inicialmente | antiguo | '
+    || 'antigua | entonces | (cambió | cambio) | cambiado'
+)::tsquery;
+
+-- reference_words: matches a query that refers to what was said just before it.
+CREATE OR REPLACE FUNCTION recall.reference_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    -- English
+    '(did | does | do | is | was | has | would | will | can | could | should) <-> (that | this | it | those | '
+    || 'these | they) | and <-> (the | that | this | what <-> about) | what <-> about | how <-> about | the <-> '
+    || 'other <-> (one | ones | two) | the <-> (first | second | third | last | next | middle | latter | former) '
+    || '<-> (one | option | idea | thing | point | step) | that <-> one | this <-> one | why <-> (not | that | is '
+    || '<-> that) | like <-> that | of <-> (those | these | them) | same <-> (thing | again | one) | (about | with '
+    || '| for | without) <-> (it | that | this | him | her | them) | '
+    -- German
+    || '(hat | ist | war | wird | kann | soll) <-> (das | es | dies) | und <-> (die | der | das | was) <-> (andere '
+    || '| anderen | anderer | zweite | erste | ist) | (der | die | das) <-> (andere | zweite | erste | letzte | '
+    || 'dritte) | (warum | wieso) <-> (nicht | das) | (damit | (darüber | daruber | darueber) | davon | (dafür | '
+    || 'dafuer | dafur) | dazu | daran) | '
+    -- Spanish
+    || '((funcionó | funciono) | (sirvió | sirvio) | (resultó | resulto)) | y <-> (el | la | los | las | lo) <-> '
+    || '(otro | otra | otros | otras | segundo | segunda) | (el | la | lo) <-> (otro | otra | primero | primera | '
+    || 'segundo | segunda | (último | ultimo) | (última | ultima)) | (eso | esto | ese | esa | aquello) | (por <-> '
+    || '(qué | que) <-> no | y <-> eso)'
+)::tsquery;
+
+-- has_topic: whether these words contain one that says what a text is about: one that is neither a pronoun, an auxiliary
+-- verb nor a word that any conversation has.
+CREATE OR REPLACE FUNCTION recall.has_topic(p_words tsvector) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN NOT tsvector_to_array(p_words) <@ string_to_array(
+    'a aber about acerca after again ahora al algo all alle alles already als also am an and andere anderen '
+    || 'antes any anything are as asi así at auch auf aun aus aún back be because been before bei being better '
+    || 'bien bin bis bitte but by can como con cosa could cual cuando cuál cuándo cómo d da dabei dafur dafür '
+    || 'damit dann daran daruber darüber das dass davon dazu de del dem den denn der des despues después did didn '
+    || 'die dies diese dieser dijiste dir do doch does doesn doing don done dritte du ein eine einen el ella ellos '
+    || 'else en end entonces er era eran erste es esa ese eso esta este esto está etwas ever first for from fue '
+    || 'funciono funcionó fur für gab geht geklappt gemacht genau gesagt get gibt go going good got guess gut ha '
+    || 'hab habe haben habia había hace hacer haces had hago has hasta hat hatte hatten have hay he help helped '
+    || 'her here hice him his hmm how i ich if ihn ihr im in into is isn ist it its ja jetzt just kann klappt '
+    || 'konnen können la las last latter le let letzte like ll lo long los m mach machen make mal man mas me mehr '
+    || 'mein meine mejor mi mia mich middle mine mir mis misma mismo mit more much mucho muy my más mía nach nada '
+    || 'need nein never next nicht nichts no noch nope nos not now nun nur o ob oder of off ok okay on one ones '
+    || 'only option or other others otra otras otro otros our out over para part pero please pls point por porque '
+    || 'previous primera primero puede puedes pues que quien quién qué re really resulto resultó right s sache '
+    || 'sagen said same say se second segunda segundo sein ser shall she should show si sich sie sigue sin sind '
+    || 'sirvio sirvió so sobre soll sollte some something son sonst soon spater später step still su sure sus sí t '
+    || 'tambien también te tell tengo than thanks that the their them then there these they thing things think '
+    || 'third this those though three tiene time to todo told too tried try tu tun two tú ultima ultimo un una und '
+    || 'uno uns up us use vale ve very vez vom von vor wann war waren warum was wasn we weiter welche well wenn '
+    || 'went wer were what when where whether which while who why wie wieder wieso will wird wirklich with wo won '
+    || 'work worked working works would wouldn wurde würde y ya yeah yes yet yo you your zu zum zur zweite él '
+    || 'última último', ' ');
+
+-- query_intent: what a query wants. `seeks` is `recall` for what happened or was said, `request` for something to be done
+-- and for advice, else NULL; `speaker` is the role whose words it asks for; `about_questions` whether it asks for
+-- questions that were asked, `about_past` for how something was before. `needs_context` is whether it has no word of its
+-- own that says what it is about, so that only its conversation does.
+CREATE OR REPLACE FUNCTION recall.query_intent(p_query text) RETURNS recall.query_intent
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_words tsvector := to_tsvector('pg_catalog.simple', left(p_query, 1000));
+    v_intent recall.query_intent;
+BEGIN
+    v_intent.about_questions := v_words @@ recall.asked_words();
+    v_intent.speaker := CASE
+        WHEN v_intent.about_questions THEN NULL
+        WHEN v_words @@ recall.assistant_words() THEN 'assistant'
+        WHEN v_words @@ recall.user_words() THEN 'user' END;
+    v_intent.about_past := v_words @@ recall.past_words();
+    v_intent.seeks := CASE
+        WHEN v_intent.about_questions OR v_intent.speaker IS NOT NULL THEN 'recall'
+        ELSE CASE (v_words @@ recall.request_words())::int - (v_words @@ recall.recall_words())::int
+            WHEN 1 THEN 'request' WHEN -1 THEN 'recall' END END;
+    v_intent.needs_context := length(p_query) <= 120 AND v_words @@ recall.reference_words()
+        AND NOT recall.has_topic(v_words);
+    RETURN v_intent;
+END $$;
+
