@@ -89,7 +89,7 @@ def story(shell: Shell, url: str) -> None:
     """Runs the commands, with a remark before each."""
     say("Notes of an invented company (people, knowledge, episodes, activity), and a log of their accesses.")
     shell.run("init")
-    shell.run("import", show(EXAMPLES / "vault"))
+    shell.run("import", show(EXAMPLES / "vault"), "--now", day(STORY_END))
     accesses_before = _accesses(shell.run_json("status"))
     shell.run("access", "--from", show(EXAMPLES / "accesses.jsonl"), "--now", day(STORY_END))
     now = today(shell, accesses_before)

@@ -18,7 +18,7 @@ tenant leaves open must not keep the others waiting."""
 
 _BEGIN = (
     "SELECT set_config('recall.tenant', %s, true), set_config('lock_timeout', %s, true), "
-    "pg_backend_pid() AS pid"
+    "set_config('extra_float_digits', '1', true), pg_backend_pid() AS pid"
 )
 
 

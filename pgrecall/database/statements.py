@@ -106,6 +106,9 @@ class Limits:
         calls = [
             "set_config('recall.tenant', %(tenant)s, true)",
             "set_config('recall.interface', %(interface)s, true)",
+            # A database whose default rounds numbers would answer with other scores. The server does not
+            # report this format and poolers do not follow it, so each transaction sets it.
+            "set_config('extra_float_digits', '1', true)",
         ]
         values: dict[str, object] = {"tenant": tenant, "interface": current_interface()}
         if not durable:

@@ -56,7 +56,10 @@ def acting(argument: str, *, durable: bool = True) -> str:
 
     Postgres evaluates all arguments before it calls a function, so the whole function runs for that tenant.
     """
-    begun = "set_config('recall.tenant', %(tenant)s, true) = %(tenant)s"
+    begun = (
+        "set_config('recall.tenant', %(tenant)s, true) = %(tenant)s "
+        "AND set_config('extra_float_digits', '1', true) = '1'"  # numbers come as they are, not rounded
+    )
     if not durable:
         begun += " AND set_config('synchronous_commit', 'off', true) = 'off'"
     return f"CASE WHEN {begun} THEN {argument} END"

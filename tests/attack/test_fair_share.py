@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -140,12 +140,13 @@ def test_another_tenant_is_served_while_one_waits_for_its_own_lock(
     with held(database_url, logins) as holding:
         assert asyncio.run(scenario(holding)) == [200] * 20
     if send == "http":
-        counted = Counter(answer.status_code for answer in answers)
-        assert set(counted) <= {200, 429, 503}  # 503: before the service has seen this key
-        assert counted[429] > 0
-        refused = next(answer for answer in answers if answer.status_code == 429)
-        assert 1 <= int(refused.headers["retry-after"]) <= 30
-        assert refused.json()["detail"].startswith(f"Your tenant has {SHARE} requests running")
+        assert {answer.status_code for answer in answers} <= {200, 429, 503}  # 503: for a key not seen yet
+        refused = [answer for answer in answers if answer.status_code == 429]
+        assert all(1 <= int(answer.headers["retry-after"]) <= 30 for answer in refused)
+        reasons = [answer.json()["detail"] for answer in refused]
+        # The first ones can come while the queue is full and only one request runs, and they say so.
+        assert all(re.match(rf"Your tenant has [0-{SHARE}] requests running", reason) for reason in reasons)
+        assert any(reason.startswith(f"Your tenant has {SHARE} ") for reason in reasons)
     else:
         assert any("Your tenant has" in answer.text for answer in answers)
     figures = served.client.get("/metrics").text

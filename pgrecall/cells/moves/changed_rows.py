@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -18,7 +18,9 @@ from pgrecall.errors import DatabaseError
 class ChangedRows:
     """The rows that a publication publishes, from the time when this context is entered.
 
-    The replication slot is temporary: it ends with its session, so that a crash leaves nothing behind.
+    The replication slot is temporary: it ends with its session, so that a crash leaves nothing behind. It
+    is dropped at the end, because a session outlives its client for a moment, and the next attempt of a move
+    makes a slot of the same name.
 
     Args:
         cell: the source.
@@ -53,7 +55,8 @@ class ChangedRows:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._opened.close()
+        with self._opened, suppress(psycopg.Error):  # of a lost session, which has no slot either
+            self._connection.execute(_DROP, self._names[:1])
 
     def read(self) -> list[ChangedRow]:
         """The rows changed by transactions whose commits have reached the disk since the last call."""
@@ -65,6 +68,7 @@ class ChangedRows:
 
 
 _CREATE = "SELECT pg_create_logical_replication_slot(%s, 'pgoutput', true)"
+_DROP = "SELECT pg_drop_replication_slot(%s)"
 _READ = (
     "SELECT xid::text AS xid, data FROM pg_logical_slot_get_binary_changes(%s, NULL, NULL, "
     "'proto_version', '1', 'publication_names', %s)"

@@ -93,6 +93,7 @@ async def import_drafts(
     by_session: bool,
     strict: bool,
     progress: Callable[[int], None],
+    now: datetime | None = None,
 ) -> ImportReport:
     """Stores the items of an importer, batch by batch; then updates statistics, vectors and the graph."""
     report = ImportReport()
@@ -104,14 +105,14 @@ async def import_drafts(
         drafts = [item for item in batch if isinstance(item, Draft)]
         if strict:
             refuse_problems(problems)
-        stored = await _import_batch(connection, drafts) if drafts else Stored()
+        stored = await _import_batch(connection, drafts, now) if drafts else Stored()
         if strict:
             refuse_problems(stored.problems)
         seen.update(draft.key for draft in drafts if draft.key is not None)
         sessions.update(draft.session_id for draft in drafts if by_session and draft.session_id)
         report = add_batch(report, stored, problems, [item for item in batch if isinstance(item, Skipped)])
         progress(len(batch))
-    await connection.execute(maintenance.refresh_statistics(None))
+    await connection.execute(maintenance.refresh_statistics(now))
     await connection.execute(maintenance.move_vectors_to_own_table())
     await refresh_graph(connection)
     there = await connection.execute(
@@ -122,14 +123,16 @@ async def import_drafts(
     return replace(report, removed=removed, links_pending=pending)
 
 
-async def _import_batch(connection: AsyncConnection, drafts: Sequence[Draft]) -> Stored:
+async def _import_batch(
+    connection: AsyncConnection, drafts: Sequence[Draft], now: datetime | None
+) -> Stored:
     """Stores a batch that came from a source; a key that another source owns is left alone, and so is what
     was forgotten or pruned, as long as the source has nothing new to say of it."""
     known = await _known_content(connection, drafts)
     foreign = keys_of_others(drafts, known)
     taken = {problem.where for problem in foreign}
     ours = [draft for draft in drafts if draft.key not in taken]
-    stored = await _store(connection, ours, known, strict=False, revive=False)
+    stored = await _store(connection, ours, known, strict=False, revive=False, now=now)
     return replace(stored, problems=(*foreign, *stored.problems))
 
 

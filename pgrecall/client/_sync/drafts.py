@@ -94,6 +94,7 @@ def import_drafts(
     by_session: bool,
     strict: bool,
     progress: Callable[[int], None],
+    now: datetime | None = None,
 ) -> ImportReport:
     """Stores the items of an importer, batch by batch; then updates statistics, vectors and the graph."""
     report = ImportReport()
@@ -105,14 +106,14 @@ def import_drafts(
         drafts = [item for item in batch if isinstance(item, Draft)]
         if strict:
             refuse_problems(problems)
-        stored = _import_batch(connection, drafts) if drafts else Stored()
+        stored = _import_batch(connection, drafts, now) if drafts else Stored()
         if strict:
             refuse_problems(stored.problems)
         seen.update(draft.key for draft in drafts if draft.key is not None)
         sessions.update(draft.session_id for draft in drafts if by_session and draft.session_id)
         report = add_batch(report, stored, problems, [item for item in batch if isinstance(item, Skipped)])
         progress(len(batch))
-    connection.execute(maintenance.refresh_statistics(None))
+    connection.execute(maintenance.refresh_statistics(now))
     connection.execute(maintenance.move_vectors_to_own_table())
     refresh_graph(connection)
     there = connection.execute(memories.keys_of_source(source, sorted(sessions) if by_session else None))
@@ -121,14 +122,14 @@ def import_drafts(
     return replace(report, removed=removed, links_pending=pending)
 
 
-def _import_batch(connection: Connection, drafts: Sequence[Draft]) -> Stored:
+def _import_batch(connection: Connection, drafts: Sequence[Draft], now: datetime | None) -> Stored:
     """Stores a batch that came from a source; a key that another source owns is left alone, and so is what
     was forgotten or pruned, as long as the source has nothing new to say of it."""
     known = _known_content(connection, drafts)
     foreign = keys_of_others(drafts, known)
     taken = {problem.where for problem in foreign}
     ours = [draft for draft in drafts if draft.key not in taken]
-    stored = _store(connection, ours, known, strict=False, revive=False)
+    stored = _store(connection, ours, known, strict=False, revive=False, now=now)
     return replace(stored, problems=(*foreign, *stored.problems))
 
 

@@ -101,6 +101,7 @@ class Store(Links):
         by_session: bool = False,
         strict: bool = False,
         progress: Callable[[int], None] = lambda _: None,
+        now: datetime | None = None,
     ) -> ImportReport:
         """Stores the items that an importer yields, batch by batch, each in its own transaction.
 
@@ -111,6 +112,8 @@ class Store(Links):
                 a part of the source.
             strict: stop at the first problem instead of collecting problems.
             progress: called with the number of items read since the last call.
+            now: time to use instead of the database's clock: that of items without one, and the one as of
+                which vitality is compared.
 
         Returns:
             How many were created, updated and unchanged, keys that are gone, problems, and what was left out.
@@ -127,6 +130,7 @@ class Store(Links):
             by_session=by_session,
             strict=strict,
             progress=progress,
+            now=now,
         )
 
     def get(self, memory: int | str, *, now: datetime | None = None) -> StoredMemory:

@@ -53,7 +53,7 @@ def imported(server: Server) -> Iterator[str]:
     for url in _database(server, "template1"):
         run = running(url)
         run("pgrecall init")
-        run(f"pgrecall import '{ROOT}/examples/vault'")
+        run(f"pgrecall import '{ROOT}/examples/vault' --now 2026-11-01")
         run(f"pgrecall access --from '{ROOT}/examples/accesses.jsonl' --now 2026-11-01")
         yield str(conninfo_to_dict(url)["dbname"])
 

@@ -79,6 +79,7 @@ _UNITS: dict[KnownKind, str] = {
 @click.option(
     "--embeddings/--no-embeddings", default=True, help="With an export: import its embeddings, or omit them."
 )
+@now_option
 @pass_globals
 def import_(
     given: GlobalOptions,
@@ -91,6 +92,7 @@ def import_(
     strict: bool,
     follow_links: bool,
     embeddings: bool,
+    now: datetime | None,
 ) -> None:
     """Import memories. A second import updates what has changed and leaves the rest.
 
@@ -100,7 +102,7 @@ def import_(
     if kind == "export" or path == STREAM or (kind == "auto" and path.is_file() and is_export(path)):
         _refuse_options(kind, {
             "--layer": layer, "--source": source, "--prefix": prefix, "--tools": tools, "--strict": strict,
-            "--follow-links": follow_links,
+            "--follow-links": follow_links, "--now": now,
         })  # fmt: skip
         import_export(given, path, embeddings=embeddings)
         return
@@ -113,7 +115,7 @@ def import_(
     total = count_items(path, wanted, follow_links=follow_links)
     if total is None:  # reading takes a small part of the time that embedding does, so a chat is read twice
         total = sum(1 for item in read() if not isinstance(item, Skipped))
-    report = _import_drafts(given, read(), wanted, name, total, strict)
+    report = _import_drafts(given, read(), wanted, name, total, strict, now)
     show_import(output(), report)
     raise Exit(_exit_code(report, path))
 
@@ -125,6 +127,7 @@ def _import_drafts(
     source: str,
     total: int,
     strict: bool,
+    now: datetime | None,
 ) -> ImportReport:
     """Stores the drafts of a source, with their progress. Ctrl-C keeps what is stored."""
     with given.opened(embeds=True) as memory:
@@ -137,6 +140,7 @@ def _import_drafts(
                     by_session=kind in BY_SESSION,
                     strict=strict,
                     progress=lambda _: bar.reached(counted.count),
+                    now=now,
                 )
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut off this answer
