@@ -160,6 +160,18 @@ def test_a_body_of_too_many_values_is_not_parsed(kept: Served, path: str) -> Non
     assert kept.client.get("/healthz").status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/v1/search", "/mcp"])
+def test_a_body_that_is_not_utf_8_is_not_parsed(kept: Served, path: str) -> None:
+    """In UTF-16 a sign can have the byte of a quote, so that a list passes for a text."""
+    media = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    many = '{"query": "\u2200", "hints": [' + "[]," * 200_000 + "[]]}"
+    answer = kept.client.post(path, content=many.encode("utf-16-le"), headers=media)
+    assert (answer.status_code, "not UTF-8" in answer.text) == (400, True)
+    few = kept.client.post("/v1/search", content='{"query": "\u2200"}'.encode("utf-16-le"), headers=media)
+    assert few.status_code == 400
+    assert kept.client.get("/healthz").status_code == 200
+
+
 def test_two_hundred_at_once_are_all_answered(database_url: str) -> None:
     with member(database_url) as memory:
         for number in range(50):
