@@ -149,3 +149,15 @@ def test_plans_and_searches_pass_over_imported_ones(
     assert other.prune.plan().id > before["prune_plan_id_seq"] + 1000 * ROWS
     other.remember("The winch.")
     assert other.search("winch").search_id == logged + ROWS + 1
+
+
+def test_a_memory_without_its_activation_is_refused(
+    memory: Memory, lines: dict[str, dict[str, object]]
+) -> None:
+    """No read would find it."""
+    held = [{**lines["memory"], "id": number, "body": f"{number}"} for number in (4, 5, 6)]
+    alive = [{**lines["activation"], "memory_id": number} for number in (4, 6)]
+    other = memory.for_tenant("other")
+    with pytest.raises(RecallError, match="memory 5 without its activation"):
+        other.export.read(io.BytesIO(export(memory=held, activation=alive)))
+    assert other.status().memories == 0

@@ -291,6 +291,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_state jsonb := recall.import_state(v_tenant);
     v_missing record;
+    v_memory bigint;
 BEGIN
     SELECT k.kind, p.promised, p.came INTO v_missing
     FROM recall.export_kinds() WITH ORDINALITY k(kind, numbered, place)
@@ -303,6 +304,14 @@ BEGIN
             format('The export is incomplete: its first line announces %s lines of the kind %s, but it has %s.',
                    v_missing.promised, v_missing.kind, v_missing.came),
             'The file was cut off or changed; nothing was stored.');
+    END IF;
+    -- No read would find such a memory: each joins both.
+    SELECT m.id INTO v_memory FROM recall.memory m
+    LEFT JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
+    WHERE m.tenant = v_tenant AND a.memory_id IS NULL ORDER BY m.id LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.raise_invalid(format('The export has memory %s without its activation.', v_memory),
+            'The file was changed; nothing was stored.');
     END IF;
     IF EXISTS (SELECT FROM recall.circular_successors(v_tenant)) THEN
         PERFORM recall.raise_invalid('The export has a memory that supersedes itself, directly or through others.',
