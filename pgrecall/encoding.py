@@ -20,6 +20,9 @@ Vector = Sequence[float]
 MAX_ID = 2**63 - 1
 """Of memories, plans, searches and keys: bigint."""
 
+MAX_LEVELS = 100
+"""Levels of metadata. SQL enforces it; readers in other languages give up at 128."""
+
 MAX_INTEGER = 2**31 - 1
 """Of counts, versions and places: integer."""
 
@@ -83,7 +86,7 @@ def parse_metadata(given: Sequence[str] | None) -> dict[str, Any] | None:
 def _json_or_text(given: str) -> Any:
     try:
         return json.loads(given)
-    except ValueError:
+    except (ValueError, RecursionError):
         return given
 
 
@@ -210,11 +213,16 @@ def to_json(value: object) -> str:
     """Encodes JSON for Postgres.
 
     Raises:
-        InvalidInput: a text holds a NUL character or half a surrogate pair, or a number is not finite.
+        InvalidInput: a text holds a NUL character or half a surrogate pair, a number is not finite, or the
+            value is nested too deep.
     """
     try:
         text = json.dumps(value, default=_json_default, ensure_ascii=False, allow_nan=False)
         text.encode()
+    except RecursionError as error:
+        raise InvalidInput(
+            "This cannot be stored as JSON: it is nested too deep.", hint=f"Give at most {MAX_LEVELS} levels."
+        ) from error
     except ValueError as error:
         raise InvalidInput(
             f"This cannot be stored as JSON: {error}.", hint="Give valid Unicode text and finite numbers."
@@ -222,6 +230,16 @@ def to_json(value: object) -> str:
     if _NUL.search(text):
         raise InvalidInput("A text holds a NUL character.", hint="Remove it; Postgres cannot store it.")
     return text
+
+
+def is_too_deep(value: object) -> bool:
+    """Whether a JSON value has more than ``MAX_LEVELS``; without recursion, which would fail first."""
+    level = [value]
+    for _ in range(MAX_LEVELS + 1):
+        mappings = [item.values() for item in level if isinstance(item, Mapping)]
+        lists = [item for item in level if isinstance(item, list | tuple)]
+        level = [item for items in (*mappings, *lists) for item in items]
+    return bool(level)
 
 
 # An odd number of backslashes before u0000 is the escape; an even number is text that speaks of it.

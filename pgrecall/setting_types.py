@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +22,10 @@ class SettingType(Protocol):
     def parse(self, given: Any) -> Any: ...
 
 
+_RUN = 8
+"""Characters of a secret in a row that give a part of it away."""
+
+
 class Secret:
     """A string that is not shown in reprs and logs; ``get_secret_value`` returns it."""
 
@@ -32,6 +37,22 @@ class Secret:
     def get_secret_value(self) -> str:
         """The text itself."""
         return self._value
+
+    def removed_from(self, text: str) -> str:
+        """A text with ``***`` in place of the secret and of each run of eight characters of it."""
+        if not self._value:
+            return text
+        if len(self._value) < _RUN:
+            return text.replace(self._value, "***")
+        parts = {self._value[place : place + _RUN] for place in range(len(self._value) - _RUN + 1)}
+        hidden = {
+            place + step
+            for place in range(len(text) - _RUN + 1)
+            if text[place : place + _RUN] in parts
+            for step in range(_RUN)
+        }
+        runs = groupby(range(len(text)), hidden.__contains__)
+        return "".join("***" if out else "".join(text[place] for place in run) for out, run in runs)
 
     def __repr__(self) -> str:
         return "Secret('***')" if self._value else "Secret('')"

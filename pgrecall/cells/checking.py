@@ -32,10 +32,10 @@ def check(fleet: Fleet) -> Iterator[CellFinding]:
     entries = fleet.directory.cells()
     if not entries:
         yield CellFinding(None, "warn", "There is no cell yet.", "pgrecall cell add URL")
-    moving = {move.tenant for move in fleet.directory.moves()}
+    arriving = {(move.tenant, move.target) for move in fleet.directory.moves() if move.step != "flipped"}
     for entry in entries:
         try:
-            yield from _check(fleet, entry, moving, alone=len(entries) == 1)
+            yield from _check(fleet, entry, arriving, alone=len(entries) == 1)
         except RecallError as error:
             yield CellFinding(entry.number, "fail", error.message, error.hint)
     for move in fleet.directory.moves():
@@ -43,7 +43,9 @@ def check(fleet: Fleet) -> Iterator[CellFinding]:
         yield CellFinding(None, "warn", message, f"pgrecall tenant move {move.tenant} --to {move.target}")
 
 
-def _check(fleet: Fleet, entry: CellEntry, moving: set[str], *, alone: bool) -> Iterator[CellFinding]:
+def _check(
+    fleet: Fleet, entry: CellEntry, arriving: set[tuple[str, int]], *, alone: bool
+) -> Iterator[CellFinding]:
     number, cell = entry.number, fleet.cell(entry)
     cell.require_current()
     facts = cell.facts()
@@ -58,11 +60,7 @@ def _check(fleet: Fleet, entry: CellEntry, moving: set[str], *, alone: bool) -> 
         problem = "It does not refuse tenants of other cells."
         problems.append((problem, "run `pgrecall cell add` again with its URL"))
     if not alone:
-        placed = {place.tenant for place in fleet.directory.places() if place.cell == number}
-        lives = {tenant for tenant, (_, elsewhere) in cell.residents().items() if elsewhere is None}
-        for tenant in sorted(lives - placed - moving):
-            problem = f"Tenant {tenant} lives here, but the directory does not list it."
-            problems.append((problem, f"pgrecall tenant place {tenant} --cell {number}"))
+        problems += _strays(fleet, number, cell, arriving)
     for message, fix in problems:
         yield CellFinding(number, "fail", message, fix)
     if not problems:
@@ -72,6 +70,25 @@ def _check(fleet: Fleet, entry: CellEntry, moving: set[str], *, alone: bool) -> 
         yield _check_replica(fleet, entry, entry.replica)
     if not alone:
         yield from _check_rights(number, cell)
+
+
+def _strays(
+    fleet: Fleet, number: int, cell: Cell, arriving: set[tuple[str, int]]
+) -> Iterator[tuple[str, str]]:
+    """Tenants that live in a cell and not in the directory's: sentences, each with the fix."""
+    places = {place.tenant: place.cell for place in fleet.directory.places()}
+    lives = {tenant for tenant, (_, elsewhere) in cell.residents().items() if elsewhere is None}
+    for tenant in sorted(lives):
+        home = places.get(tenant)
+        if home is None:
+            problem = f"Tenant {tenant} lives here, but the directory does not list it."
+            yield problem, f"pgrecall tenant place {tenant} --cell {number}"
+        elif home != number and (tenant, number) not in arriving:  # a cell admits its new tenant first
+            yield (
+                f"Tenant {tenant} lives here, but the directory places it in cell {home}.",
+                "look which is right: a backup of this cell may be older than a move, or the entry of the "
+                "directory wrong; docs/howto/scale.md says under Repair what to do",
+            )
 
 
 def _check_replica(fleet: Fleet, entry: CellEntry, replica: str) -> CellFinding:

@@ -20,17 +20,27 @@ REPLICA_DOUBTED = 5.0
 """The same while the replica fails: it may have been removed or replaced."""
 
 
-class Routes:
-    """Places of tenants. A known place stays valid until the cell itself refuses the tenant.
+PLACE_KNOWN = 30.0
+"""Seconds after which the directory is asked again where a tenant lives."""
 
-    No cell refuses an outdated replica, so replicas are read again from time to time. A thread does that, so
-    that no call waits for the directory, which may be down.
+DIRECTORY_DOUBTED = 30.0
+"""Seconds for which known places are used without asking, after the directory did not answer."""
+
+
+class Routes:
+    """Places of tenants, as the directory said. A cell refuses the tenants that have moved away from it.
+
+    A cell that was restored to an earlier time does not, so places are read again from time to time.
+    No cell refuses an outdated replica either. A thread reads replicas, so that no call waits for the
+    directory, which may be down.
     """
 
     def __init__(self, directory: Directory, clock: Callable[[], float] = monotonic) -> None:
         self._directory = directory
         self._clock = clock
         self._places: dict[str, Place] = {}
+        self._places_read: dict[str, float] = {}
+        self._doubted_until = float("-inf")
         self._cells: dict[int, str] = {}
         self._replicas: dict[int, str | None] = {}
         self._replicas_read: dict[int, float] = {}
@@ -40,6 +50,27 @@ class Routes:
         """The place of a tenant, if it was looked up before."""
         return self._places.get(tenant)
 
+    def current(self, tenant: str) -> Place | None:
+        """The place of a tenant, if it needs no look at the directory: it was read a moment ago, or the
+        directory does not answer."""
+        place, now = self._places.get(tenant), self._clock()
+        recent = now - self._places_read.get(tenant, float("-inf")) < PLACE_KNOWN
+        return place if recent or now < self._doubted_until else None
+
+    def confirmed(self, tenant: str) -> Place:
+        """The place of a tenant as the directory says, or as it said before if it does not answer.
+
+        Raises:
+            DatabaseUnavailable: the directory cannot be reached, and the place is not known.
+            DatabaseError: no cell has room, or this role may not ask for the tenant.
+        """
+        try:
+            return self.find(tenant)
+        except DatabaseUnavailable:
+            if (known := self.known(tenant)) is None:
+                raise
+            return known
+
     def find(self, tenant: str) -> Place:
         """The place of a tenant from the directory, which places a new one.
 
@@ -47,14 +78,33 @@ class Routes:
             DatabaseUnavailable: the directory cannot be reached.
             DatabaseError: no cell has room, or this role may not ask for the tenant.
         """
-        place = self._directory.find(tenant) or self._directory.place(tenant)
+        return self.look(tenant) or self._keep(self._directory.place(tenant))
+
+    def look(self, tenant: str) -> Place | None:
+        """The place of a tenant from the directory; None if it has none.
+
+        Raises:
+            DatabaseUnavailable: the directory cannot be reached.
+        """
+        try:
+            place = self._directory.find(tenant)
+        except DatabaseUnavailable:
+            self._doubted_until = self._clock() + DIRECTORY_DOUBTED
+            raise
+        return None if place is None else self._keep(place)
+
+    def _keep(self, place: Place) -> Place:
+        tenant, now = place.tenant, self._clock()
         with self._lock:
             before = self._places.get(tenant)
             if before is None or before.version <= place.version:
                 self._places[tenant] = place
-            self._replicas[place.cell], self._replicas_read[place.cell] = place.replica, self._clock()
+            self._places_read[tenant] = self._replicas_read[place.cell] = now
+            self._replicas[place.cell] = place.replica
             while len(self._places) > MAX_CACHED:
-                del self._places[next(iter(self._places))]
+                oldest = next(iter(self._places))
+                del self._places[oldest]
+                self._places_read.pop(oldest, None)
         return self._places.get(tenant, place)
 
     def replica(self, cell: int, *, failed: bool = False) -> str | None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from pgrecall.encoding import MAX_LEVELS, is_too_deep
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import RELATIONS, Draft, DraftLink
 
@@ -25,6 +26,8 @@ def checked_draft(draft: Draft, where: str, place: str = "") -> Draft | Problem:
 
 
 def _fault(draft: Draft) -> str | None:
+    if is_too_deep(draft.metadata):  # the other checks follow its levels by recursion
+        return f"metadata has more than {MAX_LEVELS} levels"
     return _bad_characters(draft) or _bad_sizes(draft) or _bad_links(draft) or _bad_times(draft)
 
 

@@ -10,7 +10,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.memories import Remembered
 from pgrecall.models.reading import read_as
-from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version, Words
+from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 
@@ -42,9 +42,11 @@ def _version(row: Row) -> Version:
 def diff_versions(
     reference: int | str, earlier: int, later: int | None
 ) -> Operation[tuple[FieldDifference, ...]]:
-    """Compares two versions of a memory; without ``later``, a version with the current one."""
+    """Compares two versions of a memory, texts as a whole; without ``later``, a version with the current
+    one."""
     return Operation(
-        f"SELECT * FROM recall.diff_versions({id_of(reference, 'memory')}, %(earlier)s, %(later)s)",
+        "SELECT field, earlier, later "
+        f"FROM recall.diff_versions({id_of(reference, 'memory')}, %(earlier)s, %(later)s)",
         {
             "memory": reference,
             "earlier": _number(earlier),
@@ -56,8 +58,7 @@ def diff_versions(
 
 
 def _difference(row: Row) -> FieldDifference:
-    words = tuple(Words(change, text) for change, text in row["words"])
-    return FieldDifference(row["field"], row["earlier"], row["later"], words)
+    return FieldDifference(row["field"], row["earlier"], row["later"])
 
 
 def restore_version(

@@ -198,7 +198,7 @@ class Endpoint:
         if not isinstance(message, str) or not message.strip():
             return ""
         if self._key:
-            message = message.replace(self._key.get_secret_value(), "***")
+            message = self._key.removed_from(message)
         line = without_quotations(" ".join(message.split())[:_READ], texts)
         return f": {line[:_SHOWN].rstrip('. ')}"
 

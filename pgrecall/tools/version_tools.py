@@ -11,7 +11,7 @@ from pgrecall.encoding import MAX_INTEGER
 from pgrecall.models.memories import Remembered
 from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version
 from pgrecall.tools.arguments import Arguments, Reference, parse_json
-from pgrecall.tools.results import Result, Timestamp
+from pgrecall.tools.results import Result, ResultWithTexts, Timestamp
 from pgrecall.tools.tool import Client, MaybeAwaitable, Tool
 
 VersionNumber = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
@@ -72,7 +72,7 @@ class VersionResult(Result):
     replaced_at: Timestamp | None = Field(description="Null: it still says this.")
 
 
-class HistoryResult(Result):
+class HistoryResult(ResultWithTexts):
     """The result of ``history``."""
 
     versions: tuple[VersionResult, ...] = Field(description="Newest first, starting with the current one.")
@@ -94,7 +94,7 @@ class DifferenceResult(Result):
     words: tuple[WordsResult, ...] = Field(description="Word by word, for title and body.")
 
 
-class DiffResult(Result):
+class DiffResult(ResultWithTexts):
     """The result of ``diff``."""
 
     differences: tuple[DifferenceResult, ...] = Field(description="Empty if both say the same.")
@@ -123,7 +123,7 @@ class ChangeResult(Result):
     other_id: int | None = Field(description="The memory that superseded it, or that it was merged into.")
 
 
-class ChangesResult(Result):
+class ChangesResult(ResultWithTexts):
     """The result of ``changes``."""
 
     changes: tuple[ChangeResult, ...] = Field(description="In order.")

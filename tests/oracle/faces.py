@@ -12,6 +12,8 @@ import psycopg
 from psycopg.rows import dict_row
 
 from pgrecall import Access, Draft, Memory
+from pgrecall.models.versions import FieldDifference
+from pgrecall.models.word_differences import fields_by_word
 
 Values = dict[str, Any]
 Rows = list[Values]
@@ -126,7 +128,8 @@ class Sql:
         return self.rows("versions(%s, 1001)", memory)
 
     def diff(self, memory: int, earlier: int, later: int | None) -> Rows:
-        return self.rows("diff_versions(%s, %s, %s)", memory, earlier, later)
+        found = self.rows("diff_versions(%s, %s, %s)", memory, earlier, later)
+        return [asdict(one) for one in fields_by_word([FieldDifference(**row) for row in found])]
 
     def restore(self, memory: int, version: int, now: datetime) -> str:
         [row] = self.rows("restore_version(%s, %s, p_now => %s)", memory, version, now)

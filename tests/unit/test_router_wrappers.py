@@ -57,6 +57,19 @@ def test_names_and_bodies_cannot_break_out() -> None:
     assert 'recall."o""dd"' in made
 
 
+def test_a_cell_is_asked_only_about_the_tenant_of_the_call() -> None:
+    holder = DeclaredFunction(
+        "key_holder", "recall_app", "p_hash bytea", ("p_hash",), "TABLE(tenant text, id bigint)", True,
+        ("tenant", "id"),
+    )  # fmt: skip
+    assert 'FROM recall."key_holder"("p_hash" => $2) r WHERE r.tenant = $1;' in wrapper_of(holder).body
+    tenant = DeclaredFunction(
+        "page_session_tenant", "recall_app", "p_digest bytea", ("p_digest",), "text", False, ()
+    )
+    call = 'recall."page_session_tenant"("p_digest" => $2)'
+    assert f"RETURN (SELECT r FROM {call} r WHERE r = $1);" in wrapper_of(tenant).body
+
+
 def test_wrappers_are_found_by_name() -> None:
     assert set(wrappers_of([PIN, GET])) == {"pin", "get"}
 

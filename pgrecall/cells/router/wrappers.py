@@ -18,6 +18,10 @@ SCHEMA = "recall_router"
 
 _NOT_ADMITTED_YET = "admit_tenant"
 
+_FIND_TENANT = {"key_holder": "r.tenant", "page_session_tenant": "r"}
+"""Functions that find a tenant, and where their result names it. A cell is believed about the tenant that the
+call names, since the router found that cell; about others it may be outdated."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFunction:
@@ -107,10 +111,13 @@ def _statement(function: DeclaredFunction) -> str:
     call = f"recall.{_quoted(function.name)}({given})"
     if function.result == "void":
         return f"PERFORM {call}"
+    if not function.returns_rows and function.name in _FIND_TENANT:
+        return f"RETURN (SELECT r FROM {call} r WHERE {_FIND_TENANT[function.name]} = $1)"
     if not function.returns_rows:
         return f"RETURN {call}"
     columns = ", ".join(f"r.{_quoted(name)}" for name in function.columns)
-    return f"RETURN QUERY SELECT {columns or 'r'} FROM {call} r"
+    named = f" WHERE {_FIND_TENANT[function.name]} = $1" if function.name in _FIND_TENANT else ""
+    return f"RETURN QUERY SELECT {columns or 'r'} FROM {call} r{named}"
 
 
 def _quoted(name: str) -> str:

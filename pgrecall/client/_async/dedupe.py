@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pgrecall.client._async.group import AsyncGroup
 from pgrecall.models.dedupe import DedupeUndone
+from pgrecall.models.word_differences import clusters_by_word
 from pgrecall.operations import dedupe
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ class AsyncDedupeGroup(AsyncGroup):
             limit=limit,
             offset=offset,
         )
-        return replace(pages[0], clusters=tuple(chain.from_iterable(page.clusters for page in pages)))
+        clusters = tuple(chain.from_iterable(page.clusters for page in pages))
+        return replace(pages[0], clusters=await self._connection.run(partial(clusters_by_word, clusters)))
 
     async def list(self, *, limit: int = 20) -> tuple[DedupeSummary, ...]:
         """Lists the newest plans, newest first.

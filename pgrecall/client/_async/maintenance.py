@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.group import AsyncGroup
-from pgrecall.operations import maintenance
+from pgrecall.operations import maintenance, service
 
 if TYPE_CHECKING:
     from pgrecall.models.maintenance import Check, GraphReport
-from typing import TYPE_CHECKING
-
-from pgrecall.operations import service
-
-if TYPE_CHECKING:
     from pgrecall.models.service import ApiKey, Caller, CellsReport, Census, IssuedKey, KeyHolder, SchemaStamp
+
+_ATTEMPTS = 2
+"""How often a session is looked for: its tenant may move between both questions."""
 
 
 class AsyncMaintenanceGroup(AsyncGroup):
@@ -144,7 +143,8 @@ class AsyncKeysGroup(AsyncGroup):
             The tenant and the id of the key.
         """
         finding = service.key_holder(secret, now)
-        return await self._connection.execute_anywhere(finding, service.digest(secret))
+        named = attrgetter("tenant")
+        return await self._connection.execute_anywhere(finding, service.digest(secret), named)
 
     async def open_session(self, secret: str, cookie: str, seconds: int) -> bool:
         """Opens a session of the page, named by a cookie; returns False for an unknown or revoked key.
@@ -160,7 +160,13 @@ class AsyncKeysGroup(AsyncGroup):
             Whether the session was opened.
         """
         opening = service.open_page_session(secret, cookie, seconds)
-        return await self._connection.execute_anywhere(opening, service.digest(secret))
+        for _ in range(_ATTEMPTS):
+            holder = await self.holder(secret)
+            if holder is None:
+                return False
+            if await self._connection.view(tenant=holder.tenant).execute(opening, of_memories=False):
+                return True
+        return False
 
     async def session_tenant(self, cookie: str) -> str | None:
         """Finds the tenant of a session; None if it has ended or its key was revoked.
@@ -172,7 +178,7 @@ class AsyncKeysGroup(AsyncGroup):
             The name of the tenant.
         """
         finding = service.page_session_tenant(cookie)
-        return await self._connection.execute_anywhere(finding, service.digest(cookie))
+        return await self._connection.execute_anywhere(finding, service.digest(cookie), str)
 
     async def close_session(self, cookie: str) -> bool:
         """Ends a session, for every copy of its cookie; returns whether there was one.
@@ -184,7 +190,15 @@ class AsyncKeysGroup(AsyncGroup):
             Whether there was one.
         """
         closing = service.close_page_session(cookie)
-        return await self._connection.execute_anywhere(closing, service.digest(cookie))
+        if self._connection.finder is None:
+            return await self._connection.execute(closing, of_memories=False)
+        for _ in range(_ATTEMPTS):
+            tenant = await self.session_tenant(cookie)
+            if tenant is None:
+                return False
+            if await self._connection.view(tenant=tenant).execute(closing, of_memories=False):
+                return True
+        return False
 
     async def any(self) -> bool:
         """Returns whether any tenant of this database, or of the cells, has a key that is not revoked."""

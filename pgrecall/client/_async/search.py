@@ -14,7 +14,8 @@ from pgrecall.client._async.replica import AsyncReading
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, EmbedderError
 from pgrecall.models.embedding import Embedded
-from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
+from pgrecall.models.search import Found, Hit, SearchFilter, SearchRequest, SearchResult
+from pgrecall.operations.memories import list_memories
 from pgrecall.operations.search import find, log_shown, queries_without_names, search_and_log
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
@@ -84,8 +85,25 @@ async def search(
             progress.skipped.append("reranking: no reranker is configured")
         found = await _answer(connection, request, progress, partial(_found, connection, request, progress))
         result = progress.result(found, found.hits)
+    if not result.hits and (notice := await _no_memories(connection)):
+        result = replace(result, skipped=(*result.skipped, notice))
     search_ended(result, rerank=request.rerank)
     return result
+
+
+async def _no_memories(connection: AsyncConnection) -> str | None:
+    """A sentence about a tenant that has no memories in its cell: its entry in the directory may be wrong, so
+    that it begins anew in another cell than that which has them."""
+    place = None if connection.finder is None else connection.finder.known(connection.tenant)
+    if place is None:
+        return None
+    everything = SearchFilter(include_archived=True)
+    if await connection.execute(list_memories(everything, order="newest", after=None, limit=1, now=None)):
+        return None
+    return (
+        f"memories: tenant {connection.tenant} has none in cell {place.cell}, where the directory places it; "
+        "if it should have some, `pgrecall cell check` says where they are"
+    )
 
 
 Ask = Callable[[list[Embedded] | None, bool], Awaitable[Found]]

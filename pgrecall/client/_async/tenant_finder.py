@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -50,9 +50,9 @@ class AsyncTenantFinder:
         return self._routes.known(tenant)
 
     async def place(self, tenant: str) -> Place:
-        """Where a tenant lives: as is known, or else as the directory says."""
-        place = self._routes.known(tenant)
-        return await self._look_up(tenant) if place is None else place
+        """Where a tenant lives, as the directory says; as is known if it said so a moment ago."""
+        place = self._routes.current(tenant)
+        return await async_run(partial(self._routes.confirmed, tenant)) if place is None else place
 
     async def database(self, tenant: str, *, even_if_down: bool = False) -> AsyncDatabase:
         """The database of a tenant; ``even_if_down``: also if its cell has just failed to answer."""
@@ -102,8 +102,17 @@ class AsyncTenantFinder:
             return True
         return isinstance(error, DatabaseUnavailable) and await self._has_moved(tenant, asked)
 
-    async def ask_all(self, operation: Operation[T], tenant: str, name: object) -> T:
-        """Executes an operation in the cell that has an answer; the last one with ``name`` first."""
+    async def ask_all(
+        self, operation: Operation[T], tenant: str, name: object, tenant_of: Callable[[T], str] | None
+    ) -> T:
+        """Executes an operation in the cell that has an answer; the last one with ``name`` first.
+
+        A cell may have been restored to an earlier time, or have another administrator. So an answer that
+        names a tenant counts only from the cell in which the directory places that tenant.
+
+        Args:
+            tenant_of: the tenant that an answer names; None for answers that name none.
+        """
         cells = list((await async_run(self._routes.known_cells)).items())
         held = self._opened.holders.get(name)
         cells.sort(key=lambda cell: cell[1] != held)
@@ -112,18 +121,41 @@ class AsyncTenantFinder:
         for cell, address in cells:
             try:
                 database = await self._opened.at(cell, address, self._resources)
-                rows = await database.fetch(operation, tenant=tenant)
+                said = operation.read(await database.fetch(operation, tenant=tenant))
             except DatabaseUnavailable as error:
                 failure = self._opened.outages.note_error(cell, address, error)
                 continue
             self._opened.outages.note_answer(address)
-            answer = operation.read(rows)
-            if answer:
+            if not said:
+                answer = said
+            elif tenant_of is None or await self._is_home(tenant_of(said), address, len(cells)):
                 self._opened.remember_holder(name, address)
-                return answer
+                return said
         if failure is not None or not cells:
             raise failure or InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
         return answer  # type: ignore[return-value]  # some cell has answered, with nothing
+
+    async def _is_home(self, tenant: str, address: str, cells: int) -> bool:
+        """Whether the directory places a tenant in the cell at this address, or did while it answered.
+
+        Raises:
+            DatabaseUnavailable: the directory would have to be asked, and does not answer.
+        """
+        current = self._routes.current(tenant)
+        if current is not None and current.address == address:
+            return True
+        try:
+            place = await async_run(partial(self._routes.look, tenant))
+        except DatabaseUnavailable:
+            if (before := self._routes.known(tenant)) is None or before.address != address:
+                raise
+            return True
+        if place is not None and place.address != address:
+            # It may be just moving: a cell admits its new tenant before the directory names it.
+            await async_sleep(RETRY_SECONDS)
+            place = await async_run(partial(self._routes.look, tenant))
+        # Tenants of the only cell may have begun without the directory, and are placed when they are used.
+        return cells == 1 if place is None else place.address == address
 
     async def cells(self, tenant: str) -> CellsReport:
         """Every cell, whether it answers, and what is in motion between them."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pgrecall.client._async.group import AsyncGroup
+from pgrecall.models.word_differences import fields_by_word
 from pgrecall.operations import versions as operations
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ class AsyncVersionsGroup(AsyncGroup):
     ) -> tuple[FieldDifference, ...]:
         """Compares two versions of a memory: the fields that differ, texts also word by word.
 
+        What differs between very long texts is shown as a whole (:mod:`pgrecall.models.word_differences`).
+
         Args:
             memory: its id or key.
             earlier: the number of a version.
@@ -61,7 +65,8 @@ class AsyncVersionsGroup(AsyncGroup):
             MemoryNotFound: there is none in this tenant.
             InvalidInput: it has no such version, or the version is no longer kept.
         """
-        return await self._connection.execute(operations.diff_versions(memory, earlier, later))
+        found = await self._connection.execute(operations.diff_versions(memory, earlier, later))
+        return await self._connection.run(partial(fields_by_word, found))
 
     async def restore(self, memory: int | str, version: int, *, now: datetime | None = None) -> Remembered:
         """Restores the text and fields of a version; the replaced ones become a version.

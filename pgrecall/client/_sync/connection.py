@@ -184,18 +184,21 @@ class Connection:
         """The ways to the cells; None without cells."""
         return self._finder
 
-    def execute_anywhere(self, operation: Operation[T], name: object = None) -> T:
+    def execute_anywhere(
+        self, operation: Operation[T], name: object = None, tenant_of: Callable[[T], str] | None = None
+    ) -> T:
         """Executes an operation that needs no tenant: in the cell that has an answer.
 
         Args:
             name: what is looked for, such as the digest of a key; its cell is asked first the next time.
+            tenant_of: the tenant that an answer names, which must live in the cell that gave it.
 
         Raises:
             DatabaseUnavailable: no cell has it, and one of them does not answer.
         """
         if self._finder is None:
             return self.execute(operation, of_memories=False)
-        return self._finder.ask_all(operation, self.tenant, name)
+        return self._finder.ask_all(operation, self.tenant, name, tenant_of)
 
     def run(self, work: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:
         """Runs blocking work that needs no Postgres."""

@@ -6,20 +6,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.group import Group
-from pgrecall.operations import maintenance
+from pgrecall.operations import maintenance, service
 
 if TYPE_CHECKING:
     from pgrecall.models.maintenance import Check, GraphReport
-from typing import TYPE_CHECKING
-
-from pgrecall.operations import service
-
-if TYPE_CHECKING:
     from pgrecall.models.service import ApiKey, Caller, CellsReport, Census, IssuedKey, KeyHolder, SchemaStamp
+
+_ATTEMPTS = 2
+"""How often a session is looked for: its tenant may move between both questions."""
 
 
 class MaintenanceGroup(Group):
@@ -145,7 +144,8 @@ class KeysGroup(Group):
             The tenant and the id of the key.
         """
         finding = service.key_holder(secret, now)
-        return self._connection.execute_anywhere(finding, service.digest(secret))
+        named = attrgetter("tenant")
+        return self._connection.execute_anywhere(finding, service.digest(secret), named)
 
     def open_session(self, secret: str, cookie: str, seconds: int) -> bool:
         """Opens a session of the page, named by a cookie; returns False for an unknown or revoked key.
@@ -161,7 +161,13 @@ class KeysGroup(Group):
             Whether the session was opened.
         """
         opening = service.open_page_session(secret, cookie, seconds)
-        return self._connection.execute_anywhere(opening, service.digest(secret))
+        for _ in range(_ATTEMPTS):
+            holder = self.holder(secret)
+            if holder is None:
+                return False
+            if self._connection.view(tenant=holder.tenant).execute(opening, of_memories=False):
+                return True
+        return False
 
     def session_tenant(self, cookie: str) -> str | None:
         """Finds the tenant of a session; None if it has ended or its key was revoked.
@@ -173,7 +179,7 @@ class KeysGroup(Group):
             The name of the tenant.
         """
         finding = service.page_session_tenant(cookie)
-        return self._connection.execute_anywhere(finding, service.digest(cookie))
+        return self._connection.execute_anywhere(finding, service.digest(cookie), str)
 
     def close_session(self, cookie: str) -> bool:
         """Ends a session, for every copy of its cookie; returns whether there was one.
@@ -185,7 +191,15 @@ class KeysGroup(Group):
             Whether there was one.
         """
         closing = service.close_page_session(cookie)
-        return self._connection.execute_anywhere(closing, service.digest(cookie))
+        if self._connection.finder is None:
+            return self._connection.execute(closing, of_memories=False)
+        for _ in range(_ATTEMPTS):
+            tenant = self.session_tenant(cookie)
+            if tenant is None:
+                return False
+            if self._connection.view(tenant=tenant).execute(closing, of_memories=False):
+                return True
+        return False
 
     def any(self) -> bool:
         """Returns whether any tenant of this database, or of the cells, has a key that is not revoked."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.group import Group
+from pgrecall.models.word_differences import fields_by_word
 from pgrecall.operations import versions as operations
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ class VersionsGroup(Group):
     def diff(self, memory: int | str, earlier: int, later: int | None = None) -> tuple[FieldDifference, ...]:
         """Compares two versions of a memory: the fields that differ, texts also word by word.
 
+        What differs between very long texts is shown as a whole (:mod:`pgrecall.models.word_differences`).
+
         Args:
             memory: its id or key.
             earlier: the number of a version.
@@ -58,7 +62,8 @@ class VersionsGroup(Group):
             MemoryNotFound: there is none in this tenant.
             InvalidInput: it has no such version, or the version is no longer kept.
         """
-        return self._connection.execute(operations.diff_versions(memory, earlier, later))
+        found = self._connection.execute(operations.diff_versions(memory, earlier, later))
+        return self._connection.run(partial(fields_by_word, found))
 
     def restore(self, memory: int | str, version: int, *, now: datetime | None = None) -> Remembered:
         """Restores the text and fields of a version; the replaced ones become a version.

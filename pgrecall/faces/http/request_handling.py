@@ -20,7 +20,7 @@ from pgrecall.faces.http.request_limits import (
     ClientConnection,
     body_too_large,
     replay,
-    require_few_values,
+    require_parsable,
 )
 from pgrecall.faces.http.service import Service, get_service
 
@@ -50,12 +50,12 @@ class ApiRoute(APIRoute):
         """Checks a body before it is parsed.
 
         Raises:
-            HTTPException: 415 or 413, it is no JSON, or too much of it.
+            HTTPException: 415, 400 or 413, it is no JSON, not UTF-8, or too much of it.
             RequestValidationError: this route reads none. A plan of which a client names a part there would
                 be applied whole.
         """
         _require_json(request)
-        require_few_values(body)
+        require_parsable(body)
         if self.body_field is None and body.strip() != b"{}":
             known = ", ".join(field.alias for field in self.dependant.query_params) or "none"
             problem = f"This route reads no body; parameters of the query: {known}"

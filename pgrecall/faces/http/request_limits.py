@@ -117,6 +117,27 @@ def body_too_large(limit: int) -> HTTPException:
     return HTTPException(413, f"The body is larger than {limit:,} bytes; send smaller requests.")
 
 
+def require_parsable(body: bytes) -> None:
+    """Refuses JSON before it is parsed, if it is not UTF-8 or has too many values.
+
+    Raises:
+        HTTPException: 400 or 413.
+    """
+    _require_utf8(body)
+    require_few_values(body)
+
+
+def _require_utf8(body: bytes) -> None:
+    """Refuses encodings other than UTF-8: the parser would recognize them, but what is counted here are the
+    signs of UTF-8. JSON has no byte 0, and every other encoding of it has."""
+    try:
+        readable = b"\0" not in body and (body.isascii() or bool(body.decode()))
+    except UnicodeDecodeError:
+        readable = False
+    if not readable:
+        raise HTTPException(400, "The body is not UTF-8, the only encoding of JSON; send UTF-8.")
+
+
 def require_few_values(body: bytes) -> None:
     """Refuses JSON of so many values that parsing it would keep all other requests waiting.
 

@@ -15,12 +15,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.app import MCP_PATH
+from pgrecall.faces.http.connections import Connections, connection_limit, network_of
 
 SHUTDOWN_TIMEOUT = 10
 """Seconds that running requests have to finish."""
 
 KEEP_ALIVE = 75
-"""Seconds a connection may stay idle between requests: longer than proxies keep theirs."""
+"""Seconds a connection may stay idle after a request with a key: longer than proxies keep theirs."""
+
+KEEP_ALIVE_WITHOUT_KEY = 5
+"""The same for a connection that has not had one."""
 
 MAX_HEADER_BYTES = 32 * 1024
 
@@ -57,6 +61,7 @@ async def serve(app: FastAPI, listener: socket.socket, *, timeout: float) -> Non
 
     class Protocol(TimeoutProtocol):
         seconds = timeout
+        opened = Connections(connection_limit())
 
     config = Config(
         app,
@@ -67,7 +72,7 @@ async def serve(app: FastAPI, listener: socket.socket, *, timeout: float) -> Non
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE,
+        timeout_keep_alive=KEEP_ALIVE_WITHOUT_KEY,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
     )
@@ -87,12 +92,16 @@ def _ignore_reraised_signals() -> Iterator[None]:
 
 
 class TimeoutProtocol(H11Protocol):
-    """HTTP/1.1 that drops a connection when its headers do not end or its response is not read in time."""
+    """HTTP/1.1 that drops a connection when its headers do not end or its response is not read in time, and
+    that counts among the connections of the service."""
 
     seconds = 10.0
+    opened = Connections()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.network = ""
+        self._known = False
         self._headers_timer: asyncio.TimerHandle | None = None
         self._read_timer: asyncio.TimerHandle | None = None
 
@@ -100,6 +109,18 @@ class TimeoutProtocol(H11Protocol):
         assert isinstance(transport, asyncio.Transport)
         super().connection_made(transport)
         self._headers_timer = self._abort_later()
+        self.network = network_of(transport.get_extra_info("peername"))
+        self.opened.opened(self)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a request of this connection was let in: the service found the tenant it acts for."""
+        if not self._known and self.scope is not None:
+            self._known = "memory" in self.scope.get("state", {})
+        return self._known
+
+    def displace(self) -> None:
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -109,9 +130,14 @@ class TimeoutProtocol(H11Protocol):
         elif not between_requests:
             _cancel(self._headers_timer)
             self._headers_timer = None
+            self.opened.works(self)
 
     def on_response_complete(self) -> None:
+        if self.is_known:
+            self.timeout_keep_alive = KEEP_ALIVE
         super().on_response_complete()
+        if self.cycle.response_complete:
+            self.opened.waits(self)
         # The next request began to arrive during this response.
         if self.cycle.response_complete and self.conn.trailing_data[0] and self._headers_timer is None:
             self._headers_timer = self._abort_later()
@@ -132,6 +158,7 @@ class TimeoutProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         _cancel(self._headers_timer)
         _cancel(self._read_timer)
+        self.opened.closed(self)
         super().connection_lost(exc)
 
     def _abort_later(self) -> asyncio.TimerHandle:

@@ -8,12 +8,14 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import httpx
 import psycopg
 import pytest
 
 from pgrecall import Draft
+from pgrecall.faces.http.connections import MAX_WAITING_OF_ADDRESS
 from tests.acceptance.http.http_tools import (
     PLAIN,
     Served,
@@ -160,6 +162,18 @@ def test_a_body_of_too_many_values_is_not_parsed(kept: Served, path: str) -> Non
     assert kept.client.get("/healthz").status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/v1/search", "/mcp"])
+def test_a_body_that_is_not_utf_8_is_not_parsed(kept: Served, path: str) -> None:
+    """In UTF-16 a sign can have the byte of a quote, so that a list passes for a text."""
+    media = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    many = '{"query": "\u2200", "hints": [' + "[]," * 200_000 + "[]]}"
+    answer = kept.client.post(path, content=many.encode("utf-16-le"), headers=media)
+    assert (answer.status_code, "not UTF-8" in answer.text) == (400, True)
+    few = kept.client.post("/v1/search", content='{"query": "\u2200"}'.encode("utf-16-le"), headers=media)
+    assert few.status_code == 400
+    assert kept.client.get("/healthz").status_code == 200
+
+
 def test_two_hundred_at_once_are_all_answered(database_url: str) -> None:
     with member(database_url) as memory:
         for number in range(50):
@@ -238,3 +252,39 @@ def test_with_another_schema_it_is_alive_and_not_ready(served: Served, database_
     assert unready(served)
     assert is_problem(served.client.get("/v1/status"), 503, "schema-mismatch")
     assert served.client.get("/healthz").json() == {"alive": True}
+
+
+def test_connections_without_a_key_keep_nobody_out(database_url: str) -> None:
+    with member(database_url) as memory:
+        memory.remember("Mira signs the harbour contract on Friday.")
+        key = memory.keys.create("a client").secret
+    with serving(database_url) as running, ExitStack() as stack, running.as_holder(key) as known:
+        assert known.post("/v1/search", json={"query": "harbour"}).status_code == 200
+        held = []
+        for _ in range(3 * MAX_WAITING_OF_ADDRESS):
+            connection = stack.enter_context(running.raw())
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            held.append(connection)
+
+        def are_few() -> bool:
+            with running.as_holder(key) as another:  # a new connection is let in
+                assert another.post("/v1/search", json={"query": "harbour"}).status_code == 200
+            return sum(is_open(each) for each in held) <= MAX_WAITING_OF_ADDRESS
+
+        until(are_few, "the end of old ones", pause=0.2)
+        # One that has had a request with a key goes on, and the others end soon.
+        assert known.post("/v1/search", json={"query": "harbour"}).status_code == 200
+        until(lambda: not any(is_open(each) for each in held), "the end of all", pause=0.2)
+
+
+def is_open(connection: socket.socket) -> bool:
+    """Whether the other side has not ended a connection; what it has sent is read."""
+    connection.setblocking(False)
+    try:
+        while connection.recv(65536):
+            pass
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -51,6 +51,19 @@ def test_a_new_tenant_is_placed(two_cells: Installation) -> None:
     assert sorted(places.values()) == [0, 0, 1, 1]
 
 
+def test_a_search_in_a_cell_that_has_nothing_of_the_tenant_says_so(apart: Installation) -> None:
+    """The entry of the directory may be wrong, and the tenant begin anew in another cell."""
+    apart.fleet.directory.run("UPDATE recall_cells.place SET cell = 1 WHERE tenant = 'acme'")
+    for _ in range(2):
+        result = apart.memory().search("winch")
+        assert not result.hits
+        assert result.skipped == (
+            "memories: tenant acme has none in cell 1, where the directory places it; "
+            "if it should have some, `pgrecall cell check` says where they are",
+        )
+    assert not apart.memory("beta").search("nothing like it", layers=["episodic"]).skipped
+
+
 def test_after_a_move_the_client_looks_again(apart: Installation) -> None:
     client = apart.memory()
     assert client.status().cell == 0

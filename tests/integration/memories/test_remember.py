@@ -553,7 +553,7 @@ def test_the_client_refuses_what_json_cannot_hold(
 
 def test_deep_metadata_is_read_however_often(memory: Memory) -> None:
     deep: dict[str, Any] = {}
-    for _ in range(300):
+    for _ in range(100):
         deep = {"in": deep}
     number = memory.remember("Nested.", metadata=deep).id
     assert all(memory.get(number).metadata == deep for _ in range(250))

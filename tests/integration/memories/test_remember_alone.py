@@ -27,11 +27,11 @@ pytestmark = pytest.mark.in_turns
         ("p_body => 'b', p_tags => ARRAY[repeat('x', 19997)]", "its tags have 20001 bytes, more than 20000"),
         (
             "p_body => 'b', p_metadata => jsonb_build_object('a', repeat('x', 1000000))",
-            "its metadata takes 1000017 bytes, more than 1,000,000",
+            "its metadata has 1000017 bytes, more than 1,000,000",
         ),
         (
-            "p_body => 'b', p_metadata => (repeat('{\"a\":', 501) || '1' || repeat('}', 501))::jsonb",
-            "its metadata is nested more than 500 levels deep",
+            "p_body => 'b', p_metadata => (repeat('{\"a\":', 101) || '1' || repeat('}', 101))::jsonb",
+            "its metadata is nested more than 100 levels deep",
         ),
         (
             "p_body => 'b', p_layer => 'dreams'",

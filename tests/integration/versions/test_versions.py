@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound
 from tests.conftest import NOW, Query
-from tests.scale import SCALE
 
 pytestmark = pytest.mark.in_turns
 
@@ -241,69 +239,6 @@ def test_versions_of_another_tenant_are_not_there(contract: Memory) -> None:
     for call in (other.versions.list, lambda one: other.versions.diff(one, 1)):
         with pytest.raises(MemoryNotFound):
             call(number)  # type: ignore[operator]
-
-
-TEXTS = st.text(st.sampled_from("ab \nc.é"), max_size=60)
-
-
-@given(TEXTS, TEXTS)
-@settings(max_examples=80 * SCALE, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_runs_make_both_texts(query: Query, earlier: str, later: str) -> None:
-    runs = query("SELECT recall.text_difference(%s, %s) AS runs", (earlier, later))[0]["runs"]
-    assert "".join(text for change, text in runs if change != "added") == earlier
-    assert "".join(text for change, text in runs if change != "removed") == later
-    assert all(one[0] != two[0] for one, two in pairwise(runs))
-    assert all(text for _, text in runs)
-
-
-LINE = " ".join(f"w{n} and" for n in range(600))
-"""More words than are compared each with each."""
-
-
-@pytest.mark.parametrize(
-    ("earlier", "later", "runs"),
-    [
-        ("", "", []),
-        ("a key", "a key", [["same", "a key"]]),
-        (
-            "The gauge key is with Tomas",
-            "The gauge key is with Mira.",
-            [["same", "The gauge key is with "], ["removed", "Tomas"], ["added", "Mira."]],
-        ),
-        (
-            "one\nthe old line\nthree\n",
-            "one\nthe new line\nthree\n",
-            [["same", "one\nthe "], ["removed", "old"], ["added", "new"], ["same", " line\nthree\n"]],
-        ),
-        (
-            "# Ink\n\n\n- Website: ink.example\n\n\n\n## Plugins\n",
-            "# Ink\n\n\n\n## Plugins\n\n- Website: ink.example\n",
-            [
-                ["same", "# Ink\n\n\n"],
-                ["removed", "- Website: ink.example\n\n\n\n"],
-                ["added", "\n"],
-                ["same", "## Plugins\n"],
-                ["added", "\n- Website: ink.example\n"],
-            ],
-        ),
-        ("by me\n\n\nnow", "by me\nnow", [["same", "by me\n"], ["removed", "\n\n"], ["same", "now"]]),
-        (
-            f"One {LINE} two.",
-            f"Eins {LINE} zwei.",
-            [
-                ["removed", "One"],
-                ["added", "Eins"],
-                ["same", f" {LINE} "],
-                ["removed", "two"],
-                ["added", "zwei"],
-                ["same", "."],
-            ],
-        ),
-        ("x " * 600, "y " * 600, [["removed", "x " * 599 + "x"], ["added", "y " * 599 + "y"], ["same", " "]]),
-    ],
-)
-def test_words_that_differ(query: Query, earlier: str, later: str, runs: list[list[str]]) -> None:
-    assert query("SELECT recall.text_difference(%s, %s) AS runs", (earlier, later))[0]["runs"] == runs
 
 
 EDITS = st.lists(

@@ -14,7 +14,12 @@ from starlette.exceptions import HTTPException
 
 from pgrecall.client.concurrency import async_run
 from pgrecall.faces.http.authentication import MAX_KNOWN, KnownTenants
-from pgrecall.faces.http.request_limits import MAX_CONTAINERS, MAX_VALUES, require_few_values
+from pgrecall.faces.http.request_limits import (
+    MAX_CONTAINERS,
+    MAX_VALUES,
+    require_few_values,
+    require_parsable,
+)
 from pgrecall.faces.http.request_queue import MAX_RETRY_AFTER, RequestQueue
 from pgrecall.faces.http.server import listening_socket
 
@@ -315,3 +320,25 @@ def test_values_outside_of_texts_are_counted(body: bytes, refused: bool) -> None
     with pytest.raises(HTTPException, match="send smaller requests") as caught:
         require_few_values(body)
     assert caught.value.status_code == 413
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-16", "utf-32-le", "utf-32-be", "utf-32"])
+@pytest.mark.parametrize("text", ['["a"]', '["\u2200", [], []]', "1", '"\u4e00"'])
+def test_only_utf_8_is_read(encoding: str, text: str) -> None:
+    """Python's parser reads these encodings too, in which a byte of another sign can look like a quote."""
+    body = text.encode(encoding)
+    assert json.loads(body) == json.loads(text)
+    with pytest.raises(HTTPException, match="not UTF-8") as caught:
+        require_parsable(body)
+    assert caught.value.status_code == 400
+
+
+@pytest.mark.parametrize("body", [b"\xff[]", b'"\xed\xa0\x80"', b'["\0"]'])
+def test_what_is_no_utf_8_is_refused(body: bytes) -> None:
+    with pytest.raises(HTTPException, match="not UTF-8"):
+        require_parsable(body)
+
+
+@pytest.mark.parametrize("body", ['["\u2200"]'.encode(), b"\xef\xbb\xbf[]", b"[1]", b""])
+def test_utf_8_is_read(body: bytes) -> None:
+    require_parsable(body)

@@ -156,7 +156,7 @@ def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
 
 
 def plan_document(plan: DedupePlan) -> dict[str, Any]:
-    """The plan as SQL's ``recall.get_dedupe_plan`` returns it, with all its clusters."""
+    """The plan as SQL's ``recall.get_dedupe_plan`` returns it, with all clusters, compared by words."""
     document: dict[str, Any] = plain(plan)
     for cluster in document["clusters"]:
         for member in cluster["members"]:

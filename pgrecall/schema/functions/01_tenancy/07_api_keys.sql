@@ -65,14 +65,17 @@ SET search_path FROM CURRENT AS $$
     ORDER BY k.id DESC
 $$;
 
--- has_active_key: whether any tenant that this role may act for has a key that is not revoked. The service checks this
--- at its start.
+-- has_active_key: whether any tenant that lives here, and that this role may act for, has a key that is not revoked. The
+-- service checks this at its start.
 CREATE OR REPLACE FUNCTION recall.has_active_key() RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-RETURN EXISTS (
-    SELECT FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
-    JOIN recall.api_key k ON b.tenant IN (k.tenant, '*') WHERE k.revoked_at IS NULL);
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
+        JOIN recall.api_key k ON b.tenant IN (k.tenant, '*')
+        WHERE k.revoked_at IS NULL AND recall.lives_here(k.tenant));
+END $$;
 
 -- key_holder: the tenant and id of the key with this digest. Returns no row if the key is unknown or revoked, or if it
 -- belongs to another tenant than the one that the role is bound to. No tenant needs to be set, because this finds it.

@@ -112,6 +112,39 @@ BEGIN
     END;
 END $$;
 
+-- json_problem: why a reader could not read a JSON value that this database can, else NULL. Postgres reads more levels and
+-- longer numbers than Python, its serializers and most other languages. Numbers are those that are finite in 8 bytes.
+-- A sentence without its subject.
+CREATE OR REPLACE FUNCTION recall.json_problem(p_value jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT
+RETURN CASE
+    WHEN jsonb_path_exists(p_value, 'strict $.**{101}') THEN 'is nested more than 100 levels deep'
+    WHEN EXISTS (
+        SELECT FROM jsonb_path_query(p_value, 'strict $.** ? (@.type() == "number")') n(value)
+        WHERE abs(n.value::numeric) > 1.7976931348623158e308 OR length(n.value::text) > 402)
+        THEN 'has a number beyond 1.8e308, or of more than 400 digits'
+END;
+
+-- metadata_problem: why this cannot be the metadata of a memory, else NULL.
+CREATE OR REPLACE FUNCTION recall.metadata_problem(p_metadata jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    -- As stored; then, if no number is much longer than it is stored, as written.
+    v_bytes int := pg_column_size(p_metadata);
+    v_problem text;
+BEGIN
+    IF v_bytes <= 1000000 THEN
+        v_problem := recall.json_problem(p_metadata);
+        IF v_problem IS NOT NULL THEN
+            RETURN 'its metadata ' || v_problem;
+        END IF;
+        v_bytes := octet_length(p_metadata::text);
+    END IF;
+    RETURN CASE WHEN v_bytes > 1000000 THEN format('its metadata has %s bytes, more than 1,000,000', v_bytes) END;
+END $$;
+
 -- draft_size_problem: why a text or the metadata of this row is too large to be stored, indexed or read, else NULL.
 CREATE OR REPLACE FUNCTION recall.draft_size_problem(d recall.memory) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -122,17 +155,13 @@ BEGIN
             'its body has %s characters, more than 1,000,000; split it', length(d.body))
         WHEN length(d.title) > 1000 THEN format('its title has %s characters, more than 1,000', length(d.title))
         WHEN length(d.key) > 1000 THEN format('its key has %s characters; a key has 1 to 1,000', length(d.key))
-        WHEN pg_column_size(d.metadata) > 1000000 THEN format(
-            'its metadata takes %s bytes, more than 1,000,000', pg_column_size(d.metadata))
-        -- Readers of JSON in other languages give up on deep values, and then could not read the memory at all.
-        WHEN jsonb_path_exists(d.metadata, '$.**{501}') THEN 'its metadata is nested more than 500 levels deep'
-        ELSE (
+        ELSE coalesce(recall.metadata_problem(d.metadata), (
             SELECT format('its %s %s %s bytes, more than %s', f.name, f.verb, octet_length(f.said), f.most)
             FROM (VALUES ('key', 'has', d.key, 2000), ('author', 'has', d.author, 2000),
                          ('source', 'has', d.source, 2000), ('tags', 'have', to_jsonb(d.tags)::text, 20000),
                          ('aliases', 'have', to_jsonb(d.aliases)::text, 20000)) AS f(name, verb, said, most)
             WHERE octet_length(f.said) > f.most
-            LIMIT 1)
+            LIMIT 1))
     END;
 END $$;
 
@@ -146,8 +175,8 @@ BEGIN
     IF d.key = '' THEN
         RETURN 'its key has 0 characters; a key has 1 to 1,000';
     ELSIF octet_length(concat(d.title, d.body, d.key, d.author, d.source, d.tags, d.aliases)) >= 1000
-          OR pg_column_size(d.metadata) >= 1000 THEN
-        -- A small row has nothing large or deep.
+          OR (CASE WHEN pg_column_size(d.metadata) < 1000 THEN octet_length(d.metadata::text) >= 200 ELSE true END) THEN
+        -- A small row has nothing large, deep or long: each level of metadata takes two bytes.
         v_problem := recall.draft_size_problem(d);
     END IF;
     IF v_problem IS NOT NULL THEN

@@ -1,16 +1,19 @@
 -- Drafts in JSON, parsed into rows of recall.memory.
 
 -- unused_id: the id of a new memory. An imported memory can have an id that the sequence has yet to reach; such ids are
--- passed over.
+-- skipped.
 CREATE OR REPLACE FUNCTION recall.unused_id(p_tenant text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_id bigint;
+    v_next bigint;
 BEGIN
     LOOP
         v_id := nextval('recall.memory_id_seq');
-        EXIT WHEN NOT EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = v_id);
+        v_next := (SELECT min(m.id) FROM recall.memory m WHERE m.tenant = p_tenant AND m.id >= v_id);
+        EXIT WHEN v_next IS NULL OR v_next > v_id + recall.reach_of_ids()
+            OR NOT recall.pass_imported_ids(p_tenant, 'memory', v_id) AND v_next > v_id;
     END LOOP;
     RETURN v_id;
 END $$;

@@ -252,10 +252,11 @@ END $$;
 -- minute or two; until then each stored row could scan all earlier ones, because plans were made for empty tables. Fewer
 -- than a hundred rows at a time are looked at by memories and links alone, which takes some microseconds. What this
 -- session inserted counts at once: it is reported when its transaction ends, or up to a second later. A table that is
--- being analyzed is skipped.
+-- being analyzed is skipped. The statistics are those of all tenants, so their size does not follow the caller's setting.
 CREATE OR REPLACE FUNCTION recall.analyze_grown_tables(p_many int) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+SET search_path FROM CURRENT
+SET default_statistics_target = 100 AS $$
 DECLARE
     v_table regclass;
 BEGIN

@@ -155,10 +155,10 @@ SET search_path FROM CURRENT
 RETURN to_jsonb(p_version) - '{tenant, memory_id, number, written_at, written_by, written_through, replaced_at, replaced_by,
     replaced_through}'::text[];
 
--- diff_versions: the fields in which two versions of a memory differ, with their values, and the word-by-word
--- difference of title and body (text_difference); without p_later, from a version to the current one.
+-- diff_versions: the fields in which two versions of a memory differ, with their values; without p_later, from a version
+-- to the current one. Clients compare title and body word by word.
 CREATE OR REPLACE FUNCTION recall.diff_versions(p_memory_id bigint, p_earlier int, p_later int DEFAULT NULL)
-RETURNS TABLE (field text, earlier jsonb, later jsonb, words jsonb)
+RETURNS TABLE (field text, earlier jsonb, later jsonb)
 LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -172,9 +172,7 @@ BEGIN
     v_earlier := recall.version_fields(recall.require_version(v_tenant, p_memory_id, p_earlier));
     v_later := recall.version_fields(recall.require_version(v_tenant, p_memory_id, p_later));
     RETURN QUERY
-    SELECT f.field, v_earlier -> f.field, v_later -> f.field,
-           CASE WHEN f.field IN ('title', 'body')
-                THEN recall.text_difference(v_earlier ->> f.field, v_later ->> f.field) ELSE '[]' END
+    SELECT f.field, v_earlier -> f.field, v_later -> f.field
     FROM unnest(ARRAY['title', 'body', 'role', 'author', 'tags', 'aliases', 'metadata', 'occurred_at', 'valid_from',
                       'valid_until']) WITH ORDINALITY f(field, place)
     WHERE v_earlier -> f.field IS DISTINCT FROM v_later -> f.field ORDER BY f.place;

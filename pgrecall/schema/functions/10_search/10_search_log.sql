@@ -32,6 +32,7 @@ BEGIN
                 p_experiment ->> 'arm', (p_experiment ->> 'weight')::double precision)
         ON CONFLICT (tenant, id) DO NOTHING
         RETURNING id INTO v_search_id;
+        PERFORM recall.pass_imported_ids(p_tenant, 'search_log', currval('recall.search_log_id_seq')) WHERE v_search_id IS NULL;
     END LOOP;
     RETURN v_search_id;
 END $$;

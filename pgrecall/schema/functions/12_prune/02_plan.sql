@@ -133,10 +133,7 @@ BEGIN
     v_planned := ARRAY(
         SELECT u.id FROM unnest(v_planned) WITH ORDINALITY u(id, place)
         JOIN recall.memory m ON m.tenant = v_tenant AND m.id = u.id ORDER BY u.place);
-    LOOP  -- an imported plan can have an id that the sequence has yet to reach
-        v_plan := nextval('recall.prune_plan_id_seq');
-        EXIT WHEN NOT EXISTS (SELECT FROM recall.prune_plan p WHERE p.tenant = v_tenant AND p.id = v_plan);
-    END LOOP;
+    v_plan := recall.unused_row_id(v_tenant, 'prune_plan');
     INSERT INTO recall.prune_plan (tenant, id, created_at, options, report)
     OVERRIDING SYSTEM VALUE
     SELECT v_tenant, v_plan, p_now, v_options,

@@ -173,7 +173,7 @@ BEGIN
     INTO v_members, v_keepers, v_similarities, v_more, v_found FROM capped c;
     -- As in plan_prune: memories that were deleted meanwhile are not planned.
     PERFORM recall.lock_memories(v_tenant, v_members || v_keepers);
-    v_plan := recall.next_dedupe_plan(v_tenant);
+    v_plan := recall.unused_row_id(v_tenant, 'dedupe_plan');
     INSERT INTO recall.dedupe_plan (tenant, id, created_at, options, report)
     OVERRIDING SYSTEM VALUE
     VALUES (v_tenant, v_plan, p_now, v_options, jsonb_build_object(
@@ -226,7 +226,7 @@ BEGIN
     IF v_problem IS NOT NULL THEN
         PERFORM recall.raise_invalid(v_problem, 'Choose live memories that do not contradict each other.');
     END IF;
-    v_plan := recall.next_dedupe_plan(v_tenant);
+    v_plan := recall.unused_row_id(v_tenant, 'dedupe_plan');
     INSERT INTO recall.dedupe_plan (tenant, id, created_at, options, report)
     OVERRIDING SYSTEM VALUE
     VALUES (v_tenant, v_plan, p_now, recall.dedupe_options(v_tenant, NULL, v_count, NULL) || '{"chosen": true}',
@@ -236,20 +236,6 @@ BEGIN
     PERFORM recall.add_dedupe_items(v_tenant, v_plan, v_ids, array_fill(p_keeper, ARRAY[v_count]),
         array_fill(NULL::double precision, ARRAY[v_count]), array_fill(NULL::int, ARRAY[v_count]), p_now);
     PERFORM recall.drop_stale_dedupe_plans(v_tenant, 100, p_now);
-    RETURN v_plan;
-END $$;
-
--- next_dedupe_plan: an unused id for a new plan of this tenant.
-CREATE OR REPLACE FUNCTION recall.next_dedupe_plan(p_tenant text) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_plan bigint;
-BEGIN
-    LOOP
-        v_plan := nextval('recall.dedupe_plan_id_seq');
-        EXIT WHEN NOT EXISTS (SELECT FROM recall.dedupe_plan p WHERE p.tenant = p_tenant AND p.id = v_plan);
-    END LOOP;
     RETURN v_plan;
 END $$;
 

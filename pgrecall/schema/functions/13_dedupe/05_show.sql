@@ -83,8 +83,16 @@ SET search_path FROM CURRENT AS $$
     FROM (SELECT recall.captions(m.tenant, ARRAY[m.id]) -> m.id::text AS title) c
 $$;
 
+-- whole_difference: the difference between two texts as a JSON array of [kind, text], without a comparison. The kind is
+-- `same`, `removed` (only in the first text) or `added` (only in the second).
+CREATE OR REPLACE FUNCTION recall.whole_difference(p_one text, p_two text) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT
+RETURN CASE WHEN p_one = p_two THEN jsonb_build_array(jsonb_build_array('same', p_one))
+    ELSE jsonb_build_array(jsonb_build_array('removed', p_one), jsonb_build_array('added', p_two)) END;
+
 -- dedupe_cluster: a cluster of a plan as JSON: its keeper, what merging copies, and the memories to merge, each with its
--- difference from the keeper word by word, in the first p_characters of both texts. NULL if the keeper was deleted.
+-- difference from the keeper, in the first p_characters of both texts. NULL if the keeper was deleted.
 CREATE OR REPLACE FUNCTION recall.dedupe_cluster(p_plan recall.dedupe_plan, p_cluster int, p_characters int) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -96,7 +104,7 @@ SET search_path FROM CURRENT AS $$
             WHERE o.tenant = p_plan.tenant AND o.plan_id = p_plan.id AND o.cluster = p_cluster AND NOT o.keeper)),
         'members', coalesce((
             SELECT jsonb_agg(recall.dedupe_member(o, m) || jsonb_build_object(
-                'similarity', o.similarity, 'difference', recall.text_difference(
+                'similarity', o.similarity, 'difference', recall.whole_difference(
                     left(recall.whole_text(m.title, m.body), p_characters),
                     left(recall.whole_text(k.title, k.body), p_characters)))
                 ORDER BY o.similarity DESC NULLS LAST, m.id)
@@ -107,9 +115,9 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- get_dedupe_plan: a plan as one JSON document, with up to p_limit (at most 1,000) of its clusters, in their order, after
--- the first p_offset. The links and tags that merging would move, and the differences of texts, are computed now. The
--- differences compare the first `compared_characters` of each text: 20,000, and fewer if more than 50 memories are merged,
--- because they are what a page costs.
+-- the first p_offset. The links and tags that merging would move are computed now. The differences have the first
+-- `compared_characters` of each text: 20,000, and fewer if more than 50 memories are merged. Texts that differ are whole in
+-- them: clients compare them word by word.
 CREATE OR REPLACE FUNCTION recall.get_dedupe_plan(p_plan_id bigint, p_limit int DEFAULT 1000, p_offset int DEFAULT 0)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE

@@ -291,6 +291,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_state jsonb := recall.import_state(v_tenant);
     v_missing record;
+    v_memory bigint;
 BEGIN
     SELECT k.kind, p.promised, p.came INTO v_missing
     FROM recall.export_kinds() WITH ORDINALITY k(kind, numbered, place)
@@ -304,44 +305,19 @@ BEGIN
                    v_missing.promised, v_missing.kind, v_missing.came),
             'The file was cut off or changed; nothing was stored.');
     END IF;
+    -- No read would find such a memory: each joins both.
+    SELECT m.id INTO v_memory FROM recall.memory m
+    LEFT JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
+    WHERE m.tenant = v_tenant AND a.memory_id IS NULL ORDER BY m.id LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.raise_invalid(format('The export has memory %s without its activation.', v_memory),
+            'The file was changed; nothing was stored.');
+    END IF;
     IF EXISTS (SELECT FROM recall.circular_successors(v_tenant)) THEN
         PERFORM recall.raise_invalid('The export has a memory that supersedes itself, directly or through others.',
             'The file was changed; nothing was stored.');
     END IF;
     DELETE FROM recall.setting s WHERE s.tenant = v_tenant AND s.name = 'import';
-    PERFORM recall.advance_id_sequence(v_tenant, k.kind) FROM recall.export_kinds() k WHERE k.numbered;
+    PERFORM recall.check_imported_ids(v_tenant, k.kind) FROM recall.export_kinds() k WHERE k.numbered;
     RETURN v_state -> 'came';
-END $$;
-
--- advance_id_sequence: advances the sequence of a table past the ids of this tenant, by at most 1,000 for each row,
--- because all tenants share the sequence, and none may use it up. Rows with larger ids keep them; unused_id skips these
--- ids if the sequence reaches them. Raises an error for ids that other programs could not represent.
-CREATE OR REPLACE FUNCTION recall.advance_id_sequence(p_tenant text, p_table text) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_sequence regclass := pg_get_serial_sequence(format('recall.%I', p_table), 'id');
-    v_least bigint;
-    v_last bigint;
-    v_rows bigint;
-    v_next bigint;
-BEGIN
-    EXECUTE format('SELECT min(t.id), max(t.id), count(*) FROM recall.%I t WHERE t.tenant = $1', p_table)
-    INTO v_least, v_last, v_rows USING p_tenant;
-    IF v_last IS NULL THEN
-        RETURN;
-    ELSIF v_least < 1 OR v_last > 1::bigint << 52 THEN
-        PERFORM recall.raise_invalid(
-            format('The export has a %s with the id %s.', p_table, CASE WHEN v_least < 1 THEN v_least ELSE v_last END),
-            'Ids lie between 1 and 4503599627370496.');
-    END IF;
-    v_next := nextval(v_sequence);
-    EXECUTE format('SELECT max(t.id) FROM recall.%I t WHERE t.tenant = $1 AND t.id <= $2', p_table)
-    INTO v_last USING p_tenant, v_next + greatest(100000, 1000 * v_rows);
-    IF v_last - v_next > 100000 THEN
-        -- Far enough ahead of concurrent inserts: setval never goes back.
-        PERFORM setval(v_sequence, v_last);
-    ELSE
-        PERFORM nextval(v_sequence) FROM generate_series(v_next + 1, v_last);
-    END IF;
 END $$;

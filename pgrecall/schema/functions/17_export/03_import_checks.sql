@@ -32,6 +32,7 @@ SET search_path FROM CURRENT AS $$
      'AND jsonb_typeof(t.metadata) = ''object''', 'its tags or aliases hold nulls, or its metadata is not a JSON object'),
     ('memory_version', 'greatest(length(t.written_by), length(t.written_through), length(t.replaced_by), '
      'length(t.replaced_through)) <= 100', 'who wrote or replaced it has more than 100 characters'),
+    ('memory_version', 'recall.metadata_problem(t.metadata) IS NULL', 'its metadata is larger than that of a memory may be'),
     ('token_signs', 'length(t.model) BETWEEN 1 AND 500', 'its model does not have 1 to 500 characters'),
     ('token_signs', 'cardinality(t.signs) <= 32 AND (SELECT count(*) FILTER (WHERE bit_length(s) BETWEEN 1 AND 1024) '
      '= cardinality(t.signs) AND count(DISTINCT bit_length(s)) <= 1 FROM unnest(t.signs) s)',
@@ -95,14 +96,15 @@ SET search_path FROM CURRENT AS $$
             OR f.key = 'layers' AND jsonb_typeof(f.value) NOT IN ('array', 'null'))
 $$;
 
--- column_condition: the condition on the row `t` for every column of this type: times that clients can read, finite
--- numbers, and arrays of one dimension that begin at 1. NULL for other types.
+-- column_condition: the condition on the row `t` for every column of this type: times and JSON that clients can read,
+-- finite numbers, and arrays of one dimension that begin at 1. NULL for other types.
 CREATE OR REPLACE FUNCTION recall.column_condition(p_column text, p_type regtype) RETURNS text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN CASE
     WHEN p_type = 'timestamptz'::regtype
         THEN format('t.%1$I >= ''0001-01-03 UTC'' AND t.%1$I < ''9999-12-30 UTC''', p_column)
+    WHEN p_type = 'jsonb'::regtype THEN format('recall.json_problem(t.%1$I) IS NULL', p_column)
     WHEN p_type = 'double precision'::regtype THEN format('t.%1$I > ''-Infinity'' AND t.%1$I < ''Infinity''', p_column)
     WHEN p_type::text LIKE '%[]' THEN format('array_ndims(t.%1$I) = 1 AND array_lower(t.%1$I, 1) = 1', p_column)
 END;

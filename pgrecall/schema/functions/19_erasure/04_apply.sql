@@ -169,10 +169,12 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- analyze_places: analyzes the tables with rows about memories and the logs, because their statistics contain texts of
--- deleted rows. A table that is being analyzed is skipped.
+-- deleted rows. A table that is being analyzed is skipped. The statistics are those of all tenants, so their size does not
+-- follow the caller's setting.
 CREATE OR REPLACE FUNCTION recall.analyze_places(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+SET search_path FROM CURRENT
+SET default_statistics_target = 100 AS $$
 DECLARE
     v_place regclass;
 BEGIN

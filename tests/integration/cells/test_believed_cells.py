@@ -1,0 +1,136 @@
+"""What a cell says of a tenant counts only if the directory places the tenant in that cell."""
+
+from __future__ import annotations
+
+import hashlib
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from pgrecall import Memory
+from pgrecall.errors import DatabaseUnavailable
+from tests.integration.cells.conftest import Installation
+
+RESTORED = "UPDATE recall.resident SET state = 'here', cell = NULL WHERE tenant = 'acme'"
+"""The state of cell 0 after it was restored to before acme left it. Its old keys were not swept yet."""
+
+
+def forged(installation: Installation, cell: int, tenant: str, secret: str) -> None:
+    """Makes a cell know a key of a tenant, and say that the tenant lives there."""
+    digest = hashlib.sha256(secret.encode()).hexdigest()
+    installation.ask(cell, f"INSERT INTO recall.resident (tenant) VALUES ('{tenant}')")
+    installation.ask(
+        cell,
+        "INSERT INTO recall.api_key (tenant, name, hash, created_at) "
+        f"VALUES ('{tenant}', 'forged', '\\x{digest}', now())",
+    )
+
+
+def moved_with_key(installation: Installation) -> tuple[Memory, str]:
+    """Acme's key and session opened it in cell 0; it has moved, without its key; cell 0 was restored."""
+    client = installation.memory()
+    secret = client.keys.create("old").secret
+    assert client.keys.open_session(secret, "cookie", 60)
+    assert client.keys.holder(secret) is not None
+    installation.flip("acme", 0, 1)
+    assert client.status().cell == 1
+    installation.ask(0, RESTORED)
+    return client, secret
+
+
+def test_a_revoked_key_stays_revoked_when_an_old_cell_is_restored(apart: Installation) -> None:
+    client, secret = moved_with_key(apart)
+    assert client.keys.holder(secret) is None
+    assert apart.memory("beta").keys.holder(secret) is None
+    assert not client.keys.open_session(secret, "another", 60)
+    assert client.keys.session_tenant("cookie") is None
+
+
+def test_a_client_that_knew_the_old_place_asks_the_directory_again(
+    apart: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.cells.routes.PLACE_KNOWN", 0.0)
+    client = apart.memory()
+    secret = client.keys.create("old").secret
+    assert client.keys.holder(secret) is not None
+    apart.flip("acme", 0, 1)
+    apart.ask(0, RESTORED)
+    assert client.keys.holder(secret) is None
+    assert client.status().cell == 1
+
+
+def test_a_cell_makes_no_key_for_a_tenant_of_another(apart: Installation) -> None:
+    forged(apart, 1, "acme", "pgr_forged")
+    client = apart.memory()
+    assert client.keys.holder("pgr_forged") is None
+    assert not client.keys.open_session("pgr_forged", "cookie", 60)
+    assert client.keys.session_tenant("cookie") is None
+
+
+def test_a_cell_makes_no_tenant(apart: Installation) -> None:
+    forged(apart, 1, "nobody", "pgr_forged")
+    assert apart.memory().keys.holder("pgr_forged") is None
+    assert "nobody" not in {place.tenant for place in apart.fleet.directory.places()}
+
+
+def test_a_session_ends_where_its_tenant_lives(apart: Installation) -> None:
+    client = apart.memory()
+    secret = client.keys.create("key").secret
+    assert client.keys.open_session(secret, "cookie", 60)
+    apart.ask(1, "INSERT INTO recall.resident (tenant) VALUES ('acme')")
+    for table in ("api_key", "page_session"):
+        [row] = apart.ask(0, f"SELECT to_jsonb(t)::text AS held FROM recall.{table} t")
+        record = f"jsonb_populate_record(NULL::recall.{table}, '{row['held']}')"
+        apart.ask(1, f"INSERT INTO recall.{table} OVERRIDING SYSTEM VALUE SELECT * FROM {record}")
+    elsewhere = apart.memory("beta")
+    elsewhere.keys.holder(elsewhere.keys.create("beta's").secret)
+    assert elsewhere.keys.close_session("cookie")
+    assert apart.ask(0, "SELECT FROM recall.page_session") == []
+    assert elsewhere.keys.session_tenant("cookie") is None
+
+
+def test_a_tenant_that_is_just_moving_keeps_its_keys(
+    apart: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = apart.memory("beta")
+    secret = apart.memory().keys.create("key").secret
+    assert client.keys.holder(secret) is not None
+    [row] = apart.ask(0, "SELECT to_jsonb(t)::text AS held FROM recall.api_key t")
+    record = f"jsonb_populate_record(NULL::recall.api_key, '{row['held']}')"
+    apart.ask(1, f"INSERT INTO recall.api_key OVERRIDING SYSTEM VALUE SELECT * FROM {record}")
+    apart.ask(1, "INSERT INTO recall.resident (tenant) VALUES ('acme')")
+    apart.ask(0, "UPDATE recall.resident SET state = 'gone', cell = 1")
+    flip = "UPDATE recall_cells.place SET cell = 1, version = DEFAULT WHERE tenant = 'acme'"
+    monkeypatch.setattr(
+        "pgrecall.client._sync.tenant_finder.sync_sleep", lambda _: apart.fleet.directory.run(flip)
+    )
+    holder = client.keys.holder(secret)
+    assert holder is not None
+    assert holder.tenant == "acme"
+
+
+def test_keys_of_a_tenant_that_has_left_are_no_keys(apart: Installation) -> None:
+    client = apart.memory()
+    client.keys.create("old")
+    assert client.keys.any()
+    apart.flip("acme", 0, 1)
+    assert not client.keys.any()
+
+
+def test_without_the_directory_known_tenants_keep_their_keys(
+    apart: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.cells.routes.PLACE_KNOWN", 0.0)
+    client = apart.memory()
+    secrets = {tenant: client.for_tenant(tenant).keys.create("key").secret for tenant in ("acme", "beta")}
+    fresh = apart.memory()
+    assert fresh.keys.holder(secrets["acme"]) is not None
+    name = conninfo_to_dict(apart.directory)["dbname"]
+    with psycopg.connect(make_conninfo(apart.directory, dbname="postgres"), autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
+    holder = fresh.keys.holder(secrets["acme"])
+    assert holder is not None
+    assert holder.tenant == "acme"
+    with pytest.raises(DatabaseUnavailable, match="The directory of cells cannot be reached"):
+        fresh.keys.holder(secrets["beta"])  # nobody can say where beta lives

@@ -1,0 +1,20 @@
+"""The planner's statistics are those of all tenants, whoever makes them be computed."""
+
+from __future__ import annotations
+
+import pytest
+
+from pgrecall import Draft, Memory
+from tests.conftest import Query
+
+HELD = """SELECT coalesce(array_length(histogram_bounds, 1), 0) AS held
+          FROM pg_stats WHERE schemaname = 'recall' AND tablename = 'memory' AND attname = 'id'"""
+
+
+@pytest.mark.parametrize("call", ["recall.analyze_places('default')", "recall.analyze_grown_tables(100000)"])
+def test_a_setting_of_the_session_does_not_thin_them(memory: Memory, query: Query, call: str) -> None:
+    memory.remember_many([Draft(f"Rope {number} is new.") for number in range(2_000)])
+    query("SELECT set_config('default_statistics_target', '1', false)")
+    query(f"SELECT {call}")
+    [found] = query(HELD)
+    assert found["held"] > 50

@@ -1,0 +1,157 @@
+"""Which connection is displaced when there are too many."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import pytest
+
+from pgrecall.faces.http import connections as module
+from pgrecall.faces.http.connections import Connections, connection_limit, network_of
+
+
+@dataclass(eq=False)
+class Client:
+    """A connection that notes whether it was displaced."""
+
+    network: str
+    is_known: bool = False
+    displaced: bool = field(default=False, init=False)
+
+    def displace(self) -> None:
+        self.displaced = True
+
+
+def opened(many: Connections, network: str, count: int) -> list[Client]:
+    made = [Client(network) for _ in range(count)]
+    for client in made:
+        many.opened(client)
+    return made
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> Connections:
+    """At most 3 of an address wait, and 6 together; 10 are open."""
+    monkeypatch.setattr(module, "MAX_WAITING_OF_ADDRESS", 3)
+    monkeypatch.setattr(module, "MAX_WAITING", 6)
+    seconds = itertools.count(step=2)
+    return Connections(limit=10, clock=lambda: next(seconds))
+
+
+def test_an_address_displaces_its_own_oldest(few: Connections) -> None:
+    [other] = opened(few, "other", 1)
+    made = opened(few, "one", 5)
+    assert [client.displaced for client in made] == [True, True, False, False, False]
+    assert (other.displaced, few.displaced, len(few)) == (False, 2, 4)
+
+
+def test_many_that_begin_at_once_displace_nobody(few: Connections) -> None:
+    now = [0.0]
+    many = Connections(limit=10, clock=lambda: now[0])
+    made = opened(many, "one", 8)
+    assert not any(client.displaced for client in made)
+    now[0] = 1.0
+    opened(many, "one", 1)
+    assert [client.displaced for client in made] == [True] * 6 + [False] * 2
+
+
+def test_among_many_addresses_the_one_with_most_loses(few: Connections) -> None:
+    made = opened(few, "one", 3)
+    others = [opened(few, f"other {number}", 1)[0] for number in range(5)]
+    assert [client.displaced for client in made] == [True, True, False]
+    assert not any(client.displaced for client in others)
+
+
+def test_one_with_a_request_or_a_key_does_not_wait(few: Connections) -> None:
+    busy, known = opened(few, "one", 2)
+    few.works(busy)
+    few.works(known)
+    known.is_known = True
+    few.waits(known)
+    made = opened(few, "one", 4)
+    assert [client.displaced for client in (busy, known, *made)] == [False, False, True, False, False, False]
+    few.waits(busy)
+    assert made[1].displaced
+
+
+def test_what_is_needed_least_goes_when_all_files_are_taken(few: Connections) -> None:
+    known = []
+    for number in range(8):
+        [client] = opened(few, f"known {number}", 1)
+        client.is_known = True
+        few.works(client)
+        known.append(client)
+    few.waits(known[0])
+    [half] = opened(few, "half", 1)
+    few.works(half)
+    [first] = opened(few, "first", 1)
+    [second] = opened(few, "second", 1)
+    assert (first.displaced, half.displaced) == (True, False)
+    few.works(second)
+    [third] = opened(few, "third", 1)
+    assert third.displaced  # the only one that waits
+    second.is_known = True
+    for client in (half, second):
+        assert not client.displaced
+    assert len(few) == 10
+
+
+def test_an_idle_one_goes_before_one_that_works(few: Connections) -> None:
+    made = []
+    for number in range(10):
+        [client] = opened(few, f"known {number}", 1)
+        client.is_known = True
+        few.works(client)
+        made.append(client)
+    few.waits(made[4])
+    late = Client("late", is_known=True)
+    few.opened(late)
+    assert [client for client in made if client.displaced] == [made[4]]
+    few.works(late)
+    last = Client("last", is_known=True)
+    few.opened(last)
+    assert last.displaced
+    assert len(few) == 10
+
+
+def test_closing_twice_does_no_harm(few: Connections) -> None:
+    [client] = opened(few, "one", 1)
+    few.closed(client)
+    few.closed(client)
+    few.waits(client)
+    assert len(few) == 0
+
+
+@pytest.mark.parametrize(
+    ("peer", "network"),
+    [
+        (("203.0.113.7", 80), "203.0.113.7"),
+        (("::ffff:203.0.113.7", 80, 0, 0), "203.0.113.7"),
+        (("2001:db8:1:2:3::1", 80, 0, 0), "20010db800010002"),
+        (("fe80::1%eth0", 80, 0, 0), "fe80000000000000"),
+        ("/run/socket", ""),
+        (None, ""),
+    ],
+)
+def test_addresses_of_one_network_count_together(peer: object, network: str) -> None:
+    assert network_of(peer) == network
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "limit", "wanted"),
+    [
+        (1024, 20_000, 10_000, 10_200),
+        (1024, 4096, 3896, 4096),
+        (65_536, 65_536, 10_000, None),
+        (150, 150, 75, None),
+    ],
+)
+def test_the_limit_follows_the_files_that_may_be_open(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, limit: int, wanted: int | None
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(module.resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(module.resource, "setrlimit", lambda _, both: asked.append(both[0]))
+    assert connection_limit() == limit
+    assert asked == ([] if wanted is None else [wanted])
