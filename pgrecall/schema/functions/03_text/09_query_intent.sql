@@ -1,6 +1,19 @@
 -- What a query wants, found by rules for English, German and Spanish: to be told what was said or known, or to have
 -- something done; whose words it asks for; and whether it makes sense only with its conversation.
 
+-- did_words: matches a query about what somebody did, whatever else it has.
+CREATE OR REPLACE FUNCTION recall.did_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    -- English
+    'did | (have | had) <-> (i | we) | (which | what) <-> time | '
+    -- German
+    || '(habe | hatte | hatten | haben) <-> (ich | wir) | (hast | hattest) <-> du | '
+    -- Spanish
+    || '(he | (había | habia) | hemos | (habíamos | habiamos)) <2> (dicho | hecho | comprado) | hice | hicimos | '
+    || 'hiciste'
+)::tsquery;
+
 -- assistant_words: matches a query about what the assistant said.
 CREATE OR REPLACE FUNCTION recall.assistant_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -198,7 +211,7 @@ BEGIN
         WHEN v_words @@ recall.user_words() THEN 'user' END;
     v_intent.about_past := v_words @@ recall.past_words();
     v_intent.seeks := CASE
-        WHEN v_intent.about_questions OR v_intent.speaker IS NOT NULL THEN 'recall'
+        WHEN v_intent.about_questions OR v_intent.speaker IS NOT NULL OR v_words @@ recall.did_words() THEN 'recall'
         ELSE CASE (v_words @@ recall.request_words())::int - (v_words @@ recall.recall_words())::int
             WHEN 1 THEN 'request' WHEN -1 THEN 'recall' END END;
     v_intent.needs_context := length(p_query) <= 120 AND v_words @@ recall.reference_words()
