@@ -85,20 +85,26 @@ async def search(
             progress.skipped.append("reranking: no reranker is configured")
         found = await _answer(connection, request, progress, partial(_found, connection, request, progress))
         result = progress.result(found, found.hits)
-    if not result.hits and (notice := await _no_memories(connection)):
+    if not result.hits and (notice := await _no_memories(connection, progress)):
         result = replace(result, skipped=(*result.skipped, notice))
     search_ended(result, rerank=request.rerank)
     return result
 
 
-async def _no_memories(connection: AsyncConnection) -> str | None:
+async def _no_memories(connection: AsyncConnection, progress: Progress) -> str | None:
     """A sentence about a tenant that has no memories in its cell: its entry in the directory may be wrong, so
     that it begins anew in another cell than that which has them."""
     place = None if connection.finder is None else connection.finder.known(connection.tenant)
     if place is None:
         return None
     everything = SearchFilter(include_archived=True)
-    if await connection.execute(list_memories(everything, order="newest", after=None, limit=1, now=None)):
+    try:
+        held = await progress.reading.execute(
+            list_memories(everything, order="newest", after=None, limit=1, now=None)
+        )
+    except DatabaseError:  # the search itself was answered, perhaps by a replica alone
+        return None
+    if held:
         return None
     return (
         f"memories: tenant {connection.tenant} has none in cell {place.cell}, where the directory places it; "

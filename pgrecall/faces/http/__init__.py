@@ -7,6 +7,7 @@ schemas           pydantic models of requests and responses, derived from the pa
 authentication    bearer keys and the tenant of each
 request_handling  common steps of all routes: authenticate, read the body, wait in the queue
 request_limits    how large and how slow a body may be; disconnects
+connections       how many connections wait without a key, and which gives way
 request_queue     how many requests run and wait, and the share of one tenant
 middleware        logs, counts and traces each request; checks the Host header
 problems          errors as problem+json (RFC 9457)

@@ -130,6 +130,8 @@ def test_a_cell_that_is_down_and_its_replica_is_not(opened: Opened, pair: Pair) 
     assert [hit.body for hit in result.hits] == ["The winch of cell 0."]
     assert result.staleness is not None
     assert any(step.startswith("log: the primary does not answer") for step in result.skipped)
+    nothing = client.search("winch", layers=["episodic"])
+    assert (nothing.hits, nothing.staleness is None) == ((), False)
     with pytest.raises(DatabaseUnavailable):
         client.remember("Not now.")
     assert client.search("winch").staleness is not None

@@ -116,15 +116,21 @@ END $$;
 -- longer numbers than Python, its serializers and most other languages. Numbers are those that are finite in 8 bytes.
 -- A sentence without its subject.
 CREATE OR REPLACE FUNCTION recall.json_problem(p_value jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
-RETURN CASE
-    WHEN jsonb_path_exists(p_value, 'strict $.**{101}') THEN 'is nested more than 100 levels deep'
-    WHEN EXISTS (
-        SELECT FROM jsonb_path_query(p_value, 'strict $.** ? (@.type() == "number")') n(value)
-        WHERE abs(n.value::numeric) > 1.7976931348623158e308 OR length(n.value::text) > 402)
-        THEN 'has a number beyond 1.8e308, or of more than 400 digits'
-END;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    -- Each level takes two characters, and each digit one. This check takes a tenth of the time of the others.
+    IF pg_column_size(p_value) < 1000 AND octet_length(p_value::text) < 200 THEN
+        RETURN NULL;
+    END IF;
+    RETURN CASE
+        WHEN jsonb_path_exists(p_value, 'strict $.**{101}') THEN 'is nested more than 100 levels deep'
+        WHEN EXISTS (
+            SELECT FROM jsonb_path_query(p_value, 'strict $.** ? (@.type() == "number")') n(value)
+            WHERE abs(n.value::numeric) > 1.7976931348623158e308 OR length(n.value::text) > 402)
+            THEN 'has a number beyond 1.8e308, or of more than 400 digits'
+    END;
+END $$;
 
 -- metadata_problem: why this cannot be the metadata of a memory, else NULL.
 CREATE OR REPLACE FUNCTION recall.metadata_problem(p_metadata jsonb) RETURNS text
