@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 CLOCK = Path(__file__).with_name("clock.c")
@@ -22,8 +22,8 @@ DATES = {
     "the turn of a year": datetime(2026, 12, 31, 22, 57, tzinfo=UTC),
     "the beginning of summer time": datetime(2027, 3, 28, 0, 57, tzinfo=UTC),
     "the end of summer time": datetime(2027, 10, 31, 0, 57, tzinfo=UTC),
-    "a year ahead": datetime(2027, 11, 28, 11, tzinfo=UTC),
-    "five years ahead": datetime(2031, 11, 28, 11, tzinfo=UTC),
+    "a year ahead": datetime.now(UTC) + timedelta(days=365),
+    "five years ahead": datetime.now(UTC) + timedelta(days=5 * 365),
 }
 """The turns come three minutes after a run has begun."""
 
