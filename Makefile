@@ -11,7 +11,7 @@ DEVELOPING := $(VENV)/.developing
 # An index with builds of torch for the CPU alone, where pip would otherwise take those with CUDA (several GB).
 TORCH_INDEX ?=
 
-.PHONY: help demo attack test test-server check fuzz bench soak wheel extras constraints clean
+.PHONY: help demo attack test test-server check dates fuzz bench soak wheel extras constraints clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make test                run check, then every test"
 	@echo "make test-server SERVER=postgresql://postgres@host/postgres    run every test on that server"
 	@echo "make fuzz MINUTES=10     try many more random inputs than the tests do"
+	@echo "make dates               run the tests that the calendar could break at six other dates"
 	@echo "make check               run ruff and mypy, check the import contracts and generated code"
 	@echo "make bench               measure speed at 50,000 memories, each figure relative to a lower bound"
 	@echo "make bench FULL=1        the same at 1,000,000 memories (an hour); JSON=1 prints JSON"
@@ -86,6 +87,9 @@ check: $(DEVELOPING)
 	$(BIN)/python scripts/generate_sync.py --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+dates: $(DEVELOPING)
+	@$(BIN)/python -m tests.dates $(TESTS)
 
 fuzz: MINUTES ?= 10
 fuzz: $(DEVELOPING)

@@ -29,7 +29,7 @@ def test_a_used_memory_rises_and_falls_back(pgrecall_process: Command, tmp_path:
             for key in ("leader", "lower")
         )
     )
-    assert pgrecall("import", str(lines)).code == 0
+    assert pgrecall("import", str(lines), "--now", NOW).code == 0
     for day in ("2026-02-01", "2026-02-02"):
         assert pgrecall("access", "leader", "--at", day, "--now", NOW).code == 0
 

@@ -31,7 +31,7 @@ def stored(pgrecall: Command, tmp_path: Path) -> Command:
     (folder / "tea.md").write_text(
         "---\ndate: 2026-09-04\nlayer: episodic\n---\nWe drank tea at high tide.\n"
     )
-    assert pgrecall("import", str(folder)).code == 0
+    assert pgrecall("import", str(folder), "--now", NOW).code == 0
     return pgrecall
 
 

@@ -28,8 +28,19 @@ NAME = """() => {
 """What the element that has the focus is called."""
 
 
+def drawn(page: Page) -> None:
+    """Waits until this view is drawn, as somebody does who reads it before pressing a key.
+
+    Its texts are there before that. Tab then leads to its first link, and once it is drawn, the browser takes
+    the focus away again, to go on from where the address leads to.
+    """
+    page.wait_for_load_state()
+    page.screenshot()  # draws it, without its script too
+
+
 def tab_to(page: Page, name: str) -> None:
     """Presses Tab, at the end from the beginning on, until what has this name has the focus and shows it."""
+    drawn(page)
     for _ in range(page.evaluate(STOPS) + 2):
         page.keyboard.press("Tab")
         place, ringed = page.evaluate(FOCUSED)
@@ -42,6 +53,7 @@ def tab_to(page: Page, name: str) -> None:
 def walk_through(page: Page, path: str) -> None:
     """Presses Tab through a view: every stop is reached, and each shows that it has the focus."""
     page.goto(path)
+    drawn(page)
     page.evaluate("document.activeElement.blur()")
     reached = set()
     for _ in range(page.evaluate(STOPS) + 2):

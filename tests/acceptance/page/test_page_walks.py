@@ -11,7 +11,7 @@ import pytest
 from pgrecall import Memory
 from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.page.browser_tools import EITHER
-from tests.acceptance.page.keyboard import NAME, STOPS, tab_to, walk_through
+from tests.acceptance.page.keyboard import NAME, STOPS, drawn, tab_to, walk_through
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -35,6 +35,7 @@ def served(database: str) -> Iterator[Served]:
 
 def presses_to(page: Page, name: str) -> int:
     """How often Tab must be pressed until what has this name has the focus."""
+    drawn(page)
     for count in range(1, page.evaluate(STOPS) + 2):
         page.keyboard.press("Tab")
         if page.evaluate(NAME).startswith(name):

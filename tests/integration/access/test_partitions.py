@@ -15,8 +15,8 @@ from tests.integration.access.use_tools import as_tenant, fold_all, note, rebuil
 from tests.waiting import PATIENCE, blocked
 
 DAY = timedelta(days=1)
-FAR = datetime(2031, 11, 20, tzinfo=UTC)
-"""A month that no installation has made a partition for."""
+FAR = datetime(2131, 11, 20, tzinfo=UTC)
+"""A month that no installation has made a partition for, nor will soon."""
 
 
 def make(sql: Query, now: datetime, ahead: int = 3) -> int:
@@ -65,9 +65,9 @@ def test_months_are_made_once_and_end_where_the_next_begins(sql: Query) -> None:
     sql("SET LOCAL timezone = 'UTC'")
     bounds = partitions(sql)
     assert (
-        bounds["access_2031_12"] == "FOR VALUES FROM ('2031-12-01 00:00:00+00') TO ('2032-01-01 00:00:00+00')"
+        bounds["access_2131_12"] == "FOR VALUES FROM ('2131-12-01 00:00:00+00') TO ('2132-01-01 00:00:00+00')"
     )
-    assert {"access_2031_11", "access_2032_01", "access_2032_02", "access_2032_03"} <= set(bounds)
+    assert {"access_2131_11", "access_2132_01", "access_2132_02", "access_2132_03"} <= set(bounds)
 
 
 def test_an_access_lies_in_the_month_of_its_arrival(sql: Query) -> None:
@@ -77,7 +77,7 @@ def test_an_access_lies_in_the_month_of_its_arrival(sql: Query) -> None:
     for at in arrivals:
         record(sql, [{"memory_id": memory, "at": FAR - 300 * DAY}], at)
     assert places(sql) == list(
-        zip(["access_2031_11", "access_2031_11", "access_2031_12"], arrivals, strict=True)
+        zip(["access_2131_11", "access_2131_11", "access_2131_12"], arrivals, strict=True)
     )
 
 
@@ -90,7 +90,7 @@ def test_what_no_partition_was_for_moves_when_its_month_is_made(sql: Query) -> N
     before = sql("SELECT * FROM recall.access ORDER BY id")
     assert make(sql, FAR, 1) == 2
     assert [place for place, _ in places(sql)] == [
-        "access_default", "access_2031_11", "access_2031_11", "access_2031_12", "access_default",
+        "access_default", "access_2131_11", "access_2131_11", "access_2131_12", "access_default",
     ]  # fmt: skip
     assert sql("SELECT * FROM recall.access ORDER BY id") == before
     assert (rebuild(sql), state(sql, memory)["n"]) == (0, 6)
@@ -101,12 +101,12 @@ def test_a_partition_is_like_the_table(sql: Query) -> None:
     make(sql, FAR, 0)
     rows = sql(
         "SELECT tablename, regexp_replace(indexdef, 'INDEX \\S+ ON \\S+', '') AS made_of FROM pg_indexes "
-        "WHERE schemaname = 'recall' AND tablename IN ('access_default', 'access_2031_11')"
+        "WHERE schemaname = 'recall' AND tablename IN ('access_default', 'access_2131_11')"
     )
     made_of = {
         row["tablename"]: {r["made_of"] for r in rows if r["tablename"] == row["tablename"]} for row in rows
     }
-    assert made_of["access_2031_11"] == made_of["access_default"]
+    assert made_of["access_2131_11"] == made_of["access_default"]
     assert len(made_of["access_default"]) == 4
     with pytest.raises(psycopg.errors.CheckViolation):
         sql("INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at) "
@@ -155,7 +155,7 @@ def test_many_may_make_partitions_while_accesses_arrive(database_url: str, query
     assert sorted(made) == [0, 0, 6]
     assert state(query, memory)["n"] == 76
     in_default = {at for place, at in places(query) if place == "access_default"}
-    assert all(at >= datetime(2032, 5, 1, tzinfo=UTC) for at in in_default)
+    assert all(at >= datetime(2132, 5, 1, tzinfo=UTC) for at in in_default)
     assert rebuild(query) == 0
 
 

@@ -6,14 +6,14 @@ import math
 import random
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall import Memory
+from pgrecall import Draft, Memory
 from pgrecall.vitality.use import fresh_activation, use_term
 from tests.conftest import NOW, Query
 from tests.integration.search.search_tools import (
@@ -276,9 +276,9 @@ def test_the_used_one_of_two_equals_rises_and_falls_back(query: Query) -> None:
 
 
 def test_a_score_falls_back_when_the_clock_moves_on(memory: Memory, now: datetime) -> None:
-    memory.remember("the harbour contract", key="a")
-    memory.record_access("a", "used")
-    far = datetime(2030, 1, 1, tzinfo=UTC)
+    memory.remember_many([Draft("the harbour contract", key="a")], now=now)
+    memory.record_access("a", "used", at=now, now=now)
+    far = now + 1300 * DAY
 
     scores = [memory.search("harbour contract", now=far + days * DAY).hits[0] for days in (0, 30, 300)]
 
