@@ -210,11 +210,16 @@ def to_json(value: object) -> str:
     """Encodes JSON for Postgres.
 
     Raises:
-        InvalidInput: a text holds a NUL character or half a surrogate pair, or a number is not finite.
+        InvalidInput: a text holds a NUL character or half a surrogate pair, a number is not finite, or values
+            are nested too deep.
     """
     try:
         text = json.dumps(value, default=_json_default, ensure_ascii=False, allow_nan=False)
         text.encode()
+    except RecursionError as error:
+        raise InvalidInput(
+            "This cannot be stored as JSON: it is nested too deep.", hint="Metadata has at most 500 levels."
+        ) from error
     except ValueError as error:
         raise InvalidInput(
             f"This cannot be stored as JSON: {error}.", hint="Give valid Unicode text and finite numbers."

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, assert_never, get_args
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.fields import ANY, Rules
 from pgrecall.importers.files import printable_path, read_lines, require_file, require_folder
 from pgrecall.importers.markdown.notes import is_note, walk
 from pgrecall.models.import_export import Problem, Skipped
@@ -45,6 +46,7 @@ def open_source(
     layer: str | None = None,
     tools: bool = False,
     follow_links: bool = False,
+    rules: Rules = ANY,
 ) -> Iterator[Draft | Problem | Skipped]:
     """Reads drafts from notes (a folder, a ZIP of one, a file), JSON Lines, chats, mem0 or Hindsight.
 
@@ -56,6 +58,7 @@ def open_source(
         layer: the layer of all drafts; None is the default of the importer. JSON Lines set their own layers.
         tools: keep the tool calls of chats.
         follow_links: read what symbolic links in a folder of notes lead to outside of it.
+        rules: what the store takes: times until now, and layers.
 
     Raises:
         InvalidInput: unknown path or format, ``layer`` for JSON Lines, or ``tools`` for anything but chats.
@@ -66,39 +69,40 @@ def open_source(
     name = source or source_name(path, known)
     match known:
         case "markdown":
-            return _read_notes(path, name, prefix, layer or "knowledge", follow_links)
+            return _read_notes(path, name, prefix, layer or "knowledge", follow_links, rules)
         case "jsonl":
             if layer:
                 raise InvalidInput("JSON Lines set the layer in each record.", hint="Add it there.")
             from pgrecall.importers.jsonl import read_jsonl
 
-            return read_jsonl(path, source=name, prefix=prefix)
+            return read_jsonl(path, source=name, prefix=prefix, rules=rules)
         case "chat" | "chatgpt" | "claude" | "claude-code" | "codex" | "cursor" | "gemini" | "vscode":
             from pgrecall.importers.chat.reader import read_chats
 
-            return read_chats(path, known, source=name, prefix=prefix, layer=layer or "episodic", tools=tools)
+            layer = layer or "episodic"
+            return read_chats(path, known, source=name, prefix=prefix, layer=layer, tools=tools, rules=rules)
         case "mem0":
             from pgrecall.importers.mem0 import read_mem0
 
-            return read_mem0(path, source=name, prefix=prefix, layer=layer or "knowledge")
+            return read_mem0(path, source=name, prefix=prefix, layer=layer or "knowledge", rules=rules)
         case "hindsight":
             from pgrecall.importers.hindsight.reader import read_hindsight
 
-            return read_hindsight(path, source=name, prefix=prefix, layer=layer)
+            return read_hindsight(path, source=name, prefix=prefix, layer=layer, rules=rules)
     assert_never(known)
 
 
 def _read_notes(
-    path: Path, source: str, prefix: str, layer: str, follow_links: bool
+    path: Path, source: str, prefix: str, layer: str, follow_links: bool, rules: Rules
 ) -> Iterator[Draft | Problem | Skipped]:
     if _is_archive(path):
         from pgrecall.importers.markdown.archive import read_archive
 
-        return read_archive(path, source=source, prefix=prefix, layer=layer)
+        return read_archive(path, source=source, prefix=prefix, layer=layer, rules=rules)
     from pgrecall.importers.markdown.reader import read_markdown, read_note_file
 
     read = read_markdown if path.is_dir() else read_note_file
-    return read(path, source=source, prefix=prefix, layer=layer, follow_links=follow_links)
+    return read(path, source=source, prefix=prefix, layer=layer, follow_links=follow_links, rules=rules)
 
 
 def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from lzma import LZMAError
 from pathlib import Path
@@ -114,18 +115,17 @@ def failure_reason(error: Exception) -> str:
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 text with ``\\n`` line ends and no byte order mark.
+    """UTF-8 text, or UTF-16 that begins with its mark, with ``\\n`` line ends and no byte order mark.
 
-    Raises ValueError with the position of bytes that are not UTF-8 or of a NUL, which Postgres cannot store.
+    Raises ValueError with the position of bytes that are neither.
     """
+    encoding = "utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise ValueError(
             f"byte {error.start} (0x{data[error.start]:02x}) is not UTF-8; convert the file to UTF-8"
         ) from error
-    if "\0" in text:
-        raise ValueError(f"line {text.count(chr(10), 0, text.index(chr(0))) + 1} contains a NUL character")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -146,9 +146,11 @@ def without_folder(text: str, folder: Path) -> str:
 def problems_without_folder(
     items: Iterable[Draft | Problem | Skipped], folder: Path
 ) -> Iterator[Draft | Problem | Skipped]:
-    """The items of a file that was sent; problems name it as its sender knows it."""
+    """The items of a file that was sent; problems and notices name it as its sender knows it."""
     for item in items:
         if isinstance(item, Problem):
             yield Problem(without_folder(item.where, folder), without_folder(item.reason, folder))
+        elif isinstance(item, Skipped):
+            yield Skipped(item.what, item.count, tuple(without_folder(at, folder) for at in item.places))
         else:
             yield item

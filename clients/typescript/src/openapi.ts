@@ -2591,6 +2591,8 @@ export interface components {
         readonly Skipped: {
             readonly what: string;
             readonly count: number;
+            /** @description Where, if that is known: a file, and a line or an entry of it. */
+            readonly places: readonly string[];
         };
         /**
          * @description The state of one tenant's memory and of the database it lives in.

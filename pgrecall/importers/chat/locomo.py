@@ -55,6 +55,8 @@ def _sample(sample: Any, number: int, path: Path) -> Iterator[Conversation | Pro
         yield Problem(printable_path(path), f"sample {name}: conversation must be an object.")
     else:
         numbers = sorted({int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key))})
+        if not numbers:
+            yield Problem(printable_path(path), f"sample {name}: conversation has no session_1.")
         seen: set[str] = set()
         for session in numbers:
             yield from _session(conversation, name, session, path, seen)

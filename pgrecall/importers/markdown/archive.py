@@ -12,10 +12,18 @@ from pathlib import Path, PurePosixPath
 from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import MAX_BYTES, ZIP_FAULTS, failure_reason, named_entries, printable_path
+from pgrecall.importers.fields import ANY, Rules
+from pgrecall.importers.files import (
+    MAX_BYTES,
+    ZIP_FAULTS,
+    failure_reason,
+    named_entries,
+    printable_path,
+    problems_without_folder,
+)
 from pgrecall.importers.markdown.notes import is_note
 from pgrecall.importers.markdown.reader import read_markdown
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
 MAX_NOTES = 100_000
@@ -32,7 +40,9 @@ def notes_in(path: Path) -> Sequence[ZipInfo]:
         return []
 
 
-def read_archive(path: Path, *, source: str, prefix: str, layer: str) -> Iterator[Draft | Problem]:
+def read_archive(
+    path: Path, *, source: str, prefix: str, layer: str, rules: Rules = ANY
+) -> Iterator[Draft | Problem | Skipped]:
     """Reads the notes of an archive. A folder that contains all of them is not part of their keys.
 
     Raises:
@@ -52,21 +62,17 @@ def read_archive(path: Path, *, source: str, prefix: str, layer: str) -> Iterato
             f"{MAX_NOTES:,} of {MAX_UNPACKED_BYTES:,} bytes are read.",
             hint="Unpack it and import the folder.",
         )
-    return _read(path, notes, source, prefix, layer)
+    return _read(path, notes, source, prefix, layer, rules)
 
 
 def _read(
-    path: Path, notes: Sequence[ZipInfo], source: str, prefix: str, layer: str
-) -> Iterator[Draft | Problem]:
+    path: Path, notes: Sequence[ZipInfo], source: str, prefix: str, layer: str, rules: Rules
+) -> Iterator[Draft | Problem | Skipped]:
     with tempfile.TemporaryDirectory(prefix="pgrecall-notes-") as name:
         folder = Path(name).resolve()
         yield from _unpack(path, notes, folder)
-        inside = f"{folder}/"
-        for item in read_markdown(_top(folder), source=source, prefix=prefix, layer=layer):
-            if isinstance(item, Problem):
-                yield Problem(item.where.replace(inside, ""), item.reason.replace(inside, ""))
-            else:
-                yield item
+        items = read_markdown(_top(folder), source=source, prefix=prefix, layer=layer, rules=rules)
+        yield from problems_without_folder(items, folder)
 
 
 def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Problem]:

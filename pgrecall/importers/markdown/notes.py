@@ -9,14 +9,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
+from pgrecall.importers.fields import ANY, Rules, fits
 from pgrecall.importers.files import MAX_BYTES, decode, failure_reason, printable_path
 from pgrecall.importers.markdown.blocks import Block, read_blocks
-from pgrecall.importers.markdown.front_matter import FrontMatter, read_front_matter
+from pgrecall.importers.markdown.front_matter import FrontMatter, is_placeholder, read_front_matter
 from pgrecall.importers.markdown.inline import Line, RawLink
 from pgrecall.importers.markdown.names import Named
 from pgrecall.importers.markdown.sections import Section, split_sections
 from pgrecall.importers.text import slugify, unique, words
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
+
+TEMPLATES = "templates, passed over"
+FUTURE_FILES = "times of files that lie in the future, ignored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Note:
     blocks: tuple[Block, ...]
     sections: tuple[Section, ...]
     changed_at: datetime | None
+    notices: tuple[Skipped, ...] = ()
 
     @property
     def lines(self) -> Iterator[Line]:
@@ -44,6 +49,12 @@ class Note:
     def links(self) -> Iterator[RawLink]:
         return (link for line in self.lines for link in line.links)
 
+    @property
+    def is_template(self) -> bool:
+        """Whether it is no note, but what a program makes notes from."""
+        first = next((block for block in self.blocks if block.level), None)
+        return self.front.is_template or (first is not None and is_placeholder(first.heading))
+
     def named(self) -> Named:
         """The names of the note. Of two headings with the same text, the first counts."""
         parts: dict[str, str] = {}
@@ -53,23 +64,25 @@ class Note:
         return Named(self.file.relative, self.file.key, self.title, self.front.aliases, parts)
 
 
-def read_note(file: NoteFile, split_at: int) -> Note:
+def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
     """Reads and parses one note. Raises ValueError if it cannot be used."""
     data, changed_at = _read(file.path)
     text = decode(data)
     if not text.strip():
         raise ValueError("the file is empty")
-    try:
-        front, body = read_front_matter(text)
-    except ValueError as error:
-        raise ValueError(f"front matter, {error}") from error
+    front, body = read_front_matter(text, rules)
+    shown_path = printable_path(file.path)
+    notices = [Skipped(what, 1, (f"{shown_path}: line {line}",)) for what, line in front.notices]
+    if changed_at is not None and not fits("occurred_at", changed_at, rules):
+        changed_at = None
+        notices += [] if front.occurred_at else [Skipped(FUTURE_FILES, 1, (shown_path,))]
     blocks = tuple(read_blocks(body))
     title = front.title or _first_heading(blocks) or words(PurePosixPath(file.relative).name)
     shown = "\n".join(line.text for block in blocks for line in block.lines).strip("\n").rstrip()
     if not shown and front == FrontMatter():
         raise ValueError("the file contains no text")
     sections = tuple(split_sections(blocks, title, split_at)) if len(shown) > split_at else ()
-    return Note(file, front, title, shown or title, blocks, sections, changed_at)
+    return Note(file, front, title, shown or title, blocks, sections, changed_at, tuple(notices))
 
 
 def _read(path: Path) -> tuple[bytes, datetime | None]:

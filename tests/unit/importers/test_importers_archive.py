@@ -56,7 +56,7 @@ def test_a_note_that_cannot_be_used_is_named_as_in_the_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archive, "MAX_BYTES", 30)
-    notes = {"v/bad.md": "---\ndate: never\n---\nA.", "v/good.md": "Good.", "v/long.md": "x" * 31}
+    notes = {"v/bad.md": "---\n- A\n---\nA.", "v/good.md": "Good.", "v/long.md": "x" * 31}
     problems = [item for item in read(packed(tmp_path / "v.zip", notes)) if isinstance(item, Problem)]
     assert [problem.where for problem in problems] == ["v/long.md", "v/bad.md"]
     assert "31 bytes; 30 are read" in problems[0].reason
