@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, assert_never, get_args
+from zipfile import ZipFile
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.fields import ANY, Rules
-from pgrecall.importers.files import printable_path, read_lines, require_file, require_folder
+from pgrecall.importers.files import (
+    ZIP_FAULTS,
+    named_entries,
+    printable_path,
+    read_lines,
+    require_file,
+    require_folder,
+)
 from pgrecall.importers.markdown.notes import is_note, walk
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
@@ -146,9 +154,7 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
     if found := chat_kind(path):
         return found
     if _is_archive(path):
-        from pgrecall.importers.markdown.archive import notes_in
-
-        return "markdown" if notes_in(path) else otherwise
+        return _kind_of_archive(path)
     if otherwise != "chat":
         return otherwise
     from pgrecall.importers.hindsight.reader import is_hindsight
@@ -160,6 +166,27 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
         if is_hindsight(value):
             return "hindsight"
     return "chat"
+
+
+def _kind_of_archive(path: Path) -> KnownKind:
+    """The kind of an archive without chats: notes or Hindsight. Raises InvalidInput for neither."""
+    from pgrecall.importers.markdown.archive import notes_in
+
+    if notes_in(path):
+        return "markdown"
+    try:
+        with ZipFile(path) as archive:
+            names = [entry.filename for entry in named_entries(archive)]
+    except ZIP_FAULTS:  # its importer reports it
+        return "hindsight"
+    if "manifest.json" in names:
+        return "hindsight"
+    endings = sorted({Path(name).suffix.lower() or name for name in names})
+    held = f"it has only {', '.join(endings[:5])[:100]}" if names else "it is empty"
+    raise InvalidInput(
+        f"{printable_path(path)} contains no notes, no chats and no bank of Hindsight: {held}.",
+        hint="Notes end in .md; an export of chats has a conversations.json.",
+    )
 
 
 def _is_archive(path: Path) -> bool:

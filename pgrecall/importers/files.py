@@ -6,7 +6,9 @@ import gzip
 import os
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from lzma import LZMAError
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -17,6 +19,7 @@ from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
 MAX_BYTES = 10_000_000
+_SAYS_UTF8 = 0x800
 READ_FAULTS = (OSError, EOFError, zlib.error)
 ZIP_FAULTS = (
     *READ_FAULTS,
@@ -66,8 +69,38 @@ def open_bytes(path: Path) -> BinaryIO:
 
 
 def named_entries(archive: ZipFile) -> list[ZipInfo]:
-    """The entries of an archive, without those that have no name, which zipfile cannot handle."""
-    return [entry for entry in archive.infolist() if entry.filename]
+    """The files of an archive, under the names that their packers meant; not those that are hidden.
+
+    Of entries with the same name, the last counts, as when they are unpacked.
+    """
+    for entry in archive.infolist():
+        entry.filename = _meant(entry)
+    found = {entry.filename: entry for entry in archive.infolist()}
+    return [entry for name, entry in found.items() if name and not entry.is_dir() and not _is_hidden(name)]
+
+
+def leads_out_of(entry: ZipInfo) -> bool:
+    """Whether an entry names a place outside of its archive."""
+    return entry.filename.startswith("/") or ".." in entry.filename.split("/")
+
+
+def repeated_names(archive: ZipFile) -> list[str]:
+    """The names that several files of an archive have."""
+    return [name for name, count in Counter(map(_meant, archive.infolist())).items() if count > 1]
+
+
+def _meant(entry: ZipInfo) -> str:
+    """The name of an entry: macOS writes UTF-8 without saying so, and Windows separates folders by ``\\``."""
+    name = entry.filename
+    if not entry.flag_bits & _SAYS_UTF8:
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return name.replace("\\", "/")
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether it is in a hidden folder, or among what macOS adds to an archive."""
+    return any((part.startswith(".") and part.strip(".")) or part == "__MACOSX" for part in name.split("/"))
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:

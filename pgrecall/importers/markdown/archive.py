@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
@@ -17,25 +18,28 @@ from pgrecall.importers.files import (
     MAX_BYTES,
     ZIP_FAULTS,
     failure_reason,
+    leads_out_of,
     named_entries,
     printable_path,
     problems_without_folder,
+    repeated_names,
 )
 from pgrecall.importers.markdown.notes import is_note
 from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
+_FAULTS_OF_A_NAME = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.EINVAL)
 MAX_NOTES = 100_000
 MAX_UNPACKED_BYTES = 1_000_000_000
 """Of all notes of an archive, unpacked."""
 
 
 def notes_in(path: Path) -> Sequence[ZipInfo]:
-    """The notes of an archive, without hidden ones; none if it cannot be read."""
+    """The notes of an archive; none if it cannot be read."""
     try:
         with ZipFile(path) as archive:
-            return [entry for entry in named_entries(archive) if _is_note(entry)]
+            return [entry for entry in named_entries(archive) if is_note(Path(entry.filename))]
     except ZIP_FAULTS:
         return []
 
@@ -50,7 +54,7 @@ def read_archive(
     """
     notes = notes_in(path)
     for entry in notes:
-        if entry.filename.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", entry.filename):
+        if leads_out_of(entry):
             raise InvalidInput(
                 f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
                 hint="Pack the folder again.",
@@ -76,24 +80,39 @@ def _read(
 
 
 def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Problem]:
-    """Writes the notes; a note that is too large is a problem."""
+    """Writes the notes; one that cannot be written is a problem, as is one of two with the same name."""
     try:
         with ZipFile(path) as archive:
+            for name in repeated_names(archive):
+                if is_note(Path(name)):
+                    yield Problem(name, "The archive contains it several times; the last one is read.")
             for entry in notes:
                 if entry.file_size > MAX_BYTES:
                     yield Problem(
                         entry.filename, f"It has {entry.file_size:,} bytes; {MAX_BYTES:,} are read."
                     )
-                    continue
-                target = folder / entry.filename
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with archive.open(entry) as packed, target.open("wb") as file:
-                    shutil.copyfileobj(packed, file)
-                _date(target, entry)
+                elif fault := _write(archive, entry, folder / entry.filename):
+                    yield Problem(printable_path(Path(entry.filename)), f"It cannot be unpacked: {fault}.")
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint="Pack the folder again."
         ) from error
+
+
+def _write(archive: ZipFile, entry: ZipInfo, target: Path) -> str | None:
+    """Writes one note; the reason if it is at fault. Raises what is the fault of the disk or the archive."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with archive.open(entry) as packed, target.open("wb") as file:
+            shutil.copyfileobj(packed, file)
+    except ZIP_FAULTS as error:
+        if isinstance(error, OSError) and error.errno not in _FAULTS_OF_A_NAME:
+            raise
+        with suppress(OSError):  # what was written of it before it was found damaged
+            target.unlink()
+        return failure_reason(error)
+    _date(target, entry)
+    return None
 
 
 def _date(file: Path, entry: ZipInfo) -> None:
@@ -106,15 +125,6 @@ def _date(file: Path, entry: ZipInfo) -> None:
 
 
 def _top(folder: Path) -> Path:
-    """The folder that all notes are in, below the one they were unpacked to."""
+    """The folder that was packed, if all notes are in one."""
     inside = list(folder.iterdir())
-    while len(inside) == 1 and inside[0].is_dir():
-        folder = inside[0]
-        inside = list(folder.iterdir())
-    return folder
-
-
-def _is_note(entry: ZipInfo) -> bool:
-    parts = PurePosixPath(entry.filename).parts
-    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
-    return not entry.is_dir() and not hidden and is_note(Path(entry.filename))
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder

@@ -19,6 +19,7 @@ from pgrecall.importers.markdown.sections import Section, split_sections
 from pgrecall.importers.text import slugify, unique, words
 from pgrecall.models.import_export import Problem, Skipped
 
+_GENERIC = frozenset({"readme", "index", "_index"})
 TEMPLATES = "templates, passed over"
 FUTURE_FILES = "times of files that lie in the future, ignored"
 
@@ -50,6 +51,12 @@ class Note:
         return (link for line in self.lines for link in line.links)
 
     @property
+    def aliases(self) -> tuple[str, ...]:
+        """The aliases of the front matter, then the name of the file, which people search and link by."""
+        own = () if self.file.stem.casefold() in _GENERIC else (self.file.stem,)
+        return unique([alias for alias in (*self.front.aliases, *own) if alias != self.title])
+
+    @property
     def is_template(self) -> bool:
         """Whether it is no note, but what a program makes notes from."""
         first = next((block for block in self.blocks if block.level), None)
@@ -61,7 +68,7 @@ class Note:
         for section in self.sections:
             for heading in section.headings:
                 parts.setdefault(slugify(heading), section.slug)
-        return Named(self.file.relative, self.file.key, self.title, self.front.aliases, parts)
+        return Named(self.file.relative, self.file.key, self.title, self.aliases, parts)
 
 
 def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
@@ -77,7 +84,7 @@ def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
         changed_at = None
         notices += [] if front.occurred_at else [Skipped(FUTURE_FILES, 1, (shown_path,))]
     blocks = tuple(read_blocks(body))
-    title = front.title or _first_heading(blocks) or words(PurePosixPath(file.relative).name)
+    title = front.title or _heading(blocks, file.stem) or words(file.stem)
     shown = "\n".join(line.text for block in blocks for line in block.lines).strip("\n").rstrip()
     if not shown and front == FrontMatter():
         raise ValueError("the file contains no text")
@@ -101,8 +108,14 @@ def _read(path: Path) -> tuple[bytes, datetime | None]:
         return data, None
 
 
-def _first_heading(blocks: tuple[Block, ...]) -> str:
-    return next((block.heading for block in blocks if block.level == 1), "")
+def _heading(blocks: tuple[Block, ...], stem: str) -> str:
+    """The heading that names a note: its first line, as in Obsidian the name of the file is its title.
+
+    A later heading is one of many, often ``# References``. But a file called README says nothing of its own.
+    """
+    named = (block for block in blocks if block.level == 1) if stem.casefold() in _GENERIC else blocks
+    first = next((block for block in named if any(line.text.strip() for line in block.lines)), None)
+    return first.heading if first is not None and first.level == 1 else ""
 
 
 SUFFIXES = (".md", ".markdown")
@@ -115,6 +128,11 @@ class NoteFile:
     path: Path
     relative: str
     key: str
+
+    @property
+    def stem(self) -> str:
+        """The name of the file without its suffix."""
+        return PurePosixPath(self.relative).name
 
 
 def walk(folder: Path, *, follow_links: bool = False) -> Iterator[Path | Problem]:

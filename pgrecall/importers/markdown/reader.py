@@ -174,7 +174,7 @@ class _Vault:
             source=self._source,
             session_id=front.session_id,
             tags=note.tags,
-            aliases=front.aliases,
+            aliases=note.aliases,
             metadata=front.metadata,
             occurred_at=front.occurred_at or note.changed_at,
             valid_from=front.valid_from,

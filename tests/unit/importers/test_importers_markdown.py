@@ -83,7 +83,7 @@ The body. #inline
         source="test",
         session_id="s-1",
         tags=("Ops", "security", "2024", "inline"),
-        aliases=("Key rotation", "rotate"),
+        aliases=("Key rotation", "rotate", "keys"),
         metadata={
             "version": 1.1,
             "time": "12:30",
@@ -99,10 +99,11 @@ The body. #inline
 
 
 def test_a_bare_note_takes_title_time_and_layer_from_its_surroundings(vault: Vault) -> None:
-    folder = vault({"my-long_name.md": "text", "b.markdown": "intro\n\n# A *title* `here` #\n"})
+    folder = vault({"my-long_name.md": "text", "b.markdown": "\n# A *title* `here` #\n\nintro"})
     os.utime(folder / "my-long_name.md", (1_700_000_000, 1_700_000_000))
     found = drafts(folder, layer="entity")
     assert found["my-long_name"].title == "my long name"
+    assert found["my-long_name"].aliases == ("my-long_name",)
     assert found["my-long_name"].occurred_at == datetime.fromtimestamp(1_700_000_000, UTC)
     assert found["my-long_name"].layer == "entity"
     assert found["my-long_name"].context == ""
@@ -254,7 +255,7 @@ def test_a_long_note_becomes_parts_at_its_headings(vault: Vault) -> None:
     ]
     note, keys, child = found["know/a"], found["know/a#rotate-the-keys"], found["know/a#child"]
     assert note.body == f"Opening words b. {FILLER}\n\n## Leaf without text"
-    assert note.aliases == ("Intake",)
+    assert note.aliases == ("Intake", "a")
     assert targets(note) == ["b"]
     assert keys.title == "Ingest > Rotate the keys"
     assert found["know/a#details"].title == "Ingest > Rotate the keys > Details"
@@ -298,8 +299,28 @@ def test_a_path_too_long_for_a_title_loses_its_middle(vault: Vault) -> None:
     assert titles[-1] == f"T > … > {'x' * 150}5"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "title", "aliases"),
+    [
+        ("My Great Note", "Body text first.\n\n# References\n\nhttp://x", "My Great Note", ()),
+        ("note", "%% a comment %%\n\n# Named\n\ntext", "Named", ("note",)),
+        ("note", "## Part\n\ntext", "note", ()),
+        ("note", "---\ntitle: Given\n---\n# Heading", "Given", ("note",)),
+        ("README", "[badge](x.md)\n\n# The project\n\ntext", "The project", ()),
+        ("index", "text", "index", ()),
+        ("a-b", "Title\n=====\n\ntext", "Title", ("a-b",)),
+        ("note", "---\naliases: [Note, other]\n---\n# Named", "Named", ("Note", "other")),
+    ],
+)
+def test_a_note_is_called_after_its_file_unless_it_begins_with_its_name(
+    vault: Vault, name: str, text: str, title: str, aliases: tuple[str, ...]
+) -> None:
+    draft = drafts(vault({f"{name}.md": text}))[name]
+    assert (draft.title, draft.aliases) == (title, aliases)
+
+
 def test_a_heading_equal_to_the_title_is_not_repeated(vault: Vault) -> None:
-    text = f"{'intro ' * 20}\n\n# Title\n\n{'a ' * 50}\n\n## Sub\n\n{'b ' * 50}"
+    text = f"---\ntitle: Title\n---\n{'intro ' * 20}\n\n# Title\n\n{'a ' * 50}\n\n## Sub\n\n{'b ' * 50}"
     assert [draft.title for draft in drafts(vault({"a.md": text}), split_at=150).values()] == [
         "Title",
         "Title",
