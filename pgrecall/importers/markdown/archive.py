@@ -24,7 +24,7 @@ from pgrecall.importers.files import (
     problems_without_folder,
     repeated_names,
 )
-from pgrecall.importers.markdown.notes import is_note
+from pgrecall.importers.markdown.notes import OTHER_FILES, is_note
 from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
@@ -75,6 +75,7 @@ def _read(
     with tempfile.TemporaryDirectory(prefix="pgrecall-notes-") as name:
         folder = Path(name).resolve()
         yield from _unpack(path, notes, folder)
+        yield from _others(path)
         items = read_markdown(_top(folder), source=source, prefix=prefix, layer=layer, rules=rules)
         yield from problems_without_folder(items, folder)
 
@@ -113,6 +114,14 @@ def _write(archive: ZipFile, entry: ZipInfo, target: Path) -> str | None:
         return failure_reason(error)
     _date(target, entry)
     return None
+
+
+def _others(path: Path) -> Iterator[Skipped]:
+    """The files of an archive that are no notes."""
+    with ZipFile(path) as archive:
+        names = [entry.filename for entry in named_entries(archive) if not is_note(Path(entry.filename))]
+    if names:
+        yield Skipped(OTHER_FILES, len(names), tuple(printable_path(Path(name)) for name in names))
 
 
 def _date(file: Path, entry: ZipInfo) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from pgrecall.importers.fields import ANY, Fields, Rules, unfit_values
+from pgrecall.importers.markdown.inline import RawLink, read_inline
 from pgrecall.importers.markdown.yaml_values import Fields as YamlFields
 from pgrecall.importers.markdown.yaml_values import Items, Scalar, read_yaml
-from pgrecall.importers.text import one_line, unique
+from pgrecall.importers.text import composed, one_line, unique
 from pgrecall.models.memories import Role
 
 GIVEN_TWICE = "fields that are given twice, kept as metadata"
@@ -19,7 +20,13 @@ GIVEN_TWICE = "fields that are given twice, kept as metadata"
 _OPENING = "---"
 _CLOSING = ("---", "...")
 _FIELD = re.compile(r"[\w-]+:(\s|$)")
-_OCCURRED = ("occurred_at", "date", "created")
+_OCCURRED = (
+    "occurred_at", "date", "created", "created_at", "created_on", "createdat", "creation_date",
+    "date_created", "updated", "updated_at", "updated_on", "updatedat", "date_updated", "modified",
+    "modified_at", "date_modified", "last_modified",
+)  # fmt: skip
+"""When a note was written, in the words of many programs; the time of a change only if there is no other."""
+
 _WIKILINK = re.compile(r"\[\[([^\[\]\n|]+)(?:\|([^\[\]\n]+))?\]\]")
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}|<%[^%\n]*%>")
 _VALUE = re.compile(r"^\s*(?:-\s+)?(?:[^:\n]*:\s+)?(.*)$", re.MULTILINE)
@@ -48,6 +55,7 @@ class FrontMatter:
     valid_until: datetime | None = None
     expires_at: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    links: tuple[RawLink, ...] = ()
     notices: tuple[tuple[str, int], ...] = ()
     fault: str = ""
     is_template: bool = False
@@ -124,7 +132,29 @@ def _front_matter(found: YamlFields, rules: Rules) -> FrontMatter:
         *((GIVEN_TWICE, node.line) for _, node in found.again),
         *((unfit_values(name), found.fields[name].line) for name in fields.unfit),
     ]
-    return replace(front, metadata=fields.left | again, notices=tuple(notices))
+    values = found.value()
+    linked = {name: value for name, value in values.items() if any(_links_in(value))}
+    return replace(
+        front,
+        metadata=fields.left | again | linked,
+        links=tuple(link for value in linked.values() for link in _links_in(value)),
+        notices=tuple(notices),
+    )
+
+
+def _links_in(value: Any) -> Iterator[RawLink]:
+    """The links in a value. ``[[Note]]`` without quotes is a list in a list, and meant as a link too."""
+    if isinstance(value, str):
+        if "[[" in value or "](" in value:
+            yield from read_inline(one_line(value))[0].links
+    elif isinstance(value, list):
+        match value:
+            case [[str(name)]]:
+                yield from _links_in(f"[[{name}]]")
+            case _:
+                yield from (link for item in value for link in _links_in(item))
+    elif isinstance(value, dict):
+        yield from (link for item in value.values() for link in _links_in(item))
 
 
 def _normalized(name: str) -> str:
@@ -134,7 +164,7 @@ def _normalized(name: str) -> str:
 
 def _tags(texts: list[str]) -> tuple[str, ...]:
     """Tags without the signs that people and programs put around them."""
-    return unique([text.strip(" \t#[]\"'") for text in texts])
+    return unique([composed(text.strip(" \t#[]\"'")) for text in texts])
 
 
 def _plain(value: Any) -> Any:

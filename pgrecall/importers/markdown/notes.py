@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from pgrecall.importers.fields import ANY, Rules, fits
@@ -16,10 +17,11 @@ from pgrecall.importers.markdown.front_matter import FrontMatter, is_placeholder
 from pgrecall.importers.markdown.inline import Line, RawLink
 from pgrecall.importers.markdown.names import Named
 from pgrecall.importers.markdown.sections import Section, split_sections
-from pgrecall.importers.text import slugify, unique, words
+from pgrecall.importers.text import composed, normalized_name, slugify, unique, words
 from pgrecall.models.import_export import Problem, Skipped
 
 _GENERIC = frozenset({"readme", "index", "_index"})
+OTHER_FILES = "files that are no notes, passed over"
 TEMPLATES = "templates, passed over"
 FUTURE_FILES = "times of files that lie in the future, ignored"
 
@@ -48,7 +50,7 @@ class Note:
 
     @property
     def links(self) -> Iterator[RawLink]:
-        return (link for line in self.lines for link in line.links)
+        return chain(self.front.links, (link for line in self.lines for link in line.links))
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -63,11 +65,19 @@ class Note:
         return self.front.is_template or (first is not None and is_placeholder(first.heading))
 
     def named(self) -> Named:
-        """The names of the note. Of two headings with the same text, the first counts."""
+        """The names of the note, its headings by their text and by their anchor, where the first counts.
+
+        As on GitHub, the anchor of a later heading with the same words ends in its number: ``c``, ``c-1``.
+        """
+        headings = [(heading, section.slug) for section in self.sections for heading in section.headings]
         parts: dict[str, str] = {}
-        for section in self.sections:
-            for heading in section.headings:
-                parts.setdefault(slugify(heading), section.slug)
+        for heading, slug in headings:
+            parts.setdefault(normalized_name(heading), slug)
+        count = Counter[str]()
+        for heading, slug in headings:
+            anchor = slugify(heading)
+            parts.setdefault(f"{anchor}-{count[anchor]}" if count[anchor] else anchor, slug)
+            count[anchor] += 1
         return Named(self.file.relative, self.file.key, self.title, self.aliases, parts)
 
 
@@ -135,8 +145,8 @@ class NoteFile:
         return PurePosixPath(self.relative).name
 
 
-def walk(folder: Path, *, follow_links: bool = False) -> Iterator[Path | Problem]:
-    """The Markdown files below ``folder``, sorted by name within each folder.
+def walk(folder: Path, *, follow_links: bool = False) -> Iterator[Path | Problem | Skipped]:
+    """The Markdown files below ``folder``, sorted by name within each folder; other files are counted.
 
     Skips hidden files and folders. Enters each linked folder once, so that loops end. A symbolic link that
     leads out of ``folder`` is a Problem, unless ``follow_links``.
@@ -155,7 +165,9 @@ def link_problem(path: Path) -> Problem:
     return Problem(printable_path(path), reason)
 
 
-def _walk(folder: Path, root: Path | None, entered: set[tuple[int, int]]) -> Iterator[Path | Problem]:
+def _walk(
+    folder: Path, root: Path | None, entered: set[tuple[int, int]]
+) -> Iterator[Path | Problem | Skipped]:
     try:
         at = folder.stat()
         if (at.st_dev, at.st_ino) in entered:
@@ -172,6 +184,7 @@ def _walk(folder: Path, root: Path | None, entered: set[tuple[int, int]]) -> Ite
         path = folder / entry.name
         is_folder = _is_folder(entry)
         if not is_folder and not (is_note(path) and (_is_file(entry) or entry.is_symlink())):
+            yield Skipped(OTHER_FILES, 1, (printable_path(path),))
             continue
         if entry.is_symlink() and root is not None and leads_out(path, root):
             yield link_problem(path)
@@ -197,8 +210,8 @@ def note_file(path: Path, folder: Path, prefix: str) -> NoteFile:
         relative.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ValueError("the file's name is not UTF-8; rename it") from error
-    composed = unicodedata.normalize("NFC", relative)
-    return NoteFile(path, composed, prefix + composed.replace("#", "-"))
+    relative = composed(relative)
+    return NoteFile(path, relative, prefix + relative.replace("#", "-"))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -109,7 +109,9 @@ class _Vault:
         self._rules = rules
         self._names = NameIndex(prefix)
 
-    def read(self, paths: Iterable[Path | Problem], only: Path | None) -> Iterator[Draft | Problem | Skipped]:
+    def read(
+        self, paths: Iterable[Path | Problem | Skipped], only: Path | None
+    ) -> Iterator[Draft | Problem | Skipped]:
         """The drafts, problems and notices of all paths, or of the path ``only``."""
         files: list[NoteFile] = []
         keys: dict[str, Path] = {}
@@ -199,7 +201,8 @@ class _Vault:
                 if number > 1:
                     slug = slugs.take(f"{section.slug}-part-{number}".lstrip("-"))
                 key = f"{named.key}#{slug}" if slug else named.key
-                links = self._links(piece.links, named, key)
+                own = note.front.links if key == named.key else ()
+                links = self._links((*own, *piece.links), named, key)
                 if key == named.key:
                     yield replace(whole, body=piece.text, links=links)
                 else:

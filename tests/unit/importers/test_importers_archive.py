@@ -37,11 +37,12 @@ def test_notes_of_an_archive_are_those_of_its_folder(tmp_path: Path) -> None:
         "__MACOSX/vault/._a.md": "x", "vault/a.png": "x",
     })  # fmt: skip
     assert (known_kind(path), count_items(path)) == ("markdown", 2)
-    drafts = read(path)
+    others, *drafts = read(path)
+    assert (others.what, others.places) == ("files that are no notes, passed over", ("vault/a.png",))
     assert [(draft.key, draft.title) for draft in drafts] == [("a", "A"), ("deep/b", "B")]
     assert [link.target for link in drafts[0].links] == ["deep/b"]
     assert drafts[0].occurred_at == datetime(2026, 3, 3, 9, tzinfo=UTC)
-    assert read(path) == drafts
+    assert read(path) == [others, *drafts]
 
 
 def test_what_leads_out_or_is_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

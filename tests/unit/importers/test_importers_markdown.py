@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.markdown.reader import read_markdown, read_note_file
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft, DraftLink
 
 Vault = Callable[[dict[str, str | bytes]], Path]
@@ -139,6 +139,11 @@ def test_inline_tags_leave_code_headings_links_and_numbers_alone(vault: Vault) -
         ("occurred_at", "2026/09/30 08:12:00 +0200", datetime(2026, 9, 30, 6, 12, tzinfo=UTC)),
         ("date", "20260930", datetime(2026, 9, 30, tzinfo=UTC)),
         ("Date", "2026-09-30T08:12:00Z", datetime(2026, 9, 30, 8, 12, tzinfo=UTC)),
+        ("created-at", "2026-09-30", datetime(2026, 9, 30, tzinfo=UTC)),
+        ("Date Created", "2026-09-30", datetime(2026, 9, 30, tzinfo=UTC)),
+        ("createdAt", "2026-09-30", datetime(2026, 9, 30, tzinfo=UTC)),
+        ("updated: 2026-10-01\ncreated_at", "2026-09-30", datetime(2026, 9, 30, tzinfo=UTC)),
+        ("last-modified", "2026-09-30", datetime(2026, 9, 30, tzinfo=UTC)),
     ],
 )
 def test_dates_are_read_as_utc(vault: Vault, key: str, value: str, expected: datetime) -> None:
@@ -580,3 +585,77 @@ def test_any_file_gives_drafts_with_their_own_keys_or_one_problem(
         keys = [item.key for item in found if isinstance(item, Draft)]
         assert len(set(keys)) == len(keys) >= 1
         assert keys[0] == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("#कविता #ไทยน้ำ #العَرَبِيَّة #עִבְרִית", ("कविता", "ไทยน้ำ", "العَرَبِيَّة", "עִבְרִית")),
+        ("#re\u0301sume\u0301 #می\u200cخواهم", ("résumé", "می\u200cخواهم")),
+        ("#todo✅ #🚀launch #🚀 #👩\u200d🚀", ("todo✅", "🚀launch", "🚀", "👩\u200d🚀")),
+        ("#a, #b. #c! #d。 #e： (#f) x#g ##h", ("a", "b", "c", "d", "e")),
+        ("#2024 #-/- #a/b_c-d", ("a/b_c-d",)),
+        ('<div style="border: 1px solid #FACADE">#yes</div>', ("yes",)),
+        ('<td\n  bgcolor= #ABCDEF\n>x</td> #too', ("too",)),
+        ('A <a href= #Anchor >link</a> and #one', ("one",)),
+    ],
+)  # fmt: skip
+def test_tags_are_whole_and_only_tags(vault: Vault, text: str, tags: tuple[str, ...]) -> None:
+    assert drafts(vault({"a.md": f"x\n\n{text}"}))["a"].tags == tags
+    if "\n" not in text:
+        assert drafts(vault({"a.md": f"- item {text}"}))["a"].tags == tags
+
+
+def test_tags_of_the_front_matter_are_composed_and_cleaned(vault: Vault) -> None:
+    block = "tags:\n  - re\u0301sume\u0301\n  - '[\"svelte\"'\n  - [[Locks]]"
+    assert drafts(vault({"a.md": f"---\n{block}\n---\nx"}))["a"].tags == ("résumé", "svelte", "Locks")
+
+
+def test_a_link_leads_to_the_heading_with_its_text(vault: Vault) -> None:
+    names = ["C", "C++", "C#", "🚀", "✅", "कि", "की", "C", "A `b` *c*"]
+    text = "# Top\n\n" + "".join(f"## {name}\n\n{name} {'says so. ' * 20}\n\n" for name in names)
+    wanted = {
+        "[[long#C++]]": "C++", "[[long#c]]": "C", "[[long#🚀]]": "🚀", "[[long#✅]]": "✅",
+        "[[long#कि]]": "कि", "[[long#की]]": "की", "[[long#A b c]]": "A `b` *c*", "[x](long.md#c-1)": "C++",
+        "[x](long.md#a-b-c)": "A `b` *c*",
+    }  # fmt: skip
+    files = {f"n{number}": link for number, link in enumerate(wanted)}
+    found = drafts(
+        vault({"long.md": text, **{f"{name}.md": link for name, link in files.items()}}), split_at=99
+    )
+    assert len({key for key in found if key.startswith("long#")}) >= len(names)
+    for name, link in files.items():
+        [target] = targets(found[name])
+        assert found[target].body.startswith(f"{wanted[link]} says"), link
+
+
+def test_links_in_front_matter_are_links(vault: Vault) -> None:
+    block = (
+        'up: "[[Hub]]"\nrelated:\n  - "[[Side note|side]]"\n  - plain\nauthor: "[[Ada Quill|Ada]]"\n'
+        'parent: [[Hub#Part]]\ncover: "[[a.png]]"\ndate: "[[2026-05-01]]"\nsee: {also: "[x](sub/deep.md)"}'
+    )
+    draft = drafts(vault({
+        "n.md": f"---\n{block}\n---\nText.", "Hub.md": "x", "Side note.md": "x", "sub/deep.md": "x",
+    }))["n"]  # fmt: skip
+    assert targets(draft) == ["Hub", "Side note", "Ada Quill", "2026-05-01", "sub/deep"]
+    assert (draft.author, draft.occurred_at) == ("Ada", datetime(2026, 5, 1, tzinfo=UTC))
+    assert draft.metadata == {
+        "up": "[[Hub]]", "related": ["[[Side note|side]]", "plain"], "author": "[[Ada Quill|Ada]]",
+        "parent": [["Hub#Part"]], "cover": "[[a.png]]", "date": "[[2026-05-01]]",
+        "see": {"also": "[x](sub/deep.md)"},
+    }  # fmt: skip
+
+
+def test_the_links_of_the_front_matter_of_a_long_note_are_those_of_the_note(vault: Vault) -> None:
+    text = f'---\nup: "[[Hub]]"\n---\n# A\n\nOpening.\n\n## One\n\n{"word " * 50}'
+    found = drafts(vault({"a.md": text, "Hub.md": "x"}), split_at=120)
+    assert (targets(found["a"]), targets(found["a#one"])) == (["Hub"], ["a"])
+
+
+def test_other_files_are_counted(vault: Vault) -> None:
+    folder = vault({"a.md": "x", "b.canvas": "{}", "c/d.txt": "x", ".hidden/e.txt": "x"})
+    counts = [item for item in read_markdown(folder, source="s") if isinstance(item, Skipped)]
+    assert [(one.what, one.places) for one in counts] == [
+        ("files that are no notes, passed over", (str(folder / "b.canvas"),)),
+        ("files that are no notes, passed over", (str(folder / "c" / "d.txt"),)),
+    ]

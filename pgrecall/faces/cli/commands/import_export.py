@@ -27,7 +27,7 @@ from pgrecall.faces.cli.invocation import (
 )
 from pgrecall.faces.cli.options import TEXT, json_option, now_option
 from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output, print_json
-from pgrecall.faces.cli.rendering.imports import show_import, write_problems
+from pgrecall.faces.cli.rendering.imports import dormant_hint, show_import, write_problems
 from pgrecall.faces.import_rules import import_rules
 from pgrecall.importers.detect import BY_SESSION, KnownKind, count_items, known_kind, open_source, source_name
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
@@ -124,13 +124,15 @@ def import_(
     total = count_items(path, wanted, follow_links=follow_links)
     if total is None:  # reading takes a small part of the time that embedding does, so a chat is read twice
         total = sum(1 for item in read() if not isinstance(item, Skipped))
-    report = _import_drafts(given, read, wanted, name, total, strict, layer)
+    report, hint = _import_drafts(given, read, wanted, name, total, strict, layer)
     if problems_file is not None:
         write_problems(problems_file, report)
     if as_json:
         print_json(report)
     else:
         show_import(output(), report)
+    if hint is not None:
+        notes().print(hint)
     raise Exit(_exit_code(report, path))
 
 
@@ -142,20 +144,24 @@ def _import_drafts(
     total: int,
     strict: bool,
     layer: str | None,
-) -> ImportReport:
-    """Stores the drafts of a source, with their progress. Ctrl-C keeps what is stored."""
+) -> tuple[ImportReport, str | None]:
+    """Stores the drafts of a source, with their progress; the report, and what a newcomer should know of it.
+
+    Ctrl-C keeps what is stored.
+    """
     with given.opened(embeds=True) as memory:
         rules = import_rules(memory.layers.list(), layer)
         try:
             with Progress("importing", _UNITS[kind], total) as bar:
                 counted = _Counted(read(rules=rules), by_note=kind == "markdown")
-                return memory.import_drafts(
+                report = memory.import_drafts(
                     counted,
                     source=source,
                     by_session=kind in BY_SESSION,
                     strict=strict,
                     progress=lambda _: bar.reached(counted.count),
                 )
+            return report, dormant_hint(memory.status()) if report.created else None
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut off this answer
             stored = memory.status().memories

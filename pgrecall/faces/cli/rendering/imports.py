@@ -9,6 +9,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording
 from pgrecall.faces.cli.rendering.console import SafeConsole
 from pgrecall.models.import_export import ImportReport, Problem
+from pgrecall.models.maintenance import Status
 
 SHOWN_KEYS = 10
 SHOWN_PROBLEMS = 20
@@ -36,6 +37,18 @@ def show_import(console: SafeConsole, report: ImportReport) -> None:
             first = f", first in {left_out.places[0]}" if left_out.places else ""
             console.print(f"  {left_out.what}: {left_out.count:,}{first}")
     show_problems(console, report.problems, "; --problems FILE writes all of them")
+
+
+def dormant_hint(status: Status) -> str | None:
+    """Why most memories are dormant after the first import; None if they are not, or if some were used."""
+    dormant = sum(layer.zones.get("dormant", 0) for layer in status.layers)
+    if status.access_counts.shown + status.access_counts.used or 2 * dormant <= status.memories:
+        return None
+    stored = wording.counted(status.memories, "memory", "memories")
+    return (
+        f"Of {stored}, {dormant:,} are dormant: they are old, "
+        "and nobody has searched here yet. Each use raises them."
+    )
 
 
 def write_problems(path: Path, report: ImportReport) -> None:
