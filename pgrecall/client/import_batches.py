@@ -99,15 +99,19 @@ def add_batch(
     """The report with one more batch counted."""
     outcomes = [row.outcome for row in stored.remembered]
     left_out = Counter({UNREAD: sum(row.unread for row in stored.remembered)})
+    places: dict[str, tuple[str, ...]] = {}
     for one in (*report.skipped, *skipped):
         left_out[one.what] += one.count
+        places[one.what] = (*places.get(one.what, ()), *one.places)
     return replace(
         report,
         created=report.created + outcomes.count("created"),
         updated=report.updated + outcomes.count("updated") + outcomes.count("revived"),
         unchanged=report.unchanged + outcomes.count("unchanged"),
         problems=(*report.problems, *problems, *stored.problems),
-        skipped=tuple(Skipped(what, count) for what, count in left_out.most_common() if count),
+        skipped=tuple(
+            Skipped(what, count, places.get(what, ())) for what, count in left_out.most_common() if count
+        ),
     )
 
 
@@ -124,4 +128,4 @@ def refuse_problems(problems: Sequence[Problem]) -> None:
 def _problem_of(rejected: Rejected, drafts: Sequence[Draft]) -> Problem:
     """A rejected draft as a problem that names it."""
     draft = drafts[rejected.position]
-    return Problem(draft.key or draft.title or f"draft {rejected.position + 1}", rejected.reason)
+    return Problem(draft.key or draft.title or f"the memory that begins {draft.body[:60]!r}", rejected.reason)

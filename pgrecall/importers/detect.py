@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, assert_never, get_args
+from zipfile import ZipFile
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import printable_path, read_lines, require_file, require_folder
+from pgrecall.importers.fields import ANY, Rules
+from pgrecall.importers.files import (
+    ZIP_FAULTS,
+    named_entries,
+    printable_path,
+    read_lines,
+    require_file,
+    require_folder,
+)
 from pgrecall.importers.markdown.notes import is_note, walk
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
@@ -45,6 +54,7 @@ def open_source(
     layer: str | None = None,
     tools: bool = False,
     follow_links: bool = False,
+    rules: Rules = ANY,
 ) -> Iterator[Draft | Problem | Skipped]:
     """Reads drafts from notes (a folder, a ZIP of one, a file), JSON Lines, chats, mem0 or Hindsight.
 
@@ -56,6 +66,7 @@ def open_source(
         layer: the layer of all drafts; None is the default of the importer. JSON Lines set their own layers.
         tools: keep the tool calls of chats.
         follow_links: read what symbolic links in a folder of notes lead to outside of it.
+        rules: what the store takes: times until now, and layers.
 
     Raises:
         InvalidInput: unknown path or format, ``layer`` for JSON Lines, or ``tools`` for anything but chats.
@@ -66,39 +77,40 @@ def open_source(
     name = source or source_name(path, known)
     match known:
         case "markdown":
-            return _read_notes(path, name, prefix, layer or "knowledge", follow_links)
+            return _read_notes(path, name, prefix, layer or "knowledge", follow_links, rules)
         case "jsonl":
             if layer:
                 raise InvalidInput("JSON Lines set the layer in each record.", hint="Add it there.")
             from pgrecall.importers.jsonl import read_jsonl
 
-            return read_jsonl(path, source=name, prefix=prefix)
+            return read_jsonl(path, source=name, prefix=prefix, rules=rules)
         case "chat" | "chatgpt" | "claude" | "claude-code" | "codex" | "cursor" | "gemini" | "vscode":
             from pgrecall.importers.chat.reader import read_chats
 
-            return read_chats(path, known, source=name, prefix=prefix, layer=layer or "episodic", tools=tools)
+            layer = layer or "episodic"
+            return read_chats(path, known, source=name, prefix=prefix, layer=layer, tools=tools, rules=rules)
         case "mem0":
             from pgrecall.importers.mem0 import read_mem0
 
-            return read_mem0(path, source=name, prefix=prefix, layer=layer or "knowledge")
+            return read_mem0(path, source=name, prefix=prefix, layer=layer or "knowledge", rules=rules)
         case "hindsight":
             from pgrecall.importers.hindsight.reader import read_hindsight
 
-            return read_hindsight(path, source=name, prefix=prefix, layer=layer)
+            return read_hindsight(path, source=name, prefix=prefix, layer=layer, rules=rules)
     assert_never(known)
 
 
 def _read_notes(
-    path: Path, source: str, prefix: str, layer: str, follow_links: bool
+    path: Path, source: str, prefix: str, layer: str, follow_links: bool, rules: Rules
 ) -> Iterator[Draft | Problem | Skipped]:
     if _is_archive(path):
         from pgrecall.importers.markdown.archive import read_archive
 
-        return read_archive(path, source=source, prefix=prefix, layer=layer)
+        return read_archive(path, source=source, prefix=prefix, layer=layer, rules=rules)
     from pgrecall.importers.markdown.reader import read_markdown, read_note_file
 
     read = read_markdown if path.is_dir() else read_note_file
-    return read(path, source=source, prefix=prefix, layer=layer, follow_links=follow_links)
+    return read(path, source=source, prefix=prefix, layer=layer, follow_links=follow_links, rules=rules)
 
 
 def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
@@ -142,9 +154,7 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
     if found := chat_kind(path):
         return found
     if _is_archive(path):
-        from pgrecall.importers.markdown.archive import notes_in
-
-        return "markdown" if notes_in(path) else otherwise
+        return _kind_of_archive(path)
     if otherwise != "chat":
         return otherwise
     from pgrecall.importers.hindsight.reader import is_hindsight
@@ -156,6 +166,27 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
         if is_hindsight(value):
             return "hindsight"
     return "chat"
+
+
+def _kind_of_archive(path: Path) -> KnownKind:
+    """The kind of an archive without chats: notes or Hindsight. Raises InvalidInput for neither."""
+    from pgrecall.importers.markdown.archive import notes_in
+
+    if notes_in(path):
+        return "markdown"
+    try:
+        with ZipFile(path) as archive:
+            names = [entry.filename for entry in named_entries(archive)]
+    except ZIP_FAULTS:  # its importer reports it
+        return "hindsight"
+    if "manifest.json" in names:
+        return "hindsight"
+    endings = sorted({Path(name).suffix.lower() or name for name in names})
+    held = f"it has only {', '.join(endings[:5])[:100]}" if names else "it is empty"
+    raise InvalidInput(
+        f"{printable_path(path)} contains no notes, no chats and no bank of Hindsight: {held}.",
+        hint="Notes end in .md; an export of chats has a conversations.json.",
+    )
 
 
 def _is_archive(path: Path) -> bool:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from lzma import LZMAError
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -16,6 +19,7 @@ from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
 MAX_BYTES = 10_000_000
+_SAYS_UTF8 = 0x800
 READ_FAULTS = (OSError, EOFError, zlib.error)
 ZIP_FAULTS = (
     *READ_FAULTS,
@@ -65,8 +69,38 @@ def open_bytes(path: Path) -> BinaryIO:
 
 
 def named_entries(archive: ZipFile) -> list[ZipInfo]:
-    """The entries of an archive, without those that have no name, which zipfile cannot handle."""
-    return [entry for entry in archive.infolist() if entry.filename]
+    """The files of an archive, under the names that their packers meant; not those that are hidden.
+
+    Of entries with the same name, the last counts, as when they are unpacked.
+    """
+    for entry in archive.infolist():
+        entry.filename = _meant(entry)
+    found = {entry.filename: entry for entry in archive.infolist()}
+    return [entry for name, entry in found.items() if name and not entry.is_dir() and not _is_hidden(name)]
+
+
+def leads_out_of(entry: ZipInfo) -> bool:
+    """Whether an entry names a place outside of its archive."""
+    return entry.filename.startswith("/") or ".." in entry.filename.split("/")
+
+
+def repeated_names(archive: ZipFile) -> list[str]:
+    """The names that several files of an archive have."""
+    return [name for name, count in Counter(map(_meant, archive.infolist())).items() if count > 1]
+
+
+def _meant(entry: ZipInfo) -> str:
+    """The name of an entry: macOS writes UTF-8 without saying so, and Windows separates folders by ``\\``."""
+    name = entry.filename
+    if not entry.flag_bits & _SAYS_UTF8:
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return name.replace("\\", "/")
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether it is in a hidden folder, or among what macOS adds to an archive."""
+    return any((part.startswith(".") and part.strip(".")) or part == "__MACOSX" for part in name.split("/"))
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
@@ -114,18 +148,17 @@ def failure_reason(error: Exception) -> str:
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 text with ``\\n`` line ends and no byte order mark.
+    """UTF-8 text, or UTF-16 that begins with its mark, with ``\\n`` line ends and no byte order mark.
 
-    Raises ValueError with the position of bytes that are not UTF-8 or of a NUL, which Postgres cannot store.
+    Raises ValueError with the position of bytes that are neither.
     """
+    encoding = "utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise ValueError(
             f"byte {error.start} (0x{data[error.start]:02x}) is not UTF-8; convert the file to UTF-8"
         ) from error
-    if "\0" in text:
-        raise ValueError(f"line {text.count(chr(10), 0, text.index(chr(0))) + 1} contains a NUL character")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -146,9 +179,11 @@ def without_folder(text: str, folder: Path) -> str:
 def problems_without_folder(
     items: Iterable[Draft | Problem | Skipped], folder: Path
 ) -> Iterator[Draft | Problem | Skipped]:
-    """The items of a file that was sent; problems name it as its sender knows it."""
+    """The items of a file that was sent; problems and notices name it as its sender knows it."""
     for item in items:
         if isinstance(item, Problem):
             yield Problem(without_folder(item.where, folder), without_folder(item.reason, folder))
+        elif isinstance(item, Skipped):
+            yield Skipped(item.what, item.count, tuple(without_folder(at, folder) for at in item.places))
         else:
             yield item

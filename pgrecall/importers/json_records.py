@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.dates import parse_time
+from pgrecall.importers.fields import Fields, Rules
 from pgrecall.importers.files import MAX_BYTES, decode, printable_path, read_bytes, read_lines
 from pgrecall.models.import_export import Problem
 
@@ -25,34 +27,57 @@ def _moment(value: object) -> datetime:
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 
 
-def _as_text(value: object) -> object:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-Name = Annotated[str, BeforeValidator(_as_text)]
-"""A name or an id; some programs write it as a number."""
-
 KNOWN_FIELDS = ConfigDict(extra="forbid", strict=True, frozen=True)
 """For our own format: no unknown fields, no conversions."""
 
-ANY_FIELDS = ConfigDict(extra="allow", strict=True, frozen=True)
-"""For records of other programs: unknown fields are kept."""
+_SNIFFED = 20
+"""Records at the beginning of a file by which its format is detected."""
 
 AnyShape = TypeVar("AnyShape", bound=BaseModel)
+T = TypeVar("T")
+
+
+def record_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
+    """The object in each line that is not blank, with its number; a Problem for a line without one."""
+    return _lines(path, _object)
 
 
 def validated_lines(path: Path, shape: type[AnyShape]) -> Iterator[tuple[int, AnyShape] | Problem]:
     """Each line that is not blank, with its number; a Problem for a line that does not match the model."""
+
+    def read(text: str) -> AnyShape:
+        try:
+            return shape.model_validate_json(text)
+        except ValidationError as error:
+            raise ValueError(validation_message(error)) from error
+
+    return _lines(path, read)
+
+
+def _lines(path: Path, read: Callable[[str], T]) -> Iterator[tuple[int, T] | Problem]:
     for number, data in read_lines(path):
         if data is None:
             yield Problem(printable_path(path), f"line {number}: longer than {MAX_BYTES // 1_000_000} MB.")
         elif data.strip():
             try:
-                yield number, shape.model_validate_json(_utf8(data))
-            except ValidationError as error:
-                yield Problem(printable_path(path), f"line {number}: {validation_message(error)}.")
+                yield number, read(_utf8(data))
+            except RecursionError:
+                yield Problem(printable_path(path), f"line {number}: its JSON is nested too deep.")
             except ValueError as error:
-                yield Problem(printable_path(path), f"line {number}: {error}.")
+                yield Problem(printable_path(path), f"line {number}: {_words(error)}.")
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = parse_json(text)
+    if not isinstance(value, dict):
+        raise ValueError("must be a JSON object")
+    return value
+
+
+def _words(error: ValueError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+    return str(error)
 
 
 def _utf8(line: bytes) -> str:
@@ -101,7 +126,7 @@ def load_json(path: Path, thing: str, hint: str) -> Any:
 def parse_json(text: str) -> Any:
     """The JSON value in ``text``. Raises ValueError, or RecursionError if it is nested too deeply."""
     try:
-        return json.loads(text)
+        return json.loads(text, strict=False)  # tabs and line breaks in texts do no harm
     except json.JSONDecodeError:
         raise
     except ValueError as error:  # Python's own sentence is about a function of Python
@@ -127,19 +152,26 @@ def _records_of(page: object, lists: Sequence[str]) -> Sequence[object]:
     return [page]
 
 
-def first_record(value: object, lists: Sequence[str]) -> dict[str, Any]:
-    """The first record that is an object, which identifies the format; empty if there is none."""
-    return next((record for _, record in records(value, lists) if isinstance(record, dict)), {})
+def first_records(value: object, lists: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The first records that are objects, which identify the format."""
+    found = (record for _, record in records(value, lists) if isinstance(record, dict))
+    return islice(found, _SNIFFED)
 
 
-def validated(record: object, shape: type[AnyShape]) -> AnyShape:
-    """The record as a model. Raises ValueError with one sentence about all its faults."""
+def record_fields(record: object, rules: Rules) -> Fields:
+    """The fields of a record. Raises ValueError for anything but an object."""
     if not isinstance(record, dict):
         raise ValueError("must be an object")
-    try:
-        return shape.model_validate(record)
-    except ValidationError as error:
-        raise ValueError(validation_message(error)) from error
+    return Fields(record, rules)
+
+
+def required_field(fields: Fields, *names: str) -> str:
+    """The text under one of these names. Raises ValueError if there is none."""
+    value = fields.take("body", *names)
+    if value is None:
+        found = next((name for name in names if name in fields.unfit), None)
+        raise ValueError(f"{found} must be a text" if found else f"{names[0]} is required")
+    return str(value)
 
 
 def without_empty(**fields: object) -> dict[str, Any]:

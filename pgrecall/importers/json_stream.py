@@ -33,7 +33,7 @@ class JsonStream:
         """Reads the beginning of the file. Raises ValueError with the position of what is not JSON."""
         self._file = file
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        self._json = json.JSONDecoder()
+        self._json = json.JSONDecoder(strict=False)
         self._text = ""
         self._at = 0
         self._bytes = 0

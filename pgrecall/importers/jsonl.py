@@ -7,66 +7,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
-from pgrecall.importers.draft_checks import INDEXED_BYTES, checked_draft, finite
+from pgrecall.importers.draft_checks import INDEXED_BYTES, storable
+from pgrecall.importers.fields import ANY, Fields, Rules, add_metadata
 from pgrecall.importers.files import printable_path, require_file
-from pgrecall.importers.json_records import KNOWN_FIELDS, Moment, validated_lines
-from pgrecall.models.import_export import Problem
-from pgrecall.models.memories import Access, AccessKind, Draft, DraftLink, Role, SpeechAct
+from pgrecall.importers.json_records import (
+    KNOWN_FIELDS,
+    Moment,
+    record_lines,
+    required_field,
+    validated_lines,
+)
+from pgrecall.models.import_export import Problem, Skipped
+from pgrecall.models.memories import Access, AccessKind, Draft
 
-
-def _link(value: object) -> object:
-    return {"target": value} if isinstance(value, str) else value
+UNKNOWN = "fields that a memory does not have, kept as metadata"
 
 
 class _Line(BaseModel):
     model_config = KNOWN_FIELDS
-
-
-class _Link(_Line):
-    target: str
-    relation: str = "links_to"
-    weight: float = 1.0
-
-
-class _Memory(_Line):
-    """The fields of Draft as JSON; ``text`` is another name for ``body``."""
-
-    body: str = Field(validation_alias=AliasChoices("body", "text"))
-    title: str = ""
-    key: str | None = None
-    layer: str = "knowledge"
-    role: Role | None = None
-    author: str | None = None
-    context: str = ""
-    source: str | None = None
-    session_id: str | None = None
-    tags: list[str] = []
-    aliases: list[str] = []
-    metadata: dict[str, Any] = {}
-    occurred_at: Moment | None = None
-    valid_from: Moment | None = None
-    valid_until: Moment | None = None
-    expires_at: Moment | None = None
-    pinned: bool = False
-    speech_act: SpeechAct | None = None
-    links: list[Annotated[_Link, BeforeValidator(_link)]] = []
-
-    @field_validator("metadata")
-    @classmethod
-    def _is_json(cls, value: dict[str, Any]) -> dict[str, Any]:
-        if not finite(value):
-            raise ValueError("contains NaN or Infinity, which are not JSON")
-        return value
-
-    def draft(self, source: str, prefix: str) -> Draft:
-        values = dict(self)
-        values |= {name: tuple(values[name]) for name in ("tags", "aliases")}
-        values["links"] = tuple(DraftLink(link.target, link.relation, link.weight) for link in self.links)
-        values["key"] = None if self.key is None else prefix + self.key
-        values["source"] = self.source or source
-        return Draft(**values)
 
 
 class _Access(_Line):
@@ -98,23 +58,27 @@ class _Access(_Line):
         return Access(memory, self.kind, self.at, self.session_id, self.idempotency_key)
 
 
-def read_jsonl(path: Path, *, source: str, prefix: str = "") -> Iterator[Draft | Problem]:
-    """Reads each line as a draft with the fields of ``Draft``; only ``body`` is required.
+def read_jsonl(
+    path: Path, *, source: str, prefix: str = "", rules: Rules = ANY
+) -> Iterator[Draft | Problem | Skipped]:
+    """Reads each line as a draft with the fields of ``Draft``; only ``body``, or ``text``, is required.
 
     Times are ISO 8601, in UTC if they have no zone. A link is a key, title or alias, or an object with
-    ``target``, ``relation`` and ``weight``. An invalid line yields a Problem.
+    ``target``, ``relation`` and ``weight``. A field that is unknown or does not fit becomes metadata, with a
+    notice. A line that is no record yields a Problem.
 
     Args:
         path: the file.
         source: the source of records that name none.
         prefix: put before every key, and before link targets that are keys in this file, which is then read
             twice.
+        rules: what the store takes.
 
     Raises:
         InvalidInput: the file does not exist, or reading it fails.
     """
     require_file(path)
-    return _read_drafts(path, source, prefix)
+    return _read_drafts(path, source, prefix, rules)
 
 
 def read_accesses(path: Path) -> Iterator[Access | Problem]:
@@ -128,29 +92,68 @@ def read_accesses(path: Path) -> Iterator[Access | Problem]:
     return (line if isinstance(line, Problem) else line[1].access() for line in lines)
 
 
-def _read_drafts(path: Path, source: str, prefix: str) -> Iterator[Draft | Problem]:
+def _read_drafts(path: Path, source: str, prefix: str, rules: Rules) -> Iterator[Draft | Problem | Skipped]:
     own_keys = _keys(path) if prefix else frozenset()
+    shown = printable_path(path)
     lines_of: dict[str, int] = {}
-    for line in validated_lines(path, _Memory):
+    for line in record_lines(path):
         if isinstance(line, Problem):
             yield line
             continue
         number, record = line
-        draft = record.draft(source, prefix)
-        draft = replace(draft, links=tuple(_prefixed(link, prefix, own_keys) for link in draft.links))
+        place = f"line {number}"
+        try:
+            draft, notices = _draft(record, source, prefix, own_keys, rules, f"{shown}: {place}")
+        except ValueError as error:
+            yield Problem(shown, f"{place}: {error}.")
+            continue
         first = lines_of.setdefault(draft.key, number) if draft.key else number
         if first != number:
-            yield Problem(
-                printable_path(path), f"line {number}: key {record.key!r} is already used on line {first}."
-            )
-        else:
-            yield checked_draft(draft, printable_path(path), f"line {number}")
+            key = (draft.key or "").removeprefix(prefix)
+            yield Problem(shown, f"{place}: key {key!r} is already used on line {first}.")
+            continue
+        yield from notices
+        yield from storable(draft, shown, place, rules)
 
 
-def _prefixed(link: DraftLink, prefix: str, own_keys: frozenset[str]) -> DraftLink:
-    return replace(link, target=prefix + link.target) if link.target in own_keys else link
+def _draft(
+    record: dict[str, Any], source: str, prefix: str, own_keys: frozenset[str], rules: Rules, at: str
+) -> tuple[Draft, list[Skipped]]:
+    """The draft of a record, and notices of what became metadata. Raises ValueError if it has no text."""
+    fields = Fields(record, rules)
+    body = required_field(fields, "body", "text")
+    key = fields.take("key")
+    metadata = fields.take("metadata") or {}
+    links = fields.take("links") or ()
+    draft = Draft(
+        body=body,
+        title=fields.take("title") or "",
+        key=None if key is None else prefix + key,
+        layer=fields.take("layer") or "knowledge",
+        role=fields.take("role"),
+        author=fields.take("author"),
+        context=fields.take("context") or "",
+        source=fields.take("source") or source,
+        session_id=fields.take("session_id"),
+        tags=fields.take("tags") or (),
+        aliases=fields.take("aliases") or (),
+        occurred_at=fields.take("occurred_at"),
+        valid_from=fields.take("valid_from"),
+        valid_until=fields.take("valid_until"),
+        expires_at=fields.take("expires_at"),
+        pinned=fields.take("pinned") or False,
+        speech_act=fields.take("speech_act"),
+        links=tuple(replace(x, target=prefix + x.target) if x.target in own_keys else x for x in links),
+    )
+    kept = dict(metadata)
+    for name, value in fields.left.items():
+        add_metadata(kept, name, value)
+    unknown = len(fields.left) - len(fields.unfit)
+    return replace(draft, metadata=kept), [
+        *fields.notices(at), *([Skipped(UNKNOWN, unknown, (at,))] if unknown else ()),
+    ]  # fmt: skip
 
 
 def _keys(path: Path) -> frozenset[str]:
-    lines = validated_lines(path, _Memory)
-    return frozenset(line[1].key for line in lines if not isinstance(line, Problem) and line[1].key)
+    lines = (line for line in record_lines(path) if not isinstance(line, Problem))
+    return frozenset(key for _, record in lines if (key := Fields(record).take("key")))

@@ -3,79 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel, Field
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat.turns import role_of
-from pgrecall.importers.draft_checks import checked_draft
+from pgrecall.importers.draft_checks import storable
+from pgrecall.importers.fields import ANY, Fields, Rules
 from pgrecall.importers.files import printable_path, require_file
 from pgrecall.importers.json_records import (
-    ANY_FIELDS,
-    Moment,
-    Name,
-    first_record,
+    first_records,
     load_json,
+    record_fields,
     records,
-    validated,
+    required_field,
     without_empty,
 )
 from pgrecall.importers.text import unique
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
 _LISTS = ("results", "memories")
 _HINT = "Save what Memory.get_all() or MemoryClient.get_all() returns, with json.dump."
 
 
-class _Memory(BaseModel):
-    """A memory of mem0; unknown fields become metadata."""
+def _draft(fields: Fields, source: str, prefix: str, layer: str) -> Draft:
+    """The draft of a memory of mem0; what is left of its fields becomes metadata.
 
-    model_config = ANY_FIELDS
-
-    id: Name = Field(min_length=1)
-    memory: str
-    user_id: Name | None = None
-    agent_id: Name | None = None
-    app_id: Name | None = None
-    run_id: Name | None = None
-    actor_id: Name | None = None
-    role: str | None = None
-    metadata: dict[str, Any] | None = None
-    categories: list[str] | None = None
-    created_at: Moment | None = None
-    updated_at: Moment | None = None
-    expiration_date: Moment | None = None
-
-    def draft(self, source: str, prefix: str, layer: str) -> Draft:
-        return Draft(
-            body=self.memory.strip(),
-            key=f"{prefix}mem0/{self.id}",
-            layer=layer,
-            role=role_of(self.role or ""),
-            author=self.actor_id or self.user_id or self.agent_id,
-            source=source,
-            session_id=self.run_id,
-            tags=unique(self.categories or []),
-            metadata={**(self.metadata or {}), "mem0": self._provenance()},
-            occurred_at=self.created_at,
-            expires_at=self.expiration_date and _end_of(self.expiration_date),
-        )
-
-    def _provenance(self) -> dict[str, Any]:
-        return without_empty(
-            id=self.id,
-            user_id=self.user_id,
-            agent_id=self.agent_id,
-            app_id=self.app_id,
-            actor_id=self.actor_id,
-            role=self.role,
-            updated_at=self.updated_at and self.updated_at.isoformat(),
-            **{name: value for name, value in (self.model_extra or {}).items() if name != "score"},
-        )
+    Raises:
+        ValueError: it has no id or no text.
+    """
+    own = fields.take("key", "id")
+    if own is None:
+        raise ValueError("id is required")
+    body = required_field(fields, "memory").strip()
+    names = {name: fields.take("author", name) for name in ("user_id", "agent_id", "app_id", "actor_id")}
+    role, metadata = fields.take("role"), fields.take("metadata") or {}
+    updated, expires = fields.take("moment", "updated_at"), fields.take("expires_at", "expiration_date")
+    provenance = without_empty(id=own, **names, role=role, updated_at=updated and updated.isoformat())
+    draft = Draft(
+        body=body,
+        key=f"{prefix}mem0/{own}",
+        layer=layer,
+        role=role,
+        author=names["actor_id"] or names["user_id"] or names["agent_id"],
+        source=source,
+        session_id=fields.take("session_id", "run_id"),
+        tags=unique(list(fields.take("tags", "categories") or ())),
+        occurred_at=fields.take("occurred_at", "created_at"),
+        expires_at=expires and _end_of(expires),
+    )
+    left = {name: value for name, value in fields.left.items() if name != "score"}
+    return replace(draft, metadata={**metadata, "mem0": provenance | without_empty(**left)})
 
 
 def _end_of(day: datetime) -> datetime:
@@ -88,13 +67,12 @@ def _end_of(day: datetime) -> datetime:
 
 def is_mem0(value: object) -> bool:
     """Whether a JSON value looks like memories of mem0."""
-    first = first_record(value, _LISTS)
-    return "id" in first and isinstance(first.get("memory"), str)
+    return any("id" in one and isinstance(one.get("memory"), str) for one in first_records(value, _LISTS))
 
 
 def read_mem0(
-    path: Path, *, source: str, prefix: str = "", layer: str = "knowledge"
-) -> Iterator[Draft | Problem]:
+    path: Path, *, source: str, prefix: str = "", layer: str = "knowledge", rules: Rules = ANY
+) -> Iterator[Draft | Problem | Skipped]:
     """Reads each memory as a draft from JSON, possibly ``.gz``.
 
     The file contains a list of memories, an object with the list as ``results``, or a list of such pages.
@@ -108,19 +86,26 @@ def read_mem0(
     value = load_json(path, "an export of mem0", _HINT)
     if not is_mem0(value) and any(True for _ in records(value, _LISTS)):
         raise InvalidInput(f"{printable_path(path)} contains no memories of mem0.", hint=_HINT)
-    return _read(value, path, source, prefix, layer)
+    return _read(value, path, source, prefix, layer, rules)
 
 
-def _read(value: object, path: Path, source: str, prefix: str, layer: str) -> Iterator[Draft | Problem]:
+def _read(
+    value: object, path: Path, source: str, prefix: str, layer: str, rules: Rules
+) -> Iterator[Draft | Problem | Skipped]:
+    shown = printable_path(path)
     places: dict[str, str] = {}
     for place, record in records(value, _LISTS):
         try:
-            memory = validated(record, _Memory)
+            fields = record_fields(record, rules)
+            draft = _draft(fields, source, prefix, layer)
         except ValueError as error:
-            yield Problem(printable_path(path), f"{place}: {error}.")
+            yield Problem(shown, f"{place}: {error}.")
             continue
-        first = places.setdefault(memory.id, place)
+        assert draft.key is not None
+        first = places.setdefault(draft.key, place)
         if first != place:
-            yield Problem(printable_path(path), f"{place}: id {memory.id[:60]!r} is already used by {first}.")
-        else:
-            yield checked_draft(memory.draft(source, prefix, layer), printable_path(path), place)
+            own = draft.key.removeprefix(f"{prefix}mem0/")
+            yield Problem(shown, f"{place}: id {own[:60]!r} is already used by {first}.")
+            continue
+        yield from fields.notices(f"{shown}: {place}")
+        yield from storable(draft, shown, place, rules)

@@ -10,6 +10,11 @@ _MARKS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
 _MAX_SLUG_LENGTH = 80
 
 
+def composed(text: str) -> str:
+    """The text with each letter and its marks as one character, where there is one (NFC)."""
+    return unicodedata.normalize("NFC", text)
+
+
 def one_line(text: str) -> str:
     """The text with every run of white space replaced by one space."""
     return " ".join(text.split())
@@ -27,13 +32,18 @@ def without_marks(text: str) -> str:
 
 def slugify(text: str) -> str:
     """Lower-case words joined by hyphens, at most 80 characters; ``section`` for a text without words."""
-    composed = unicodedata.normalize("NFC", text).casefold()
-    return re.sub(r"[\W_]+", "-", composed)[:_MAX_SLUG_LENGTH].strip("-") or "section"
+    signs = (sign if _is_of_word(sign) else "-" for sign in composed(text).casefold())
+    return re.sub("-+", "-", "".join(signs))[:_MAX_SLUG_LENGTH].strip("-") or "section"
+
+
+def _is_of_word(sign: str) -> bool:
+    """Whether it is a letter, a digit, or a mark on one: without its marks, a Hindi word is another word."""
+    return sign.isalnum() or unicodedata.category(sign)[0] == "M"
 
 
 def normalized_name(name: str) -> str:
     """The form in which names are compared: NFC, case-folded, single spaces."""
-    return one_line(unicodedata.normalize("NFC", name).casefold())
+    return one_line(composed(name).casefold())
 
 
 def unique(texts: list[str]) -> tuple[str, ...]:

@@ -17,10 +17,15 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that an importer left out or assumed, as a plural noun, and how often."""
+    """Something that an importer left out or assumed, as a plural noun, and how often.
+
+    Attributes:
+        places: where, if that is known: a file, and a line or an entry of it.
+    """
 
     what: str
     count: int
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from scripts.reference.generated import HEAD
 
 ABOUT = """
 `pgrecall COMMAND --help` shows the same. Results go to standard output, everything else to standard error.
-Exit codes: 0 found or done, 1 nothing found or failed, 2 bad input, 3 no usable database, 130 stopped by
-Ctrl-C.
+Exit codes: 0 found or done, 1 nothing found or failed, 2 bad input, 3 no usable database, 4 done in part,
+130 stopped by Ctrl-C.
 
 Wherever a memory is expected, digits are its id and anything else its key; `key:42` is the key 42.
 """

@@ -1162,6 +1162,8 @@ export interface components {
             readonly valid_until?: string | null;
             /** @description Time from which searches omit it by default; the job `expire` then archives it. */
             readonly expires_at?: string | null;
+            /** @description What it says; None: it is found out again. */
+            readonly speech_act?: ("statement" | "question" | "acknowledgement" | "instruction" | "preference") | null;
         };
         /** @description An invariant of a tenant's data, the number of violations, and up to five examples. */
         readonly Check: {
@@ -1207,6 +1209,8 @@ export interface components {
             } | null;
             /** @description Only memories that contain all of these terms. */
             readonly hints?: readonly string[] | null;
+            /** @description Only memories that say one of these: statement, question, acknowledgement, instruction, preference. */
+            readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference")[] | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly since?: string | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
@@ -1516,6 +1520,8 @@ export interface components {
              * @default false
              */
             readonly pinned?: boolean;
+            /** @description What it says; None is found out from its text. Only what a user said becomes a directive by itself. */
+            readonly speech_act?: ("statement" | "question" | "acknowledgement" | "instruction" | "preference") | null;
             /**
              * @description Its links to other memories.
              * @default []
@@ -1763,6 +1769,11 @@ export interface components {
             readonly reranked: components["schemas"]["Reranked"] | null;
             /** @description Of a long memory, the passage that is nearest to the query; None if it has none. */
             readonly passage: components["schemas"]["Passage"] | null;
+            /** @description What it says; None until it is found out. */
+            readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference") | null;
+            /** @description A later hit that states the same with another value. */
+            readonly newer_version: number | null;
+            readonly is_directive: boolean;
         };
         /** @description The import of one file. */
         readonly Import: {
@@ -1941,6 +1952,7 @@ export interface components {
             readonly zone: string;
             /** @description Pass it as `after` to continue the list after this memory. */
             readonly cursor: string;
+            readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference") | null;
         };
         /** @description Memories to merge, named by id or key. */
         readonly MergeRequest: {
@@ -2003,6 +2015,8 @@ export interface components {
             } | null;
             /** @description Only memories that contain all of these terms. */
             readonly hints?: readonly string[] | null;
+            /** @description Only memories that say one of these: statement, question, acknowledgement, instruction, preference. */
+            readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference")[] | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly since?: string | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
@@ -2452,6 +2466,8 @@ export interface components {
             } | null;
             /** @description Only memories that contain all of these terms. */
             readonly hints?: readonly string[] | null;
+            /** @description Only memories that say one of these: statement, question, acknowledgement, instruction, preference. */
+            readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference")[] | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly since?: string | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
@@ -2553,6 +2569,8 @@ export interface components {
             readonly answered: boolean;
             /** @description Seconds of changes that a replica's answer lacks at most; None if the primary answered. */
             readonly staleness: number | null;
+            /** @description Whether the query makes sense only with its conversation ("did that work?"); then the confidence is 0. */
+            readonly needs_context: boolean;
             readonly no_match: boolean;
         };
         /** @description A number that can be tuned: its value, where that is set, its default and inclusive bounds. */
@@ -2591,6 +2609,8 @@ export interface components {
         readonly Skipped: {
             readonly what: string;
             readonly count: number;
+            /** @description Where, if that is known: a file, and a line or an entry of it. */
+            readonly places: readonly string[];
         };
         /**
          * @description The state of one tenant's memory and of the database it lives in.
@@ -2633,7 +2653,11 @@ export interface components {
             readonly alarms: readonly string[];
             readonly replica: components["schemas"]["ReplicaStatus"] | null;
         };
-        /** @description One memory as Postgres holds it, without its embedding. */
+        /**
+         * @description One memory as Postgres holds it, without its embedding.
+         *
+         *     `speech_act` is what it says, `act_marked` whether somebody said so; None until it is found out.
+         */
         readonly StoredMemory: {
             readonly id: number;
             readonly key: string | null;
@@ -2665,6 +2689,8 @@ export interface components {
             readonly vitality: components["schemas"]["VitalityTerms"];
             readonly links: readonly components["schemas"]["Link"][];
             readonly access_counts: components["schemas"]["AccessCounts"];
+            readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference") | null;
+            readonly act_marked: boolean;
         };
         /** @description The memories to delete: those that match every given field. */
         readonly Subject: {
@@ -2850,6 +2876,8 @@ export interface operations {
                 readonly layers?: readonly string[];
                 /** @description Only memories with one of these. */
                 readonly roles?: readonly string[];
+                /** @description Only memories that say one of these. */
+                readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference")[];
                 /** @description Only memories with one of these. */
                 readonly authors?: readonly string[];
                 /** @description Only memories with one of these. */

@@ -1,8 +1,8 @@
 """The command ``pgrecall``.
 
-Exit codes: 0 found or done, 1 nothing found or failed, 2 bad input, 3 no usable database, 130 stopped by
-Ctrl-C, 141 the reader of the output went away. Results go to standard output, everything else to standard
-error.
+Exit codes: 0 found or done, 1 nothing found or failed, 2 bad input, 3 no usable database, 4 done in part,
+130 stopped by Ctrl-C, 141 the reader of the output went away. Results go to standard output, everything else
+to standard error.
 """
 
 from __future__ import annotations

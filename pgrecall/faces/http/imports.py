@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.faces.import_rules import import_rules
 from pgrecall.importers.bounds import bounded, require_unpacked
 from pgrecall.importers.detect import BY_SESSION, SourceKind, known_kind, open_source
+from pgrecall.importers.fields import Rules
 from pgrecall.importers.files import problems_without_folder, without_folder, write_undated
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
@@ -145,7 +147,8 @@ class Imports:
                 began.set_result(None)
                 await self._read_export(memory, made, path)
             else:
-                kind, items = await asyncio.to_thread(_items, path, options)
+                rules = import_rules(await memory.layers.list(), options.layer)
+                kind, items = await asyncio.to_thread(_items, path, options, rules)
                 made.kind, made.total = kind, len(items)
                 began.set_result(None)
                 await self._store(memory, made, items, options)
@@ -187,7 +190,7 @@ class Imports:
         )
 
 
-def _items(path: Path, options: ImportOptions) -> tuple[str, list[Item]]:
+def _items(path: Path, options: ImportOptions, rules: Rules) -> tuple[str, list[Item]]:
     """The format of a file and all of its items, so that a file that cannot be read stores nothing."""
     assert options.kind != "export"
     kind = known_kind(path, options.kind)
@@ -198,6 +201,7 @@ def _items(path: Path, options: ImportOptions) -> tuple[str, list[Item]]:
         prefix=options.prefix,
         layer=options.layer,
         tools=options.tools,
+        rules=rules,
     )
     items = [*problems_without_folder(bounded(read, path.name), path.parent)]
     problems = [item for item in items if isinstance(item, Problem)]

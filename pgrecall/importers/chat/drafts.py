@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgrecall.importers.chat.turns import REPEATED, Conversation, Tally, Turn
+from pgrecall.importers.chat.turns import NO_TURNS, REPEATED, Conversation, Tally, Turn
 from pgrecall.importers.dates import in_words
-from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH, checked_draft
+from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH, storable
 from pgrecall.importers.files import printable_path
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft, DraftLink
 
 _MAX_CONTEXT_LENGTH = 10_000
@@ -32,7 +32,7 @@ class Target:
 
 def conversation_drafts(
     conversation: Conversation, path: Path, target: Target, seen: set[str], tally: Tally
-) -> Iterator[Draft | Problem]:
+) -> Iterator[Draft | Problem | Skipped]:
     """The drafts of a conversation. A turn with a key in ``seen`` is counted and left out.
 
     The context of a turn is its date in words, the title of the conversation, and the turn before: lexical
@@ -40,16 +40,17 @@ def conversation_drafts(
     """
     before: Turn | None = None
     for turn, after in _pairs(conversation, seen, tally):
-        yield checked_draft(
-            _draft(conversation, turn, before, after, target), printable_path(path), turn.place
-        )
+        draft = _draft(conversation, turn, before, after, target)
+        yield from storable(draft, printable_path(path), turn.place, tally.rules)
         before = turn
 
 
 def _pairs(conversation: Conversation, seen: set[str], tally: Tally) -> Iterator[tuple[Turn, Turn | None]]:
     """Each new turn with the one after it."""
     held: Turn | None = None
+    empty = True
     for turn in conversation.turns:
+        empty = False
         if turn.key in seen:
             tally.add(REPEATED)
             continue
@@ -59,6 +60,7 @@ def _pairs(conversation: Conversation, seen: set[str], tally: Tally) -> Iterator
         held = turn
     if held is not None:
         yield held, None
+    tally.add(NO_TURNS, empty)
 
 
 def _draft(

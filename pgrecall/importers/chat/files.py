@@ -17,6 +17,7 @@ from pgrecall.importers.files import (
     ZIP_FAULTS,
     decode,
     failure_reason,
+    leads_out_of,
     named_entries,
     open_bytes,
     printable_path,
@@ -67,8 +68,10 @@ class ChatFile:
                 with open_bytes(self.path) as file:
                     yield file
             else:
-                with ZipFile(self.path) as archive, archive.open(self.entry) as entry:
-                    yield cast(BinaryIO, entry)
+                with ZipFile(self.path) as archive:
+                    found = next(one for one in named_entries(archive) if one.filename == self.entry)
+                    with archive.open(found) as entry:
+                        yield cast(BinaryIO, entry)
         except ZIP_FAULTS as error:
             raise InvalidInput(
                 f"{self.shown} cannot be read: {failure_reason(error)}.", hint=_REPACK
@@ -110,8 +113,7 @@ def count_other_files(path: Path, read: Sequence[ChatFile]) -> int:
         return sum(len(names) for _, _, names in os.walk(path)) - len(read)
     if path.suffix.lower() != ".zip":
         return 0
-    files = [entry for entry in _entries(path) if not entry.is_dir() and not _is_of_finder(entry)]
-    return len(files) - len(read)
+    return len(_entries(path)) - len(read)
 
 
 def _entries(path: Path) -> list[ZipInfo]:
@@ -127,7 +129,7 @@ def _entries(path: Path) -> list[ZipInfo]:
 def _in_archive(path: Path) -> list[ChatFile]:
     entries = _entries(path)
     for entry in entries:
-        if entry.filename.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", entry.filename):
+        if leads_out_of(entry):
             raise InvalidInput(
                 f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
                 hint=_REPACK,
@@ -140,12 +142,7 @@ def _in_archive(path: Path) -> list[ChatFile]:
 
 def _is_wanted(entry: ZipInfo) -> bool:
     name = entry.filename.rpartition("/")[2]
-    return _CONVERSATIONS.fullmatch(name) is not None and not _is_of_finder(entry)
-
-
-def _is_of_finder(entry: ZipInfo) -> bool:
-    """Whether macOS has added it when it packed the archive."""
-    return entry.filename.startswith("__MACOSX")
+    return _CONVERSATIONS.fullmatch(name) is not None
 
 
 def _require_readable(path: Path, entry: ZipInfo) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -55,9 +56,28 @@ def _sample(sample: Any, number: int, path: Path) -> Iterator[Conversation | Pro
         yield Problem(printable_path(path), f"sample {name}: conversation must be an object.")
     else:
         numbers = sorted({int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key))})
+        if not numbers:
+            yield Problem(printable_path(path), f"sample {name}: conversation has no session_1.")
         seen: set[str] = set()
+        user = _user(conversation)
         for session in numbers:
-            yield from _session(conversation, name, session, path, seen)
+            for found in _session(conversation, name, session, path, seen):
+                if isinstance(found, Conversation) and user is not None:
+                    found = replace(found, turns=[_of_user(turn, user) for turn in found.turns])
+                yield found
+
+
+def _of_user(turn: Turn, user: str) -> Turn:
+    return replace(turn, role="user") if turn.author == user else turn
+
+
+def _user(conversation: dict[str, Any]) -> str | None:
+    """The only speaker beside an assistant; None among several people, or without an assistant."""
+    turns = (turn for value in conversation.values() if isinstance(value, list) for turn in value)
+    speakers = {turn.get("speaker") for turn in turns if isinstance(turn, dict)}
+    names = {speaker for speaker in speakers if isinstance(speaker, str)}
+    others = {name for name in names if role_of(name) is None}
+    return others.pop() if len(others) == 1 and any(role_of(name) == "assistant" for name in names) else None
 
 
 def _session(

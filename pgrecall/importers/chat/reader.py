@@ -19,6 +19,7 @@ from pgrecall.importers.chat.locomo import read_locomo
 from pgrecall.importers.chat.messages import is_message, is_messages, read_messages
 from pgrecall.importers.chat.turns import OTHER_FILES, Conversation, Tally
 from pgrecall.importers.chat.vscode import is_vscode, read_vscode
+from pgrecall.importers.fields import ANY, Rules
 from pgrecall.importers.files import printable_path, require_file
 from pgrecall.importers.json_records import load_json
 from pgrecall.models.import_export import Problem, Skipped
@@ -81,7 +82,14 @@ def _first_of(file: ChatFile) -> Iterator[Any]:
 
 
 def read_chats(
-    path: Path, kind: ChatKind, *, source: str, prefix: str = "", layer: str = "episodic", tools: bool = False
+    path: Path,
+    kind: ChatKind,
+    *,
+    source: str,
+    prefix: str = "",
+    layer: str = "episodic",
+    tools: bool = False,
+    rules: Rules = ANY,
 ) -> Iterator[Item]:
     """Reads each turn at a path as a draft, then what was left out, with counts.
 
@@ -92,6 +100,7 @@ def read_chats(
         prefix: put before every key.
         layer: the layer of all drafts.
         tools: keep tool calls, their results, and the turns of sub-agents.
+        rules: what the store takes.
 
     Raises:
         InvalidInput: the path cannot be read, is not JSON, or contains no conversation.
@@ -100,14 +109,14 @@ def read_chats(
         require_file(path)
         if path.suffix.lower() != ".zip" and chat_kind(path) != "chat" and not ChatFile(path).has_lines:
             value = load_json(path, "a transcript", _LOCOMO_HINT)
-            return _drafts(read_locomo(value, path), path, Target(source, prefix, layer), Tally())
+            return _drafts(read_locomo(value, path), path, Target(source, prefix, layer), Tally(rules))
     files = chat_files(path)
     if not files:
         raise InvalidInput(
             f"{printable_path(path)} contains no conversations.",
             hint="An export has a conversations.json; sessions are .jsonl files.",
         )
-    tally = Tally()
+    tally = Tally(rules)
     tally.add(OTHER_FILES, count_other_files(path, files))
     return _read(files, kind, Target(source, prefix, layer), tally, tools)
 

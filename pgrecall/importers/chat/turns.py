@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast, get_args
 
 from pgrecall.importers.dates import parse_logged
+from pgrecall.importers.fields import ANY, Rules, fits, lies_ahead
 from pgrecall.models.import_export import Skipped
 from pgrecall.models.memories import Role
 
@@ -22,10 +23,13 @@ EMPTY = "turns without text"
 IMAGES = "images"
 SOUNDS = "sounds and videos"
 ATTACHMENTS = "attached files"
+NO_TURNS = "conversations without turns"
 OTHER_FILES = "files without conversations"
 REPEATED = "turns that occur twice"
 BOOKKEEPING = "lines of bookkeeping"
 SUBAGENTS = "turns of sub-agents, which the option tools keeps"
+
+FUTURE = "times that lie in the future, ignored"
 
 _MAX_REASONS = 60
 _ROLES: Mapping[str, Role] = {
@@ -72,9 +76,14 @@ class Conversation:
 
 
 class Tally:
-    """Counts what an import leaves out or assumes."""
+    """Counts what an import leaves out or assumes.
 
-    def __init__(self) -> None:
+    Args:
+        rules: what the store takes.
+    """
+
+    def __init__(self, rules: Rules = ANY) -> None:
+        self.rules = rules
         self._counts: Counter[str] = Counter()
 
     def add(self, what: str, count: int = 1) -> None:
@@ -95,7 +104,7 @@ class Tally:
             yield Skipped(what, count)
 
     def time(self, value: object) -> datetime | None:
-        """A time; None for no time.
+        """A time; None for no time, and for one in the future: the clock was wrong.
 
         Times are seconds, milliseconds or microseconds since 1970, ISO 8601, or dates as in mails.
         """
@@ -106,11 +115,15 @@ class Tally:
                 moment, zoned = parse_logged(value)
                 if not zoned:
                     self.add("times without a zone, read as UTC")
-                return moment
-            return _since_epoch(value)
-        except (ValueError, OverflowError, TypeError):
+            else:
+                moment = _since_epoch(value)
+        except (ValueError, OverflowError, TypeError, OSError):
             self.add("times that are not understood")
             return None
+        if fits("occurred_at", moment, self.rules):
+            return moment
+        self.add(FUTURE if lies_ahead(moment, self.rules) else "times that are not understood")
+        return None
 
 
 def _is_number(text: str) -> bool:

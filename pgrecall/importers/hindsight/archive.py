@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from pydantic import BaseModel, Field
-
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import ZIP_FAULTS, decode, failure_reason, printable_path
-from pgrecall.importers.hindsight.facts import Fact, NamedFact
-from pgrecall.importers.json_records import ANY_FIELDS, Name, parse_json, validated
+from pgrecall.importers.hindsight.facts import NamedFact, fact_name
+from pgrecall.importers.json_records import parse_json
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import DraftLink
 
@@ -21,15 +19,6 @@ MAX_ENTRY_BYTES = 256_000_000
 _VERSION = 1
 _DOCUMENT = re.compile(r"documents/[0-9]+\.json")
 _HINT = "Export the bank again, and pass the file without unpacking it."
-
-
-class _Document(BaseModel):
-    """One document of the archive with its facts."""
-
-    model_config = ANY_FIELDS
-
-    id: Name = Field(min_length=1)
-    facts: list[Any] = []
 
 
 def read_archive(path: Path) -> Iterator[NamedFact | Problem]:
@@ -60,11 +49,11 @@ def _read(path: Path, bank: str | None) -> Iterator[NamedFact | Problem]:
             observations, problems = _observations(archive, path)
             yield from problems
             names: dict[tuple[str, int], list[str]] = {}
-            for number, (observation, sources) in enumerate(observations):
-                name = observation.id or f"observation/{number + 1}"
-                for fact in sources:
+            for number, record in enumerate(observations, start=1):
+                name = fact_name(record, "id", "source_id") or f"observation/{number}"
+                for fact in _sources(record):
                     names.setdefault(fact, []).append(name)
-                yield NamedFact(observation, name, f"observation {number + 1}", bank)
+                yield NamedFact(record, name, f"observation {number}", bank, kind="observation")
             for entry in sorted(filter(_DOCUMENT.fullmatch, archive.namelist())):
                 yield from _facts(archive, entry, path, bank, names)
     except ZIP_FAULTS as error:
@@ -77,31 +66,35 @@ def _facts(
     archive: ZipFile, entry: str, path: Path, bank: str | None, names: dict[tuple[str, int], list[str]]
 ) -> Iterator[NamedFact | Problem]:
     try:
-        document = validated(_entry(archive, entry), _Document)
+        document, facts = _document(_entry(archive, entry))
     except ValueError as error:
         yield Problem(printable_path(path), f"{entry}: {error}.")
         return
-    fact_names = [_name_of(fact, document.id, index) for index, fact in enumerate(document.facts)]
-    for index, value in enumerate(document.facts):
+    fact_names = [
+        fact_name(fact, "source_id") or f"{document}/{index + 1}" for index, fact in enumerate(facts)
+    ]
+    for index, fact in enumerate(facts):
+        supports = (DraftLink(name, "supports") for name in names.get((document, index), ()))
+        causes = (DraftLink(fact_names[cause]) for cause in _causes(fact, len(fact_names)) if cause != index)
         place = f"{entry}, fact {index + 1}"
-        try:
-            fact = validated(value, Fact).model_copy(update={"document_id": document.id})
-        except ValueError as error:
-            yield Problem(printable_path(path), f"{place}: {error}.")
-            continue
-        supports = (DraftLink(name, "supports") for name in names.get((document.id, index), ()))
-        causes = (DraftLink(fact_names[cause]) for cause in _causes(value, len(fact_names)) if cause != index)
-        yield NamedFact(fact, fact_names[index], place, bank, (*supports, *causes))
+        yield NamedFact(fact, fact_names[index], place, bank, (*supports, *causes), document)
 
 
-def _name_of(fact: object, document: str, index: int) -> str:
-    own = fact.get("source_id") if isinstance(fact, dict) else None
-    return own if isinstance(own, str) and own else f"{document}/{index + 1}"
+def _document(value: Any) -> tuple[str, list[Any]]:
+    """The id of a document and its facts. Raises ValueError if it has none."""
+    if not isinstance(value, dict):
+        raise ValueError("must be an object")
+    name, facts = fact_name(value, "id"), value.get("facts", [])
+    if name is None:
+        raise ValueError("id is required")
+    if not isinstance(facts, list):
+        raise ValueError("facts must be a list")
+    return name, facts
 
 
-def _causes(fact: dict[str, Any], count: int) -> list[int]:
+def _causes(fact: Any, count: int) -> list[int]:
     """The positions of the facts that caused this one; positions without a fact are left out."""
-    relations = fact.get("causal_relations")
+    relations = fact.get("causal_relations") if isinstance(fact, dict) else None
     found = set()
     for relation in relations if isinstance(relations, list) else ():
         index = relation.get("target_fact_index") if isinstance(relation, dict) else None
@@ -110,10 +103,8 @@ def _causes(fact: dict[str, Any], count: int) -> list[int]:
     return sorted(found)
 
 
-def _observations(
-    archive: ZipFile, path: Path
-) -> tuple[list[tuple[Fact, list[tuple[str, int]]]], list[Problem]]:
-    """The observations, each with the document and position of every fact it is derived from."""
+def _observations(archive: ZipFile, path: Path) -> tuple[list[Any], list[Problem]]:
+    """The records of the observations."""
     if "observations.json" not in archive.namelist():
         return [], []
     try:
@@ -122,19 +113,12 @@ def _observations(
             raise ValueError("must be a list")
     except ValueError as error:
         return [], [Problem(printable_path(path), f"observations.json: {error}.")]
-    found, problems = [], []
-    for number, record in enumerate(value, start=1):
-        try:
-            fact = validated(record, Fact).model_copy(update={"fact_type": "observation"})
-        except ValueError as error:
-            problems.append(Problem(printable_path(path), f"observation {number}: {error}."))
-        else:
-            found.append((fact, _sources(record)))
-    return found, problems
+    return value, []
 
 
-def _sources(record: dict[str, Any]) -> list[tuple[str, int]]:
-    sources = record.get("sources")
+def _sources(record: Any) -> list[tuple[str, int]]:
+    """The document and position of every fact that an observation is derived from."""
+    sources = record.get("sources") if isinstance(record, dict) else None
     pairs = [
         (each.get("document_id"), each.get("fact_index"))
         for each in (sources if isinstance(sources, list) else ())

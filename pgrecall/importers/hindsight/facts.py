@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, datetime
-from typing import Annotated, Any
+from datetime import datetime
+from typing import Any
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field
-
-from pgrecall.importers.json_records import ANY_FIELDS, Moment, Name, without_empty
+from pgrecall.importers.fields import Fields, Rules
+from pgrecall.importers.json_records import record_fields, required_field, without_empty
 from pgrecall.importers.text import unique
 from pgrecall.models.memories import Draft, DraftLink
 
@@ -17,102 +16,96 @@ TYPES = {"world": "knowledge", "opinion": "knowledge", "observation": "knowledge
 """The layer of each kind of fact."""
 
 _KIND_OF_ENTITY = re.compile(r"\s*\((?:[A-Z_]+)\)$")
-
-
-def _names(value: object) -> object:
-    """Entities as a list; a string is split at commas, and older versions append the kind to each."""
-    if isinstance(value, str):
-        return [_KIND_OF_ENTITY.sub("", name.strip()) for name in value.split(",")]
-    return value
-
-
-def _nothing_if_empty(value: object) -> object:
-    return None if value == "" else value
-
-
-def _known(moment: datetime | None) -> datetime | None:
-    """None for the first and last year, which Hindsight writes for an open end."""
-    return None if moment is None or moment.year in (MINYEAR, MAXYEAR) else moment
-
-
-_Time = Annotated[Moment | None, BeforeValidator(_nothing_if_empty), AfterValidator(_known)]
-
-
-class Fact(BaseModel):
-    """A memory unit of Hindsight; unknown fields become metadata."""
-
-    model_config = ANY_FIELDS
-
-    id: Name | None = Field(default=None, validation_alias=AliasChoices("id", "source_id"))
-    text: str
-    fact_type: str = Field(default="world", validation_alias=AliasChoices("fact_type", "type"))
-    context: str | None = None
-    document_id: Name | None = None
-    metadata: dict[str, Any] | None = None
-    tags: list[str] | None = None
-    entities: Annotated[list[str] | None, BeforeValidator(_names)] = None
-    occurred_start: _Time = None
-    occurred_end: _Time = None
-    mentioned_at: _Time = None
-    date: _Time = Field(default=None, validation_alias=AliasChoices("date", "event_date"))
-    created_at: _Time = None
-    updated_at: _Time = None
-    state: str | None = None
-    invalidated_at: _Time = None
-
-
-@dataclass(frozen=True, slots=True)
-class NamedFact:
-    """A fact with its name and place in the export. Targets of ``links`` are names without prefix."""
-
-    fact: Fact
-    name: str
-    place: str
-    bank: str | None = None
-    links: tuple[DraftLink, ...] = ()
-
-    def draft(self, key: str, source: str, layer: str | None, links: tuple[DraftLink, ...]) -> Draft:
-        """The draft. Raises ValueError for an invalidated fact without a time of invalidation."""
-        fact = self.fact
-        return Draft(
-            body=fact.text.strip(),
-            key=key,
-            layer=layer or TYPES.get(fact.fact_type, "knowledge"),
-            context=fact.context or "",
-            source=source,
-            session_id=fact.document_id,
-            tags=unique([*(fact.entities or []), *(fact.tags or [])]),
-            metadata={**(fact.metadata or {}), "hindsight": self._provenance()},
-            occurred_at=fact.occurred_start or fact.mentioned_at or fact.date or fact.created_at,
-            valid_until=_valid_until(fact),
-            links=links,
-        )
-
-    def _provenance(self) -> dict[str, Any]:
-        fact = self.fact
-        return without_empty(
-            bank=self.bank,
-            id=fact.id,
-            fact_type=fact.fact_type,
-            document_id=fact.document_id,
-            entities=fact.entities,
-            occurred_end=_iso(fact.occurred_end),
-            mentioned_at=_iso(fact.mentioned_at),
-            **{name: value for name, value in (fact.model_extra or {}).items() if name not in _LINKING},
-        )
-
+_TIMES = frozenset({
+    "occurred_start", "occurred_end", "mentioned_at", "date", "event_date", "created_at", "updated_at",
+    "invalidated_at",
+})  # fmt: skip
+_OPEN = ("0001-", "9999-")
+"""The first and last year, which Hindsight writes for an open end."""
 
 _LINKING = frozenset({"bank", "causal_relations", "source_memory_ids", "sources"})
 """Fields that become links, or that the provenance sets itself."""
 
 
-def _iso(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
+@dataclass(frozen=True, slots=True)
+class NamedFact:
+    """A record of a fact with its name and place in the export.
+
+    Targets of ``links`` are names without prefix.
+
+    Attributes:
+        document: its document, if the record does not name it.
+        kind: its kind, if the record does not name it.
+    """
+
+    record: object
+    name: str
+    place: str
+    bank: str | None = None
+    links: tuple[DraftLink, ...] = ()
+    document: str | None = None
+    kind: str | None = None
+
+    def fields(self, rules: Rules) -> Fields:
+        """The fields of the record, without ends that are open. Raises ValueError if it is no object."""
+        if not isinstance(self.record, dict):
+            return record_fields(self.record, rules)
+        return Fields(
+            {name: value for name, value in self.record.items() if not _is_open(name, value)}, rules
+        )
+
+    def draft(
+        self, fields: Fields, key: str, source: str, layer: str | None, links: tuple[DraftLink, ...]
+    ) -> Draft:
+        """The draft. Raises ValueError without a text, or if it was invalidated at no known time."""
+        body = required_field(fields, "text").strip()
+        kind = self.kind or fields.take("text", "fact_type", "type") or "world"
+        document = self.document or fields.take("session_id", "document_id")
+        own = fields.take("key", "id", "source_id")
+        entities = [_KIND_OF_ENTITY.sub("", name) for name in fields.take("tags", "entities") or ()]
+        start, end = fields.take("occurred_at", "occurred_start"), fields.take("moment", "occurred_end")
+        mentioned, dated = (
+            fields.take("occurred_at", "mentioned_at"),
+            fields.take("occurred_at", "date", "event_date"),
+        )
+        created, until = fields.take("occurred_at", "created_at"), _valid_until(fields)
+        metadata, tags = fields.take("metadata") or {}, unique([*entities, *(fields.take("tags") or ())])
+        context = fields.take("context") or ""
+        provenance = without_empty(
+            bank=self.bank, id=own, fact_type=kind, document_id=document, entities=entities,
+            occurred_end=end and end.isoformat(), mentioned_at=mentioned and mentioned.isoformat(),
+        )  # fmt: skip
+        left = without_empty(**{name: value for name, value in fields.left.items() if name not in _LINKING})
+        return Draft(
+            body=body,
+            key=key,
+            layer=layer or TYPES.get(kind, "knowledge"),
+            context=context,
+            source=source,
+            session_id=document,
+            tags=tags,
+            metadata={**metadata, "hindsight": provenance | left},
+            occurred_at=start or mentioned or dated or created,
+            valid_until=until,
+            links=links,
+        )
 
 
-def _valid_until(fact: Fact) -> datetime | None:
-    if fact.state != "invalidated":
+def _is_open(name: str, value: Any) -> bool:
+    return name in _TIMES and isinstance(value, str) and (not value.strip() or value.startswith(_OPEN))
+
+
+def _valid_until(fields: Fields) -> datetime | None:
+    state, invalidated = fields.take("text", "state"), fields.take("valid_until", "invalidated_at")
+    updated = fields.take("valid_until", "updated_at")
+    if state != "invalidated":
         return None
-    if (ended := fact.invalidated_at or fact.updated_at) is None:
+    if invalidated is None and updated is None:
         raise ValueError("it was invalidated, but has neither invalidated_at nor updated_at")
+    ended: datetime | None = invalidated or updated
     return ended
+
+
+def fact_name(record: object, *names: str) -> str | None:
+    """The name of a fact under the first of these fields that has one."""
+    return Fields(record).take("key", *names) if isinstance(record, dict) else None

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.draft_checks import checked_draft
+from pgrecall.importers.draft_checks import storable
+from pgrecall.importers.fields import ANY, Rules
 from pgrecall.importers.files import printable_path, require_file
 from pgrecall.importers.hindsight.archive import read_archive
-from pgrecall.importers.hindsight.facts import TYPES, Fact, NamedFact
-from pgrecall.importers.json_records import first_record, load_json, records, validated
-from pgrecall.models.import_export import Problem
+from pgrecall.importers.hindsight.facts import TYPES, NamedFact, fact_name
+from pgrecall.importers.json_records import first_records, load_json, records
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft, DraftLink
 
 _LISTS = ("items", "results")
@@ -22,14 +23,17 @@ _HINT = "Save the answer of GET /v1/default/banks/BANK/memories/list, or give th
 
 def is_hindsight(value: object) -> bool:
     """Whether a JSON value looks like memories of Hindsight."""
-    first = first_record(value, _LISTS)
-    kind = first.get("fact_type") or first.get("type")
-    return isinstance(first.get("text"), str) and isinstance(kind, str) and kind in TYPES
+    return any(map(_is_fact, first_records(value, _LISTS)))
+
+
+def _is_fact(record: dict[str, Any]) -> bool:
+    kind = record.get("fact_type") or record.get("type")
+    return isinstance(record.get("text"), str) and isinstance(kind, str) and kind in TYPES
 
 
 def read_hindsight(
-    path: Path, *, source: str, prefix: str = "", layer: str | None = None
-) -> Iterator[Draft | Problem]:
+    path: Path, *, source: str, prefix: str = "", layer: str | None = None, rules: Rules = ANY
+) -> Iterator[Draft | Problem | Skipped]:
     """Reads each fact as a draft from a page of the memory list, a list of pages or facts, or a ``.zip``.
 
     World facts, opinions and observations go to ``knowledge``, experiences to ``episodic``; ``layer``
@@ -47,21 +51,19 @@ def read_hindsight(
         if not is_hindsight(value) and any(True for _ in records(value, _LISTS)):
             raise InvalidInput(f"{printable_path(path)} contains no memories of Hindsight.", hint=_HINT)
         facts = _listed(value, path)
-    return _drafts(facts, path, source, prefix, layer)
+    return _drafts(facts, path, source, prefix, layer, rules)
 
 
 def _listed(value: object, path: Path) -> Iterator[NamedFact | Problem]:
     supports = _observations_of(value)
     for place, record in records(value, _LISTS):
-        try:
-            fact = validated(record, Fact)
-            if not fact.id:
-                raise ValueError("id is required")
-        except ValueError as error:
-            yield Problem(printable_path(path), f"{place}: {error}.")
+        name = fact_name(record, "id", "source_id")
+        if name is None:
+            reason = "id is required" if isinstance(record, dict) else "must be an object"
+            yield Problem(printable_path(path), f"{place}: {reason}.")
         else:
-            links = tuple(DraftLink(target, "supports") for target in supports.get(fact.id, ()))
-            yield NamedFact(fact, fact.id, place, links=links)
+            links = tuple(DraftLink(target, "supports") for target in supports.get(name, ()))
+            yield NamedFact(record, name, place, links=links)
 
 
 def _observations_of(value: object) -> dict[str, list[str]]:
@@ -77,8 +79,14 @@ def _observations_of(value: object) -> dict[str, list[str]]:
 
 
 def _drafts(
-    facts: Iterator[NamedFact | Problem], path: Path, source: str, prefix: str, layer: str | None
-) -> Iterator[Draft | Problem]:
+    facts: Iterator[NamedFact | Problem],
+    path: Path,
+    source: str,
+    prefix: str,
+    layer: str | None,
+    rules: Rules,
+) -> Iterator[Draft | Problem | Skipped]:
+    shown = printable_path(path)
     places: dict[str, str] = {}
     before = f"{prefix}hindsight/"
     for placed in facts:
@@ -87,14 +95,14 @@ def _drafts(
             continue
         first = places.setdefault(placed.name, placed.place)
         if first != placed.place:
-            yield Problem(
-                printable_path(path), f"{placed.place}: id {placed.name[:60]!r} is already used by {first}."
-            )
+            yield Problem(shown, f"{placed.place}: id {placed.name[:60]!r} is already used by {first}.")
             continue
         links = tuple(replace(link, target=before + link.target) for link in placed.links)
         try:
-            draft = placed.draft(before + placed.name, source, layer, links)
+            fields = placed.fields(rules)
+            draft = placed.draft(fields, before + placed.name, source, layer, links)
         except ValueError as error:
-            yield Problem(printable_path(path), f"{placed.place}: {error}.")
-        else:
-            yield checked_draft(draft, printable_path(path), placed.place)
+            yield Problem(shown, f"{placed.place}: {error}.")
+            continue
+        yield from fields.notices(f"{shown}: {placed.place}")
+        yield from storable(draft, shown, placed.place, rules)

@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import MAX_BYTES, ZIP_FAULTS, failure_reason, named_entries, printable_path
-from pgrecall.importers.markdown.notes import is_note
+from pgrecall.importers.fields import ANY, Rules
+from pgrecall.importers.files import (
+    MAX_BYTES,
+    ZIP_FAULTS,
+    failure_reason,
+    leads_out_of,
+    named_entries,
+    printable_path,
+    problems_without_folder,
+    repeated_names,
+)
+from pgrecall.importers.markdown.notes import OTHER_FILES, is_note
 from pgrecall.importers.markdown.reader import read_markdown
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
+_FAULTS_OF_A_NAME = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.EINVAL)
 MAX_NOTES = 100_000
 MAX_UNPACKED_BYTES = 1_000_000_000
 """Of all notes of an archive, unpacked."""
 
 
 def notes_in(path: Path) -> Sequence[ZipInfo]:
-    """The notes of an archive, without hidden ones; none if it cannot be read."""
+    """The notes of an archive; none if it cannot be read."""
     try:
         with ZipFile(path) as archive:
-            return [entry for entry in named_entries(archive) if _is_note(entry)]
+            return [entry for entry in named_entries(archive) if is_note(Path(entry.filename))]
     except ZIP_FAULTS:
         return []
 
 
-def read_archive(path: Path, *, source: str, prefix: str, layer: str) -> Iterator[Draft | Problem]:
+def read_archive(
+    path: Path, *, source: str, prefix: str, layer: str, rules: Rules = ANY
+) -> Iterator[Draft | Problem | Skipped]:
     """Reads the notes of an archive. A folder that contains all of them is not part of their keys.
 
     Raises:
@@ -40,7 +54,7 @@ def read_archive(path: Path, *, source: str, prefix: str, layer: str) -> Iterato
     """
     notes = notes_in(path)
     for entry in notes:
-        if entry.filename.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", entry.filename):
+        if leads_out_of(entry):
             raise InvalidInput(
                 f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
                 hint="Pack the folder again.",
@@ -52,42 +66,62 @@ def read_archive(path: Path, *, source: str, prefix: str, layer: str) -> Iterato
             f"{MAX_NOTES:,} of {MAX_UNPACKED_BYTES:,} bytes are read.",
             hint="Unpack it and import the folder.",
         )
-    return _read(path, notes, source, prefix, layer)
+    return _read(path, notes, source, prefix, layer, rules)
 
 
 def _read(
-    path: Path, notes: Sequence[ZipInfo], source: str, prefix: str, layer: str
-) -> Iterator[Draft | Problem]:
+    path: Path, notes: Sequence[ZipInfo], source: str, prefix: str, layer: str, rules: Rules
+) -> Iterator[Draft | Problem | Skipped]:
     with tempfile.TemporaryDirectory(prefix="pgrecall-notes-") as name:
         folder = Path(name).resolve()
         yield from _unpack(path, notes, folder)
-        inside = f"{folder}/"
-        for item in read_markdown(_top(folder), source=source, prefix=prefix, layer=layer):
-            if isinstance(item, Problem):
-                yield Problem(item.where.replace(inside, ""), item.reason.replace(inside, ""))
-            else:
-                yield item
+        yield from _others(path)
+        items = read_markdown(_top(folder), source=source, prefix=prefix, layer=layer, rules=rules)
+        yield from problems_without_folder(items, folder)
 
 
 def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Problem]:
-    """Writes the notes; a note that is too large is a problem."""
+    """Writes the notes; one that cannot be written is a problem, as is one of two with the same name."""
     try:
         with ZipFile(path) as archive:
+            for name in repeated_names(archive):
+                if is_note(Path(name)):
+                    yield Problem(name, "The archive contains it several times; the last one is read.")
             for entry in notes:
                 if entry.file_size > MAX_BYTES:
                     yield Problem(
                         entry.filename, f"It has {entry.file_size:,} bytes; {MAX_BYTES:,} are read."
                     )
-                    continue
-                target = folder / entry.filename
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with archive.open(entry) as packed, target.open("wb") as file:
-                    shutil.copyfileobj(packed, file)
-                _date(target, entry)
+                elif fault := _write(archive, entry, folder / entry.filename):
+                    yield Problem(printable_path(Path(entry.filename)), f"It cannot be unpacked: {fault}.")
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint="Pack the folder again."
         ) from error
+
+
+def _write(archive: ZipFile, entry: ZipInfo, target: Path) -> str | None:
+    """Writes one note; the reason if it is at fault. Raises what is the fault of the disk or the archive."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with archive.open(entry) as packed, target.open("wb") as file:
+            shutil.copyfileobj(packed, file)
+    except ZIP_FAULTS as error:
+        if isinstance(error, OSError) and error.errno not in _FAULTS_OF_A_NAME:
+            raise
+        with suppress(OSError):  # what was written of it before it was found damaged
+            target.unlink()
+        return failure_reason(error)
+    _date(target, entry)
+    return None
+
+
+def _others(path: Path) -> Iterator[Skipped]:
+    """The files of an archive that are no notes."""
+    with ZipFile(path) as archive:
+        names = [entry.filename for entry in named_entries(archive) if not is_note(Path(entry.filename))]
+    if names:
+        yield Skipped(OTHER_FILES, len(names), tuple(printable_path(Path(name)) for name in names))
 
 
 def _date(file: Path, entry: ZipInfo) -> None:
@@ -100,15 +134,6 @@ def _date(file: Path, entry: ZipInfo) -> None:
 
 
 def _top(folder: Path) -> Path:
-    """The folder that all notes are in, below the one they were unpacked to."""
+    """The folder that was packed, if all notes are in one."""
     inside = list(folder.iterdir())
-    while len(inside) == 1 and inside[0].is_dir():
-        folder = inside[0]
-        inside = list(folder.iterdir())
-    return folder
-
-
-def _is_note(entry: ZipInfo) -> bool:
-    parts = PurePosixPath(entry.filename).parts
-    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
-    return not entry.is_dir() and not hidden and is_note(Path(entry.filename))
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder

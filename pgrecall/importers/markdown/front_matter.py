@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, cast, get_args
+from typing import Any
 
-from pgrecall.importers.dates import parse_time
-from pgrecall.importers.markdown.yaml_values import Fields, Items, Node, Scalar, read_yaml
-from pgrecall.importers.text import one_line, unique
+from pgrecall.importers.fields import ANY, Fields, Rules, unfit_values
+from pgrecall.importers.markdown.inline import RawLink, read_inline
+from pgrecall.importers.markdown.yaml_values import Fields as YamlFields
+from pgrecall.importers.markdown.yaml_values import Items, Scalar, read_yaml
+from pgrecall.importers.text import composed, one_line, unique
 from pgrecall.models.memories import Role
+
+GIVEN_TWICE = "fields that are given twice, kept as metadata"
 
 _OPENING = "---"
 _CLOSING = ("---", "...")
 _FIELD = re.compile(r"[\w-]+:(\s|$)")
-_TRUE = ("true", "yes", "on", "1")
-_FALSE = ("false", "no", "off", "0", "")
-_OCCURRED = ("occurred_at", "date", "created")
-_KNOWN = frozenset(
-    {
-        "title", "layer", "tags", "tag", "aliases", "alias", "author", "role", "pinned", "session_id",
-        "valid_from", "valid_until", "expires_at", *_OCCURRED,
-    }
+_OCCURRED = (
+    "occurred_at", "date", "created", "created_at", "created_on", "createdat", "creation_date",
+    "date_created", "updated", "updated_at", "updated_on", "updatedat", "date_updated", "modified",
+    "modified_at", "date_modified", "last_modified",
 )  # fmt: skip
+"""When a note was written, in the words of many programs; the time of a change only if there is no other."""
 
-Found = Mapping[str, Node]
+_WIKILINK = re.compile(r"\[\[([^\[\]\n|]+)(?:\|([^\[\]\n]+))?\]\]")
+_PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}|<%[^%\n]*%>")
+_VALUE = re.compile(r"^\s*(?:-\s+)?(?:[^:\n]*:\s+)?(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """The fields of a note's front matter. Times are in UTC; ``metadata`` contains only JSON values."""
+    """The fields of a note's front matter. Times are in UTC; ``metadata`` contains only JSON values.
+
+    Attributes:
+        notices: what was kept as metadata because it does not fit, each with its line.
+        fault: why the block cannot be read; it is then kept as the metadata ``front_matter``.
+        is_template: whether placeholders stand in it, which a program replaces in copies of the note.
+    """
 
     title: str | None = None
     layer: str | None = None
@@ -46,109 +55,126 @@ class FrontMatter:
     valid_until: datetime | None = None
     expires_at: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    links: tuple[RawLink, ...] = ()
+    notices: tuple[tuple[str, int], ...] = ()
+    fault: str = ""
+    is_template: bool = False
 
 
-def read_front_matter(text: str) -> tuple[FrontMatter, str]:
+def read_front_matter(text: str, rules: Rules = ANY) -> tuple[FrontMatter, str]:
     """The front matter and the text below it.
 
     A note may also start with a thematic break: ``---`` is text if it encloses a plain paragraph, or if it is
-    never closed and no field follows. Raises ValueError with the line of invalid front matter.
+    never closed. Of a block that cannot be read, the fault names the line.
     """
-    block, body = _split(text)
+    block, body, fault = _split(text)
     if block is None:
-        return FrontMatter(), text
-    found = read_yaml(block, first_line=2)
-    if found is None:
-        return FrontMatter(), body
+        return FrontMatter(fault=fault), text
+    if is_placeholder_in(block):
+        return FrontMatter(is_template=True), body
+    try:
+        found = read_yaml(block, first_line=2)
+        if isinstance(found, Items):
+            raise ValueError(f"line {found.line}: must be fields such as 'title: …', not a list")
+    except ValueError as error:
+        return FrontMatter(metadata={"front_matter": block.rstrip("\n")}, fault=str(error)), body
     if isinstance(found, Scalar):
         return FrontMatter(), text
-    if isinstance(found, Items):
-        raise ValueError(f"line {found.line}: must be fields such as 'title: …', not a list")
-    return _front_matter({name.strip().casefold(): node for name, node in found.fields.items()}, found), body
+    return FrontMatter() if found is None else _front_matter(found, rules), body
 
 
-def _split(text: str) -> tuple[str | None, str]:
+def is_placeholder_in(block: str) -> bool:
+    """Whether a whole value in a block is ``{{placeholder}}``, or several of them."""
+    values = _VALUE.finditer(block) if _PLACEHOLDER.search(block) else ()
+    return any(is_placeholder(match[1]) for match in values)
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text says nothing but what a program is to put there."""
+    rest, count = _PLACEHOLDER.subn("", text)
+    return count > 0 and not any(character.isalnum() for character in rest)
+
+
+def _split(text: str) -> tuple[str | None, str, str]:
+    """The block, the text below it, and the fault of a block that never ends."""
     first, _, rest = text.partition("\n")
     if first.rstrip() != _OPENING:
-        return None, text
+        return None, text, ""
     position = 0
     while position < len(rest):
         end = rest.find("\n", position)
         end = len(rest) if end < 0 else end
         if rest[position:end].rstrip() in _CLOSING:
-            return rest[:position], rest[end + 1 :]
+            return rest[:position], rest[end + 1 :], ""
         position = end + 1
-    if _FIELD.match(rest):
-        raise ValueError("line 1: opened with --- and never closed")
-    return None, text
+    return None, text, "line 1: opened with --- and never closed" if _FIELD.match(rest) else ""
 
 
-def _front_matter(found: Found, fields: Fields) -> FrontMatter:
-    return FrontMatter(
-        title=_text(found, "title"),
-        layer=_text(found, "layer"),
-        author=_text(found, "author"),
-        session_id=_text(found, "session_id"),
-        role=_role(found),
-        pinned=_pinned(found),
-        tags=unique([tag.strip().lstrip("#") for name in ("tags", "tag") for tag in _texts(found, name)]),
-        aliases=unique([alias for name in ("aliases", "alias") for alias in _texts(found, name)]),
-        occurred_at=next((at for name in _OCCURRED if (at := _time(found, name))), None),
-        valid_from=_time(found, "valid_from"),
-        valid_until=_time(found, "valid_until"),
-        expires_at=_time(found, "expires_at"),
-        metadata={
-            name: node.value()
-            for name, node in fields.fields.items()
-            if name.strip().casefold() not in _KNOWN
-        },
+def _front_matter(found: YamlFields, rules: Rules) -> FrontMatter:
+    fields = Fields(_plain(found.written()), rules, left=found.value(), named=_normalized)
+    front = FrontMatter(
+        title=fields.take("title"),
+        layer=fields.take("layer"),
+        author=fields.take("author"),
+        session_id=fields.take("session_id"),
+        role=fields.take("role"),
+        pinned=fields.take("pinned") or False,
+        tags=_tags([*(fields.take("tags") or ()), *(fields.take("tags", "tag") or ())]),
+        aliases=unique([*(fields.take("aliases") or ()), *(fields.take("aliases", "alias") or ())]),
+        occurred_at=fields.take("occurred_at", *_OCCURRED),
+        valid_from=fields.take("valid_from"),
+        valid_until=fields.take("valid_until"),
+        expires_at=fields.take("expires_at"),
+    )
+    again = {name: repeats[0] if len(repeats := found.repeats(name)) == 1 else repeats
+             for name, _ in found.again if name not in fields.left}  # fmt: skip
+    notices = [
+        *((GIVEN_TWICE, node.line) for _, node in found.again),
+        *((unfit_values(name), found.fields[name].line) for name in fields.unfit),
+    ]
+    values = found.value()
+    linked = {name: value for name, value in values.items() if any(_links_in(value))}
+    return replace(
+        front,
+        metadata=fields.left | again | linked,
+        links=tuple(link for value in linked.values() for link in _links_in(value)),
+        notices=tuple(notices),
     )
 
 
-def _text(found: Found, name: str) -> str | None:
-    node = found.get(name)
-    if node is None or (isinstance(node, Scalar) and node.value() is None):
-        return None
-    if not isinstance(node, Scalar):
-        raise ValueError(f"line {node.line}: {name} must be a single string")
-    return one_line(node.text) or None
+def _links_in(value: Any) -> Iterator[RawLink]:
+    """The links in a value. ``[[Note]]`` without quotes is a list in a list, and meant as a link too."""
+    if isinstance(value, str):
+        if "[[" in value or "](" in value:
+            yield from read_inline(one_line(value))[0].links
+    elif isinstance(value, list):
+        match value:
+            case [[str(name)]]:
+                yield from _links_in(f"[[{name}]]")
+            case _:
+                yield from (link for item in value for link in _links_in(item))
+    elif isinstance(value, dict):
+        yield from (link for item in value.values() for link in _links_in(item))
 
 
-def _texts(found: Found, name: str) -> list[str]:
-    """The strings of a list, or of one string split at commas."""
-    node = found.get(name)
-    if not isinstance(node, Items):
-        return (_text(found, name) or "").split(",")
-    texts = []
-    for item in node.items:
-        if not isinstance(item, Scalar):
-            raise ValueError(f"line {item.line}: {name} must be a list of strings")
-        if item.value() is not None:
-            texts.append(item.text)
-    return texts
+def _normalized(name: str) -> str:
+    """The form in which names of fields are compared: ``Created-At`` is ``created_at``."""
+    return re.sub(r"[\s-]+", "_", name.strip().casefold())
 
 
-def _time(found: Found, name: str) -> datetime | None:
-    text = _text(found, name)
-    if text is None:
-        return None
-    try:
-        return parse_time(text)
-    except ValueError as error:
-        raise ValueError(f"line {found[name].line}: {name}: {error}") from error
+def _tags(texts: list[str]) -> tuple[str, ...]:
+    """Tags without the signs that people and programs put around them."""
+    return unique([composed(text.strip(" \t#[]\"'")) for text in texts])
 
 
-def _role(found: Found) -> Role | None:
-    role = _text(found, "role")
-    if role is not None and role not in get_args(Role):
-        raise ValueError(
-            f"line {found['role'].line}: role {role[:60]!r} is not one of {', '.join(get_args(Role))}"
-        )
-    return cast(Role | None, role)
-
-
-def _pinned(found: Found) -> bool:
-    word = (_text(found, "pinned") or "").casefold()
-    if word not in _TRUE + _FALSE:
-        raise ValueError(f"line {found['pinned'].line}: pinned must be true or false, not {word[:60]!r}")
-    return word in _TRUE
+def _plain(value: Any) -> Any:
+    """Texts on one line, a link as the words it shows, and nothing for an empty text."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    text = one_line(value)
+    link = _WIKILINK.fullmatch(text)
+    return (link[2] or link[1]) if link else text or None

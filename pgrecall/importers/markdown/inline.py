@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 from urllib.parse import unquote
 
 from markdown_it.common.utils import normalizeReference
+
+from pgrecall.importers.text import composed
 
 # Every repetition is bounded, so that any text takes linear time.
 _OPAQUE = re.compile(
@@ -35,9 +39,11 @@ _LINK = re.compile(
     """,
     re.VERBOSE,
 )
+_JOINERS = "\u200c\u200d"  # within words of Persian and Hindi, and within emoji
 COMMENT_ENDS = {"<!--": "-->", "%%": "%%"}
 _NOT_BREAK = re.compile(r"[^\n]")
-_TAG = re.compile(r"(?<!\S)#([\w/-]+)")
+_TAG = re.compile(r"(?<!\S)#([^\s#]{1,500})")
+_HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,5000}>")
 _NOTE_SUFFIX = re.compile(r"\.(md|markdown)$", re.IGNORECASE)
 _ATTACHMENT = re.compile(
     r"\.(png|jpe?g|gif|svg|webp|bmp|avif|tiff?|pdf|mp[34]|m4a|wav|ogg|flac|webm|mov|mkv|zip|csv|xlsx?|docx?|pptx?"
@@ -95,7 +101,7 @@ def read_inline(text: str, references: References | None = None) -> list[Line]:
         unlinked += (masked[position:start], " ` ", breaks)
         position = end
     rows = ("".join(shown) + text[position:]).split("\n")
-    bare = ("".join(unlinked) + masked[position:]).split("\n")
+    bare = _HTML_TAG.sub(_only_breaks, "".join(unlinked) + masked[position:]).split("\n")
     return [
         Line(words if words.strip() else "", tuple(links.get(number, ())), _tags(rest))
         for number, (words, rest) in enumerate(zip(rows, bare, strict=True))
@@ -190,6 +196,20 @@ def _markdown_link(url: str) -> RawLink | None:
     return RawLink(note_name(path), unquote(heading), relative=True)
 
 
+def _only_breaks(match: re.Match[str]) -> str:
+    """The line breaks of an HTML tag, whose attributes hold colours and anchors, but no tags of a note."""
+    return " " + "\n" * match[0].count("\n")
+
+
 def _tags(masked: str) -> tuple[str, ...]:
-    tags = (match[1].strip("/-") for match in _TAG.finditer(masked))
-    return tuple(tag for tag in tags if any(character.isalpha() for character in tag))
+    found = ("".join(takewhile(_is_of_tag, match[1])).strip("/-") for match in _TAG.finditer(masked))
+    tags = (composed(tag) for tag in found)
+    return tuple(tag for tag in tags if any(not (sign.isdecimal() or sign in "/-_") for sign in tag))
+
+
+def _is_of_tag(sign: str) -> bool:
+    """Whether a tag can have a character: letters with their marks, digits, emoji; no punctuation."""
+    if sign.isascii():
+        return sign.isalnum() or sign in "/-_"
+    kind = unicodedata.category(sign)
+    return kind[0] in "LMN" or kind in ("So", "Sk", "Pc") or sign in _JOINERS

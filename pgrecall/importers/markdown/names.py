@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 
 from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH
 from pgrecall.importers.markdown.inline import RawLink, note_name
-from pgrecall.importers.text import normalized_name, slugify
+from pgrecall.importers.text import normalized_name, slugify, without_marks
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
     """The names of one note. ``relative`` is its path in the folder, with forward slashes and without suffix.
 
-    ``parts`` maps the slug of each heading to the slug of its part; empty for a note that is not split.
+    ``parts`` maps the text of each heading, and its anchor, to the slug of its part; empty for a note that is
+    not split.
     """
 
     relative: str
@@ -27,6 +28,12 @@ class Named:
     @property
     def folder(self) -> str:
         return posixpath.dirname(self.relative)
+
+    def part(self, heading: str) -> str | None:
+        """The part with this heading: by its text, so that C++ is not C, or by its anchor."""
+        if not heading:
+            return None
+        return self.parts.get(normalized_name(without_marks(heading))) or self.parts.get(slugify(heading))
 
 
 class NameIndex:
@@ -56,7 +63,7 @@ class NameIndex:
         """
         note = origin if not link.target else self._find(link, origin.folder)
         if note is not None:
-            part = note.parts.get(slugify(link.heading)) if link.heading else None
+            part = note.part(link.heading)
             return f"{note.key}#{part}" if part else note.key
         text = self._absent(link, origin.folder)
         return text if 0 < len(text) <= MAX_TARGET_LENGTH and "\0" not in text else None

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
-import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
+from pgrecall.importers.fields import ANY, Rules, fits
 from pgrecall.importers.files import MAX_BYTES, decode, failure_reason, printable_path
 from pgrecall.importers.markdown.blocks import Block, read_blocks
-from pgrecall.importers.markdown.front_matter import FrontMatter, read_front_matter
+from pgrecall.importers.markdown.front_matter import FrontMatter, is_placeholder, read_front_matter
 from pgrecall.importers.markdown.inline import Line, RawLink
 from pgrecall.importers.markdown.names import Named
 from pgrecall.importers.markdown.sections import Section, split_sections
-from pgrecall.importers.text import slugify, unique, words
-from pgrecall.models.import_export import Problem
+from pgrecall.importers.text import composed, normalized_name, slugify, unique, words
+from pgrecall.models.import_export import Problem, Skipped
+
+_GENERIC = frozenset({"readme", "index", "_index"})
+OTHER_FILES = "files that are no notes, passed over"
+TEMPLATES = "templates, passed over"
+FUTURE_FILES = "times of files that lie in the future, ignored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,7 @@ class Note:
     blocks: tuple[Block, ...]
     sections: tuple[Section, ...]
     changed_at: datetime | None
+    notices: tuple[Skipped, ...] = ()
 
     @property
     def lines(self) -> Iterator[Line]:
@@ -42,34 +50,56 @@ class Note:
 
     @property
     def links(self) -> Iterator[RawLink]:
-        return (link for line in self.lines for link in line.links)
+        return chain(self.front.links, (link for line in self.lines for link in line.links))
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The aliases of the front matter, then the name of the file, which people search and link by."""
+        own = () if self.file.stem.casefold() in _GENERIC else (self.file.stem,)
+        return unique([alias for alias in (*self.front.aliases, *own) if alias != self.title])
+
+    @property
+    def is_template(self) -> bool:
+        """Whether it is no note, but what a program makes notes from."""
+        first = next((block for block in self.blocks if block.level), None)
+        return self.front.is_template or (first is not None and is_placeholder(first.heading))
 
     def named(self) -> Named:
-        """The names of the note. Of two headings with the same text, the first counts."""
+        """The names of the note, its headings by their text and by their anchor, where the first counts.
+
+        As on GitHub, the anchor of a later heading with the same words ends in its number: ``c``, ``c-1``.
+        """
+        headings = [(heading, section.slug) for section in self.sections for heading in section.headings]
         parts: dict[str, str] = {}
-        for section in self.sections:
-            for heading in section.headings:
-                parts.setdefault(slugify(heading), section.slug)
-        return Named(self.file.relative, self.file.key, self.title, self.front.aliases, parts)
+        for heading, slug in headings:
+            parts.setdefault(normalized_name(heading), slug)
+        count = Counter[str]()
+        for heading, slug in headings:
+            anchor = slugify(heading)
+            parts.setdefault(f"{anchor}-{count[anchor]}" if count[anchor] else anchor, slug)
+            count[anchor] += 1
+        return Named(self.file.relative, self.file.key, self.title, self.aliases, parts)
 
 
-def read_note(file: NoteFile, split_at: int) -> Note:
+def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
     """Reads and parses one note. Raises ValueError if it cannot be used."""
     data, changed_at = _read(file.path)
     text = decode(data)
     if not text.strip():
         raise ValueError("the file is empty")
-    try:
-        front, body = read_front_matter(text)
-    except ValueError as error:
-        raise ValueError(f"front matter, {error}") from error
+    front, body = read_front_matter(text, rules)
+    shown_path = printable_path(file.path)
+    notices = [Skipped(what, 1, (f"{shown_path}: line {line}",)) for what, line in front.notices]
+    if changed_at is not None and not fits("occurred_at", changed_at, rules):
+        changed_at = None
+        notices += [] if front.occurred_at else [Skipped(FUTURE_FILES, 1, (shown_path,))]
     blocks = tuple(read_blocks(body))
-    title = front.title or _first_heading(blocks) or words(PurePosixPath(file.relative).name)
+    title = front.title or _heading(blocks, file.stem) or words(file.stem)
     shown = "\n".join(line.text for block in blocks for line in block.lines).strip("\n").rstrip()
     if not shown and front == FrontMatter():
         raise ValueError("the file contains no text")
     sections = tuple(split_sections(blocks, title, split_at)) if len(shown) > split_at else ()
-    return Note(file, front, title, shown or title, blocks, sections, changed_at)
+    return Note(file, front, title, shown or title, blocks, sections, changed_at, tuple(notices))
 
 
 def _read(path: Path) -> tuple[bytes, datetime | None]:
@@ -88,8 +118,14 @@ def _read(path: Path) -> tuple[bytes, datetime | None]:
         return data, None
 
 
-def _first_heading(blocks: tuple[Block, ...]) -> str:
-    return next((block.heading for block in blocks if block.level == 1), "")
+def _heading(blocks: tuple[Block, ...], stem: str) -> str:
+    """The heading that names a note: its first line, as in Obsidian the name of the file is its title.
+
+    A later heading is one of many, often ``# References``. But a file called README says nothing of its own.
+    """
+    named = (block for block in blocks if block.level == 1) if stem.casefold() in _GENERIC else blocks
+    first = next((block for block in named if any(line.text.strip() for line in block.lines)), None)
+    return first.heading if first is not None and first.level == 1 else ""
 
 
 SUFFIXES = (".md", ".markdown")
@@ -103,9 +139,14 @@ class NoteFile:
     relative: str
     key: str
 
+    @property
+    def stem(self) -> str:
+        """The name of the file without its suffix."""
+        return PurePosixPath(self.relative).name
 
-def walk(folder: Path, *, follow_links: bool = False) -> Iterator[Path | Problem]:
-    """The Markdown files below ``folder``, sorted by name within each folder.
+
+def walk(folder: Path, *, follow_links: bool = False) -> Iterator[Path | Problem | Skipped]:
+    """The Markdown files below ``folder``, sorted by name within each folder; other files are counted.
 
     Skips hidden files and folders. Enters each linked folder once, so that loops end. A symbolic link that
     leads out of ``folder`` is a Problem, unless ``follow_links``.
@@ -124,7 +165,9 @@ def link_problem(path: Path) -> Problem:
     return Problem(printable_path(path), reason)
 
 
-def _walk(folder: Path, root: Path | None, entered: set[tuple[int, int]]) -> Iterator[Path | Problem]:
+def _walk(
+    folder: Path, root: Path | None, entered: set[tuple[int, int]]
+) -> Iterator[Path | Problem | Skipped]:
     try:
         at = folder.stat()
         if (at.st_dev, at.st_ino) in entered:
@@ -141,6 +184,7 @@ def _walk(folder: Path, root: Path | None, entered: set[tuple[int, int]]) -> Ite
         path = folder / entry.name
         is_folder = _is_folder(entry)
         if not is_folder and not (is_note(path) and (_is_file(entry) or entry.is_symlink())):
+            yield Skipped(OTHER_FILES, 1, (printable_path(path),))
             continue
         if entry.is_symlink() and root is not None and leads_out(path, root):
             yield link_problem(path)
@@ -166,8 +210,8 @@ def note_file(path: Path, folder: Path, prefix: str) -> NoteFile:
         relative.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ValueError("the file's name is not UTF-8; rename it") from error
-    composed = unicodedata.normalize("NFC", relative)
-    return NoteFile(path, composed, prefix + composed.replace("#", "-"))
+    relative = composed(relative)
+    return NoteFile(path, relative, prefix + relative.replace("#", "-"))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

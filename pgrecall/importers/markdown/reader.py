@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.draft_checks import MAX_BODY_LENGTH, checked_draft
+from pgrecall.importers.draft_checks import MAX_BODY_LENGTH, storable
+from pgrecall.importers.fields import ANY, Rules
 from pgrecall.importers.files import printable_path, require_file, require_folder
 from pgrecall.importers.markdown.inline import RawLink
 from pgrecall.importers.markdown.names import Named, NameIndex
 from pgrecall.importers.markdown.notes import (
+    TEMPLATES,
     Note,
     NoteFile,
     is_note,
@@ -22,7 +24,7 @@ from pgrecall.importers.markdown.notes import (
 )
 from pgrecall.importers.markdown.sections import Piece, Section, cut, outline
 from pgrecall.importers.text import Slugs, words
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft, DraftLink
 
 SPLIT_AT = 1_500
@@ -39,20 +41,24 @@ def read_markdown(
     layer: str = "knowledge",
     split_at: int = SPLIT_AT,
     follow_links: bool = False,
-) -> Iterator[Draft | Problem]:
+    rules: Rules = ANY,
+) -> Iterator[Draft | Problem | Skipped]:
     """Reads every ``*.md`` and ``*.markdown`` file below ``folder`` as drafts, in sorted order.
 
     The key of a note is ``prefix`` and its path without suffix. A note of more than ``split_at`` characters
     also yields one draft for each heading, ``key#heading``, linked ``part_of`` to the note. Files are read
     twice, first for their names, so that only names are kept in memory. A file that cannot be used yields one
-    Problem and nothing else, and so does a symbolic link out of the folder, unless ``follow_links``.
+    Problem and nothing else, and so does a symbolic link out of the folder, unless ``follow_links``. Front
+    matter that cannot be read is a Problem, and the text of its note a draft.
 
     Raises:
         InvalidInput: ``folder`` is not a folder, or ``split_at`` is out of bounds.
     """
     require_folder(folder)
     _require_limit(split_at)
-    return _Vault(folder, source, prefix, layer, split_at).read(walk(folder, follow_links=follow_links), None)
+    return _Vault(folder, source, prefix, layer, split_at, rules).read(
+        walk(folder, follow_links=follow_links), None
+    )
 
 
 def read_note_file(
@@ -63,7 +69,8 @@ def read_note_file(
     layer: str = "knowledge",
     split_at: int = SPLIT_AT,
     follow_links: bool = False,
-) -> Iterator[Draft | Problem]:
+    rules: Rules = ANY,
+) -> Iterator[Draft | Problem | Skipped]:
     """Reads one Markdown file as drafts. Its links resolve to other notes in the folder, not imported."""
     require_file(path)
     _require_limit(split_at)
@@ -78,7 +85,7 @@ def read_note_file(
         if other == path
         or (is_note(other) and other.is_file() and (follow_links or not leads_out(other, root)))
     )
-    return _Vault(path.parent, source, prefix, layer, split_at).read(siblings, path)
+    return _Vault(path.parent, source, prefix, layer, split_at, rules).read(siblings, path)
 
 
 def _require_limit(split_at: int) -> None:
@@ -91,16 +98,21 @@ def _require_limit(split_at: int) -> None:
 class _Vault:
     """Reads one folder: the options, and the names from the first pass."""
 
-    def __init__(self, folder: Path, source: str, prefix: str, layer: str, split_at: int) -> None:
+    def __init__(
+        self, folder: Path, source: str, prefix: str, layer: str, split_at: int, rules: Rules
+    ) -> None:
         self._folder = folder
         self._source = source
         self._prefix = prefix
         self._layer = layer
         self._split_at = split_at
+        self._rules = rules
         self._names = NameIndex(prefix)
 
-    def read(self, paths: Iterable[Path | Problem], only: Path | None) -> Iterator[Draft | Problem]:
-        """The drafts and problems of all paths, or of the path ``only``."""
+    def read(
+        self, paths: Iterable[Path | Problem | Skipped], only: Path | None
+    ) -> Iterator[Draft | Problem | Skipped]:
+        """The drafts, problems and notices of all paths, or of the path ``only``."""
         files: list[NoteFile] = []
         keys: dict[str, Path] = {}
         for path in paths:
@@ -134,18 +146,21 @@ class _Vault:
             # The second pass reports the problem; links by path still resolve to the key of the note.
             return Named(file.relative, file.key)
 
-    def _drafts(self, file: NoteFile) -> list[Draft] | list[Problem]:
+    def _drafts(self, file: NoteFile) -> Iterator[Draft | Problem | Skipped]:
         try:
-            note = read_note(file, self._split_at)
+            note = read_note(file, self._split_at, self._rules)
         except ValueError as error:
-            return [_problem(file.path, error)]
-        drafts: list[Draft] = []
+            yield _problem(file.path, error)
+            return
+        where = printable_path(file.path)
+        if note.is_template:
+            yield Skipped(TEMPLATES, 1, (where,))
+            return
+        if note.front.fault:
+            yield Problem(where, f"Front matter, {note.front.fault}.")
+        yield from note.notices
         for draft in self._split(note) if note.sections else [self._whole(note)]:
-            result = checked_draft(draft, printable_path(file.path))
-            if isinstance(result, Problem):
-                return [result]
-            drafts.append(result)
-        return drafts
+            yield from storable(draft, where, rules=self._rules)
 
     def _whole(self, note: Note) -> Draft:
         front = note.front
@@ -161,7 +176,7 @@ class _Vault:
             source=self._source,
             session_id=front.session_id,
             tags=note.tags,
-            aliases=front.aliases,
+            aliases=note.aliases,
             metadata=front.metadata,
             occurred_at=front.occurred_at or note.changed_at,
             valid_from=front.valid_from,
@@ -186,7 +201,8 @@ class _Vault:
                 if number > 1:
                     slug = slugs.take(f"{section.slug}-part-{number}".lstrip("-"))
                 key = f"{named.key}#{slug}" if slug else named.key
-                links = self._links(piece.links, named, key)
+                own = note.front.links if key == named.key else ()
+                links = self._links((*own, *piece.links), named, key)
                 if key == named.key:
                     yield replace(whole, body=piece.text, links=links)
                 else:

@@ -16,6 +16,9 @@ import yaml
 
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _DEEPEST = 20
+MAX_COPIES = 10_000
+"""Values that aliases repeat in one note; a few lines of aliases of aliases could repeat billions."""
+
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
@@ -30,6 +33,10 @@ class Scalar:
     text: str
     plain: bool
     line: int
+
+    def written(self) -> str | None:
+        """The text as written; None for no value."""
+        return None if self.plain and self.text in _NULLS else self.text
 
     def value(self) -> Any:
         """None, a bool, an int, a finite float or the text."""
@@ -53,6 +60,10 @@ class Items:
     items: tuple[Node, ...]
     line: int
 
+    def written(self) -> list[Any]:
+        """The list of the items as written."""
+        return [item.written() for item in self.items]
+
     def value(self) -> Any:
         """The list of the items' values."""
         return [item.value() for item in self.items]
@@ -60,14 +71,26 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A YAML mapping with strings as keys."""
+    """A YAML mapping with strings as keys; ``again`` are the fields whose name occurs a second time."""
 
     fields: dict[str, Node]
     line: int
+    again: tuple[tuple[str, Node], ...] = ()
 
-    def value(self) -> Any:
-        """The dict of the fields' values."""
-        return {name: field.value() for name, field in self.fields.items()}
+    def written(self) -> dict[str, Any]:
+        """The dict of the fields as written."""
+        return {name: field.written() for name, field in self.fields.items()}
+
+    def value(self) -> dict[str, Any]:
+        """The dict of the fields' values; of a field that is given twice, the list of its values."""
+        found = {name: field.value() for name, field in self.fields.items()}
+        for name in dict(self.again):
+            found[name] = [found[name], *self.repeats(name)]
+        return found
+
+    def repeats(self, name: str) -> list[Any]:
+        """The values of a field after its first."""
+        return [field.value() for again, field in self.again if again == name]
 
 
 Node: TypeAlias = Scalar | Items | Fields
@@ -99,6 +122,8 @@ class _Builder:
     def __init__(self, events: Iterator[Any], first_line: int) -> None:
         self._events = events
         self._first_line = first_line
+        self._anchors: dict[str, tuple[Node, int]] = {}
+        self._built = 0
 
     def document(self) -> Node | None:
         found = None
@@ -117,26 +142,47 @@ class _Builder:
         if depth > _DEEPEST:
             raise ValueError(f"line {line}: nested more than {_DEEPEST} deep")
         if isinstance(event, yaml.AliasEvent):
-            raise ValueError(f"line {line}: YAML aliases (*{event.anchor}) are not supported; repeat it")
+            return self._repeated(str(event.anchor), line)
+        before = self._built
+        self._built += 1
+        node = self._new(event, line, depth)
+        if event.anchor:
+            self._anchors[event.anchor] = node, self._built - before
+        return node
+
+    def _repeated(self, anchor: str, line: int) -> Node:
+        """The value with this anchor."""
+        if anchor not in self._anchors:
+            raise ValueError(f"line {line}: there is no anchor &{anchor[:60]} before *{anchor[:60]}")
+        node, size = self._anchors[anchor]
+        self._built += size
+        if self._built > MAX_COPIES:
+            raise ValueError(f"line {line}: its aliases repeat more than {MAX_COPIES:,} values")
+        return node
+
+    def _new(self, event: Any, line: int, depth: int) -> Node:
         if isinstance(event, yaml.SequenceStartEvent):
             return Items(
                 tuple(self._node(item, depth + 1) for item in self._until(yaml.SequenceEndEvent)), line
             )
         if isinstance(event, yaml.MappingStartEvent):
-            return Fields(self._fields(depth), line)
+            return self._fields(line, depth)
         return Scalar(event.value, not event.style, line)
 
-    def _fields(self, depth: int) -> dict[str, Node]:
+    def _fields(self, line: int, depth: int) -> Fields:
         fields: dict[str, Node] = {}
+        again = []
         for event in self._until(yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent):
                 raise ValueError(
                     f"line {self._line(event)}: a name must be text; quote a value that begins with {{ or ["
                 )
+            node = self._node(next(self._events), depth + 1)
             if event.value in fields:
-                raise ValueError(f"line {self._line(event)}: {event.value[:60]!r} is given twice")
-            fields[event.value] = self._node(next(self._events), depth + 1)
-        return fields
+                again.append((event.value, node))
+            else:
+                fields[event.value] = node
+        return Fields(fields, line, tuple(again))
 
     def _until(self, end: type[Any]) -> Iterator[Any]:
         while not isinstance(event := next(self._events), end):

@@ -149,15 +149,32 @@ def test_a_folder_with_faults_gives_everything_else(pgrecall: Command, tmp_path:
     (folder / "latin.md").write_bytes(b"caf\xe9\n")
     (folder / "broken.md").write_text("---\ntags: [unclosed\n---\nText.\n")
     done = pgrecall("import", str(folder))
-    assert done.code == 0
-    assert done.out.startswith("3 created, 0 updated, 0 unchanged; 1 link without")
-    assert "3 could not be used:" in done.out
-    for file, reason in (("nul.md", "NUL"), ("latin.md", "UTF-8"), ("broken.md", "line 3")):
+    assert done.code == 4
+    assert done.out.startswith("5 created, 0 updated, 0 unchanged; 1 link without")
+    assert re.search(r"replaced by U\+FFFD: 1, first in .*nul.md", done.out)
+    assert "2 could not be used:" in done.out
+    for file, reason in (("latin.md", "UTF-8"), ("broken.md", "line 3")):
         assert re.search(rf"{file}: .*{reason}", done.out), done.out
-    only_bad = pgrecall("import", str(folder / "nul.md"))
+    only_bad = pgrecall("import", str(folder / "latin.md"))
     assert only_bad.code == 2
     assert pgrecall("import", str(folder), "--strict").code == 2
-    assert pgrecall("status", "--json").json["memories"] == 3
+    assert pgrecall("status", "--json").json["memories"] == 5
+
+
+def test_all_problems_can_be_seen(pgrecall: Command, tmp_path: Path) -> None:
+    lines = tmp_path / "facts.jsonl"
+    lines.write_text('{"body": "x", "role": "boss"}\n' + "no\n" * 25)
+    done = pgrecall("import", str(lines))
+    assert (done.code, "and 5 more; --problems FILE writes all of them" in done.out) == (4, True)
+    report = pgrecall("import", str(lines), "--problems", str(tmp_path / "all.txt"), "--json").json
+    assert len(report["problems"]) == 25
+    assert report["skipped"][0]["places"] == [f"{lines}: line 1"]
+    rows = (tmp_path / "all.txt").read_text().splitlines()
+    assert len(rows) == 26
+    assert rows[24] == f"{lines}: line 26: not JSON: expecting value at column 1."
+    assert rows[25] == f"{lines}: line 1: values of 'role' that do not fit, kept as metadata"
+    nowhere = pgrecall("import", str(lines), "--problems", str(tmp_path / "none" / "all.txt"))
+    assert_refused(nowhere, 2, "cannot be written")
 
 
 def test_lines_with_faults(pgrecall: Command, tmp_path: Path) -> None:
@@ -167,9 +184,9 @@ def test_lines_with_faults(pgrecall: Command, tmp_path: Path) -> None:
         b'{"key": "b", "body": "x\\u0000y"}\n{"key": "c", "body": "caf\xe9"}\n{"key": "d", "body": "Last."}\n'
     )
     done = pgrecall("import", str(lines))
-    assert done.code == 0
-    assert done.out.startswith("2 created")
-    for line in (2, 3, 4, 5):
+    assert done.code == 4
+    assert done.out.startswith("3 created")
+    for line in (2, 3, 5):
         assert f"line {line}: " in done.out
     assert pgrecall("show", "a", "--json").json["body"] == "First."
     strict = pgrecall("import", str(lines), "--strict", "--source", "again", "--prefix", "again/")

@@ -93,19 +93,19 @@ def test_a_packed_vault(api: Served, tmp_path: Path) -> None:
     notes = {
         "vault/harbour.md": "# Harbour\n\nSee [[crane]].",
         "vault/more/crane.md": "# Crane\n\nThe crane is inspected on Monday.",
-        "vault/bad.md": "---\ndate: never\n---\nA note.",
+        "vault/bad.md": "---\n- never\n---\nA note.",
         "vault/.obsidian/cache.md": "hidden",
         "vault/picture.png": "x",
     }
     data = write_zip(tmp_path / "vault.zip", dict(notes)).read_bytes()
     made = sent(api, "vault.zip", data)
-    assert (made["kind"], counts(made)) == ("markdown", (2, 0, 0))
+    assert (made["kind"], counts(made)) == ("markdown", (3, 0, 0))
     [problem] = made["report"]["problems"]
-    assert (problem["where"], "never" in problem["reason"]) == ("vault/bad.md", True)
+    assert (problem["where"], "not a list" in problem["reason"]) == ("vault/bad.md", True)
     assert made["report"]["links_pending"] == 0
     links = api.client.get("/v1/memories/harbour").json()["links"]
     assert [link["other_key"] for link in links] == ["more/crane"]
-    assert counts(sent(api, "vault.zip", data)) == (0, 0, 2)
+    assert counts(sent(api, "vault.zip", data)) == (0, 0, 3)
     refused = send(api, "vault.zip", data, strict=True)
     assert (refused.status_code, "bad.md" in refused.json()["detail"]) == (422, True)
 

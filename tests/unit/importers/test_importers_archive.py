@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import zipfile
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -36,11 +37,12 @@ def test_notes_of_an_archive_are_those_of_its_folder(tmp_path: Path) -> None:
         "__MACOSX/vault/._a.md": "x", "vault/a.png": "x",
     })  # fmt: skip
     assert (known_kind(path), count_items(path)) == ("markdown", 2)
-    drafts = read(path)
+    others, *drafts = read(path)
+    assert (others.what, others.places) == ("files that are no notes, passed over", ("vault/a.png",))
     assert [(draft.key, draft.title) for draft in drafts] == [("a", "A"), ("deep/b", "B")]
     assert [link.target for link in drafts[0].links] == ["deep/b"]
     assert drafts[0].occurred_at == datetime(2026, 3, 3, 9, tzinfo=UTC)
-    assert read(path) == drafts
+    assert read(path) == [others, *drafts]
 
 
 def test_what_leads_out_or_is_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,18 +58,81 @@ def test_a_note_that_cannot_be_used_is_named_as_in_the_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archive, "MAX_BYTES", 30)
-    notes = {"v/bad.md": "---\ndate: never\n---\nA.", "v/good.md": "Good.", "v/long.md": "x" * 31}
+    notes = {"v/bad.md": "---\n- A\n---\nA.", "v/good.md": "Good.", "v/long.md": "x" * 31}
     problems = [item for item in read(packed(tmp_path / "v.zip", notes)) if isinstance(item, Problem)]
     assert [problem.where for problem in problems] == ["v/long.md", "v/bad.md"]
     assert "31 bytes; 30 are read" in problems[0].reason
 
 
 def test_a_damaged_archive_is_one_sentence(tmp_path: Path) -> None:
-    path = packed(tmp_path / "v.zip", {"a.md": "Text " * 9})
+    path = packed(tmp_path / "v.zip", {"a.md": "Text " * 9, "b.md": "Other."})
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b"Text Text", b"Text Tixt", 1))
-    with pytest.raises(InvalidInput, match=r"v.zip cannot be read: Bad CRC"):
-        assert not any(isinstance(item, Draft) for item in read(path))
+    [problem, draft] = read(path)
+    assert (problem.where, problem.reason[:33]) == ("a.md", "It cannot be unpacked: Bad CRC-32")
+    assert draft.key == "b"
+    path.write_bytes(whole[:60])
+    with pytest.raises(InvalidInput, match=r"v.zip cannot be read: File is not a zip file"):
+        read(path)
+
+
+def test_names_are_those_that_were_meant(tmp_path: Path) -> None:
+    names = {"Öl/Ruß.md": "See [[Öl/Zug]].", "Öl/Zug.md": "x", "Öl/.trash/no.md": "x", "_MACOSX.md": "x"}
+    path = packed(tmp_path / "mac.zip", names)
+    header = re.compile(b"(PK\x03\x04..|PK\x01\x02....)\x00\x08", re.DOTALL)
+    silent = header.sub(lambda found: found[1] + b"\x00\x00", path.read_bytes())
+    path.write_bytes(silent)  # the names are UTF-8, and nothing says so
+    entries = zipfile.ZipFile(path).infolist()
+    assert [bool(entry.flag_bits & 0x800) for entry in entries] == [False] * 4
+    drafts = {draft.key: draft for draft in read(path)}
+    assert sorted(drafts) == ["_MACOSX", "Öl/Ruß", "Öl/Zug"]
+    assert [link.target for link in drafts["Öl/Ruß"].links] == ["Öl/Zug"]
+
+
+def test_backslashes_separate_folders(tmp_path: Path) -> None:
+    names = {
+        "V\\A\\One.md": "[[A/Two]]",
+        "V\\A\\Two.md": "x",
+        "V\\.obsidian\\c.md": "x",
+        "V\\B\\": "",
+        "V\\Top.md": "x",
+    }
+    one, two, _ = read(packed(tmp_path / "windows.zip", names))
+    assert (one.key, two.key, one.links[0].target) == ("A/One", "A/Two", "A/Two")
+    with pytest.raises(InvalidInput, match="leads out of the archive"):
+        read(packed(tmp_path / "out.zip", {"..\\a.md": "x"}))
+    chats = {
+        "export\\conversations.json": CONTENTS["chats"]["conversations.json"],
+        "export\\users.json": "[]",
+    }
+    drafts = [item for item in read(packed(tmp_path / "chats.zip", chats)) if isinstance(item, Draft)]
+    assert [draft.body for draft in drafts] == ["hello"]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_one_name_at_fault_costs_one_note(tmp_path: Path) -> None:
+    path = tmp_path / "v.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        for name in ("n" * 300 + ".md", "twice.md", "a.md", "a.md/b.md", "twice.md"):
+            made.writestr(name, f"Text of {name[-5:]}, {len(made.infolist())}.")
+    items = read(path)
+    problems = [item for item in items if isinstance(item, Problem)]
+    assert [(problem.where[:5], problem.reason) for problem in problems] == [
+        ("twice", "The archive contains it several times; the last one is read."),
+        ("nnnnn", "It cannot be unpacked: File name too long."),
+        ("a.md/", "It cannot be unpacked: File exists."),
+    ]
+    assert [draft.body for draft in items if isinstance(draft, Draft)] == [
+        "Text of a.md, 2.", "Text of ce.md, 4.",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("held", "words"), [({"a.png": "x", "b/c.TXT": "x"}, r"only \.png, \.txt"), ({}, "empty")]
+)
+def test_an_archive_of_something_else_is_called_so(tmp_path: Path, held: dict[str, str], words: str) -> None:
+    with pytest.raises(InvalidInput, match=f"no notes, no chats and no bank of Hindsight: it .*{words}"):
+        known_kind(packed(tmp_path / "a.zip", held))
 
 
 METHODS = {

@@ -17,7 +17,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.detect import known_kind, open_source
 from pgrecall.importers.hindsight.reader import read_hindsight
 from pgrecall.importers.mem0 import read_mem0
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft, DraftLink
 
 Write = Callable[[object], Path]
@@ -53,7 +53,7 @@ def archive(path: Path, entries: dict[str, Any]) -> Path:
     return path
 
 
-def reasons(found: Iterable[Draft | Problem]) -> list[str]:
+def reasons(found: Iterable[Draft | Problem | Skipped]) -> list[str]:
     return [item.reason for item in found if isinstance(item, Problem)]
 
 
@@ -181,12 +181,10 @@ def test_an_archive_of_hindsight(tmp_path: Path) -> None:
     [
         (7, "record 2: must be an object."),
         ({"id": "b"}, "record 2: memory is required."),
-        ({"id": "", "memory": "x"}, "record 2: id: string should have at least 1 character."),
+        ({"id": "", "memory": "x"}, "record 2: id is required."),
+        ({"id": "b", "memory": 7}, "record 2: memory must be a text."),
         ({"id": "b", "memory": " "}, "record 2: it has no text."),
         ({"id": "m-1", "memory": "x"}, "record 2: id 'm-1' is already used by record 1."),
-        ({"id": "b", "memory": "x", "created_at": "soon"}, "record 2: created_at: 'soon' is not a date"),
-        ({"id": "b", "memory": "x", "categories": "food"}, "record 2: categories: input should be a valid "),
-        ({"id": "b", "memory": "x\0"}, "record 2: body contains a NUL character."),
     ],
 )
 def test_a_bad_memory_is_one_sentence(write: Write, record: object, reason: str) -> None:
@@ -194,13 +192,6 @@ def test_a_bad_memory_is_one_sentence(write: Write, record: object, reason: str)
     assert isinstance(first, Draft)
     assert isinstance(problem, Problem)
     assert problem.reason.startswith(reason)
-
-
-def test_nan_is_no_json(write: Write) -> None:
-    path = write('[{"id": 7, "memory": "x", "metadata": {"a": [NaN]}}]')
-    assert reasons(read_mem0(path, source="s")) == [
-        "record 1: metadata contains NaN or Infinity, which are not JSON."
-    ]
 
 
 @pytest.mark.parametrize("text", ["{", "7", '[{"role": "user", "content": "x"}]', "[" * 100_000, '"\x00"'])
@@ -256,7 +247,7 @@ def test_any_json_gives_drafts_problems_or_a_refusal(tmp_path: Path, change: Any
                 found = list(read(path, source="s"))
             except InvalidInput:
                 continue
-            assert all(isinstance(item, Draft | Problem) for item in found)
+            assert all(isinstance(item, Draft | Problem | Skipped) for item in found)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
@@ -279,4 +270,4 @@ def test_any_archive_gives_drafts_problems_or_a_refusal(
             found = list(read_hindsight(path, source="s"))
         except InvalidInput:
             continue
-        assert all(isinstance(item, Draft | Problem) for item in found)
+        assert all(isinstance(item, Draft | Problem | Skipped) for item in found)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.draft_checks import checked_draft
 from pgrecall.importers.jsonl import read_accesses, read_jsonl
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Access, Draft, DraftLink
 
 Write = Callable[..., Path]
@@ -102,35 +102,16 @@ def test_a_packed_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("{", "line 1: not JSON: EOF while parsing an object at column 1."),
-        ('{"body": "x",}', "line 1: not JSON: trailing comma at column 14."),
+        ("{", "line 1: not JSON: expecting property name enclosed in double quotes at column 2."),
+        ('{"body": "x" "y"}', "line 1: not JSON: expecting ',' delimiter at column 14."),
         ("[1]", "line 1: must be a JSON object."),
         ("7", "line 1: must be a JSON object."),
         ({}, "line 1: body is required."),
         ({"title": "x"}, "line 1: body is required."),
         ({"body": "  "}, "line 1: it has no text."),
-        ({"body": 7}, "line 1: body: input should be a valid string."),
-        ({"body": "x", "colour": 1}, 'line 1: there is no field "colour".'),
-        ({"body": "x", "role": "boss"}, "line 1: role: input should be 'user', 'assistant', 'system'"),
-        ({"body": "x", "occurred_at": "soon"}, "line 1: occurred_at: 'soon' is not a date"),
-        ({"body": "x", "occurred_at": 1700000000}, "line 1: occurred_at: must be a string in ISO 8601"),
-        ({"body": "x", "occurred_at": "10000-01-01"}, "line 1: occurred_at: '10000-01-01' is not a date"),
-        ({"body": "x", "pinned": "yes"}, "line 1: pinned: input should be a valid boolean."),
-        ({"body": "x", "tags": "a"}, "line 1: tags: input should be a valid array."),
-        ({"body": "x", "tags": [1]}, "line 1: tags.0: input should be a valid string."),
-        ({"body": "x", "links": [{"target": "a", "relation": "likes"}]}, "line 1: relation 'likes'"),
-        ({"body": "x", "links": [{"target": ""}]}, "line 1: a link's target has 0 characters"),
-        ({"body": "x", "links": [{"target": "a", "weight": 0}]}, "line 1: a link's weight is 0.0"),
-        ({"body": "x", "links": [{"to": "a"}]}, "line 1: links.0.target is required; there is no field"),
-        ({"body": "x\0"}, "line 1: body contains a NUL character."),
-        ({"body": "x", "metadata": {"a": ["\0"]}}, "line 1: metadata contains a NUL character."),
-        ('{"body": "x", "metadata": {"a": NaN}}', "line 1: metadata: contains NaN or Infinity"),
-        ('{"body": "\\ud800"}', "line 1: not JSON: "),
-        ({"body": "x", "valid_from": "2026-02-01", "valid_until": "2026-01-01"}, "line 1: valid_until is"),
-        ({"body": "x", "key": ""}, "line 1: the key is empty."),
-        ({"body": "x", "key": "k" * 2001}, "line 1: key has 2,001 bytes"),
+        ({"body": 7}, "line 1: body must be a text."),
         ({"body": "x" * 1_000_001}, "line 1: the body has 1,000,001 characters"),
-        ('{"body": ' + "[" * 100_000, "line 1: not JSON: "),
+        ('{"body": ' + "[" * 100_000, "line 1: its JSON is nested too deep."),
         (b'{"body": "\xff"}', "line 1: byte 10 (0xff) is not UTF-8."),
         (b"x" * 10_000_001, "line 1: longer than 10 MB."),
         (b"x" * 25_000_000, "line 1: longer than 10 MB."),
@@ -211,7 +192,9 @@ FIELDS = st.sampled_from([*Draft.__dataclass_fields__, "text", "id", "at", "kind
 def test_any_bytes_give_drafts_or_problems(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)
-    assert all(isinstance(item, Draft | Problem) for item in read_jsonl(path, source="s", prefix="p"))
+    assert all(
+        isinstance(item, Draft | Problem | Skipped) for item in read_jsonl(path, source="s", prefix="p")
+    )
     assert all(isinstance(item, Access | Problem) for item in read_accesses(path))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.markdown.reader import read_markdown, read_note_file
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft, DraftLink
 
 Vault = Callable[[dict[str, str | bytes]], Path]
@@ -83,7 +83,7 @@ The body. #inline
         source="test",
         session_id="s-1",
         tags=("Ops", "security", "2024", "inline"),
-        aliases=("Key rotation", "rotate"),
+        aliases=("Key rotation", "rotate", "keys"),
         metadata={
             "version": 1.1,
             "time": "12:30",
@@ -99,10 +99,11 @@ The body. #inline
 
 
 def test_a_bare_note_takes_title_time_and_layer_from_its_surroundings(vault: Vault) -> None:
-    folder = vault({"my-long_name.md": "text", "b.markdown": "intro\n\n# A *title* `here` #\n"})
+    folder = vault({"my-long_name.md": "text", "b.markdown": "\n# A *title* `here` #\n\nintro"})
     os.utime(folder / "my-long_name.md", (1_700_000_000, 1_700_000_000))
     found = drafts(folder, layer="entity")
     assert found["my-long_name"].title == "my long name"
+    assert found["my-long_name"].aliases == ("my-long_name",)
     assert found["my-long_name"].occurred_at == datetime.fromtimestamp(1_700_000_000, UTC)
     assert found["my-long_name"].layer == "entity"
     assert found["my-long_name"].context == ""
@@ -138,6 +139,11 @@ def test_inline_tags_leave_code_headings_links_and_numbers_alone(vault: Vault) -
         ("occurred_at", "2026/09/30 08:12:00 +0200", datetime(2026, 9, 30, 6, 12, tzinfo=UTC)),
         ("date", "20260930", datetime(2026, 9, 30, tzinfo=UTC)),
         ("Date", "2026-09-30T08:12:00Z", datetime(2026, 9, 30, 8, 12, tzinfo=UTC)),
+        ("created-at", "2026-09-30", datetime(2026, 9, 30, tzinfo=UTC)),
+        ("Date Created", "2026-09-30", datetime(2026, 9, 30, tzinfo=UTC)),
+        ("createdAt", "2026-09-30", datetime(2026, 9, 30, tzinfo=UTC)),
+        ("updated: 2026-10-01\ncreated_at", "2026-09-30", datetime(2026, 9, 30, tzinfo=UTC)),
+        ("last-modified", "2026-09-30", datetime(2026, 9, 30, tzinfo=UTC)),
     ],
 )
 def test_dates_are_read_as_utc(vault: Vault, key: str, value: str, expected: datetime) -> None:
@@ -254,7 +260,7 @@ def test_a_long_note_becomes_parts_at_its_headings(vault: Vault) -> None:
     ]
     note, keys, child = found["know/a"], found["know/a#rotate-the-keys"], found["know/a#child"]
     assert note.body == f"Opening words b. {FILLER}\n\n## Leaf without text"
-    assert note.aliases == ("Intake",)
+    assert note.aliases == ("Intake", "a")
     assert targets(note) == ["b"]
     assert keys.title == "Ingest > Rotate the keys"
     assert found["know/a#details"].title == "Ingest > Rotate the keys > Details"
@@ -298,8 +304,28 @@ def test_a_path_too_long_for_a_title_loses_its_middle(vault: Vault) -> None:
     assert titles[-1] == f"T > … > {'x' * 150}5"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "title", "aliases"),
+    [
+        ("My Great Note", "Body text first.\n\n# References\n\nhttp://x", "My Great Note", ()),
+        ("note", "%% a comment %%\n\n# Named\n\ntext", "Named", ("note",)),
+        ("note", "## Part\n\ntext", "note", ()),
+        ("note", "---\ntitle: Given\n---\n# Heading", "Given", ("note",)),
+        ("README", "[badge](x.md)\n\n# The project\n\ntext", "The project", ()),
+        ("index", "text", "index", ()),
+        ("a-b", "Title\n=====\n\ntext", "Title", ("a-b",)),
+        ("note", "---\naliases: [Note, other]\n---\n# Named", "Named", ("Note", "other")),
+    ],
+)
+def test_a_note_is_called_after_its_file_unless_it_begins_with_its_name(
+    vault: Vault, name: str, text: str, title: str, aliases: tuple[str, ...]
+) -> None:
+    draft = drafts(vault({f"{name}.md": text}))[name]
+    assert (draft.title, draft.aliases) == (title, aliases)
+
+
 def test_a_heading_equal_to_the_title_is_not_repeated(vault: Vault) -> None:
-    text = f"{'intro ' * 20}\n\n# Title\n\n{'a ' * 50}\n\n## Sub\n\n{'b ' * 50}"
+    text = f"---\ntitle: Title\n---\n{'intro ' * 20}\n\n# Title\n\n{'a ' * 50}\n\n## Sub\n\n{'b ' * 50}"
     assert [draft.title for draft in drafts(vault({"a.md": text}), split_at=150).values()] == [
         "Title",
         "Title",
@@ -366,31 +392,6 @@ def test_a_byte_order_mark_and_windows_line_ends_are_not_text(vault: Vault) -> N
         (" \n\n", "The file is empty."),
         ("<!-- only -->", "The file contains no text."),
         (b"abc\xff", "Byte 3 (0xff) is not UTF-8; convert the file to UTF-8."),
-        ("a\nb\0", "Line 2 contains a NUL character."),
-        ("---\ntitle: x\ntags: [a\n---\nx", "Front matter, line 4: did not find expected"),
-        ("---\ntitle: a: b\n---\nx", "Front matter, line 2: mapping values are not allowed"),
-        ("---\ntitle: x\nno end", "Front matter, line 1: opened with --- and never closed."),
-        ("---\n- a\n---\nx", "Front matter, line 2: must be fields"),
-        ("---\na: 1\na: 2\n---\nx", "Front matter, line 3: 'a' is given twice."),
-        ("---\n{{title}}: 2\n---\nx", "Front matter, line 2: a name must be text; quote a value that begins"),
-        ("---\na: &x 1\nb: *x\n---\nx", "Front matter, line 3: YAML aliases"),
-        ("---\na: " + "[" * 90_000 + "]" * 90_000 + "\n---\nx", "Front matter, line 2: nested more than 20"),
-        ("---\nb: 1\na: \x07\n---\nx", "Front matter, line 3: character U+0007"),
-        ('---\na: "x\\0y"\n---\nx', "Metadata contains a NUL character."),
-        ('---\ntitle: "x\\0y"\n---\nx', "Title contains a NUL character."),
-        ('---\na: "\\ud800"\n---\nx', "Front matter, line 2: found invalid Unicode"),
-        ("---\nx: 1\nrole: boss\n---\nx", "Front matter, line 3: role 'boss' is not one of user, assistant"),
-        ("---\npinned: maybe\n---\nx", "Front matter, line 2: pinned must be true or false"),
-        ("---\ntitle: [a]\n---\nx", "Front matter, line 2: title must be a single string."),
-        ("---\ntags: [[a]]\n---\nx", "Front matter, line 2: tags must be a list of strings."),
-        ("---\ndate: yesterday\n---\nx", "Front matter, line 2: date: 'yesterday' is not a date"),
-        ("---\ndate: 0000-01-01\n---\nx", "Front matter, line 2: date: '0000-01-01' is not a date"),
-        ("---\ndate: 10000-01-01\n---\nx", "Front matter, line 2: date: '10000-01-01' is not a date"),
-        ("---\ndate: 2026-02-30\n---\nx", "Front matter, line 2: date: '2026-02-30' is not a date"),
-        ("---\ndate: 0001-01-01T00:00:00+14:00\n---\nx", "Front matter, line 2: date:"),
-        ("---\nvalid_from: 2026-02-01\nvalid_until: 2026-01-01\n---\nx", "Valid_until is before valid_from."),
-        (f"---\ntitle: {'t' * 1001}\n---\nx", "The title has 1,001 characters; the limit is 1,000."),
-        (f"---\nauthor: {'t' * 2001}\n---\nx", "Author has 2,001 bytes; the limit is 2,000."),
         (b"x" * 10_000_001, "The file is larger than 10 MB."),
     ],
 )  # fmt: skip
@@ -401,6 +402,41 @@ def test_a_bad_file_is_one_problem_that_says_where_and_why(
     found = problem(folder)
     assert found.where == str(folder / "sub" / "bad.md")
     assert found.reason.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        ("title: x\ntags: [a", "line 4: did not find expected"),
+        ("title: a: b", "line 2: mapping values are not allowed"),
+        ("- a", "line 2: must be fields"),
+        ("[a]: 2", "line 2: a name must be text; quote a value that begins"),
+        ("a: &x 1\nb: *y", "line 3: there is no anchor &y before *y"),
+        ("a: " + "[" * 90_000 + "]" * 90_000, "line 2: nested more than 20"),
+        ("b: 1\na: \x07", "line 3: character U+0007"),
+        ('a: "\\ud800"', "line 2: found invalid Unicode"),
+        ("a: 1\n...\n---\nb: 2", ""),
+    ],
+)
+def test_the_text_below_unreadable_front_matter_is_imported(vault: Vault, block: str, words: str) -> None:
+    folder = vault({"a.md": f"---\n{block}\n---\nThe text."})
+    *problems, draft = read_markdown(folder, source="test")
+    assert isinstance(draft, Draft)
+    assert draft.body.endswith("The text.")
+    assert [str(found) for found in problems] == [] or draft.metadata == {"front_matter": block}
+    for found in problems:
+        assert isinstance(found, Problem)
+        assert found.where == str(folder / "a.md")
+        assert found.reason.startswith(f"Front matter, {words}")
+    assert bool(words) == bool(problems)
+
+
+def test_front_matter_that_is_never_closed_is_text(vault: Vault) -> None:
+    found, draft = read_markdown(vault({"a.md": "---\ntitle: x\nno end"}), source="test")
+    assert isinstance(found, Problem)
+    assert found.reason == "Front matter, line 1: opened with --- and never closed."
+    assert isinstance(draft, Draft)
+    assert draft.body == "---\ntitle: x\nno end"
 
 
 def test_bad_files_do_not_stop_the_others_and_links_to_them_keep_their_keys(vault: Vault) -> None:
@@ -543,9 +579,83 @@ def test_any_file_gives_drafts_with_their_own_keys_or_one_problem(
     path = tmp_path / "a.md"
     path.write_bytes(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
     found = list(read_markdown(tmp_path, source="s", split_at=limit))
-    if any(isinstance(item, Problem) for item in found):
+    if not any(isinstance(item, Draft) for item in found):
         assert len(found) == 1
     else:
         keys = [item.key for item in found if isinstance(item, Draft)]
         assert len(set(keys)) == len(keys) >= 1
         assert keys[0] == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("#कविता #ไทยน้ำ #العَرَبِيَّة #עִבְרִית", ("कविता", "ไทยน้ำ", "العَرَبِيَّة", "עִבְרִית")),
+        ("#re\u0301sume\u0301 #می\u200cخواهم", ("résumé", "می\u200cخواهم")),
+        ("#todo✅ #🚀launch #🚀 #👩\u200d🚀", ("todo✅", "🚀launch", "🚀", "👩\u200d🚀")),
+        ("#a, #b. #c! #d。 #e： (#f) x#g ##h", ("a", "b", "c", "d", "e")),
+        ("#2024 #-/- #a/b_c-d", ("a/b_c-d",)),
+        ('<div style="border: 1px solid #FACADE">#yes</div>', ("yes",)),
+        ('<td\n  bgcolor= #ABCDEF\n>x</td> #too', ("too",)),
+        ('A <a href= #Anchor >link</a> and #one', ("one",)),
+    ],
+)  # fmt: skip
+def test_tags_are_whole_and_only_tags(vault: Vault, text: str, tags: tuple[str, ...]) -> None:
+    assert drafts(vault({"a.md": f"x\n\n{text}"}))["a"].tags == tags
+    if "\n" not in text:
+        assert drafts(vault({"a.md": f"- item {text}"}))["a"].tags == tags
+
+
+def test_tags_of_the_front_matter_are_composed_and_cleaned(vault: Vault) -> None:
+    block = "tags:\n  - re\u0301sume\u0301\n  - '[\"svelte\"'\n  - [[Locks]]"
+    assert drafts(vault({"a.md": f"---\n{block}\n---\nx"}))["a"].tags == ("résumé", "svelte", "Locks")
+
+
+def test_a_link_leads_to_the_heading_with_its_text(vault: Vault) -> None:
+    names = ["C", "C++", "C#", "🚀", "✅", "कि", "की", "C", "A `b` *c*"]
+    text = "# Top\n\n" + "".join(f"## {name}\n\n{name} {'says so. ' * 20}\n\n" for name in names)
+    wanted = {
+        "[[long#C++]]": "C++", "[[long#c]]": "C", "[[long#🚀]]": "🚀", "[[long#✅]]": "✅",
+        "[[long#कि]]": "कि", "[[long#की]]": "की", "[[long#A b c]]": "A `b` *c*", "[x](long.md#c-1)": "C++",
+        "[x](long.md#a-b-c)": "A `b` *c*",
+    }  # fmt: skip
+    files = {f"n{number}": link for number, link in enumerate(wanted)}
+    found = drafts(
+        vault({"long.md": text, **{f"{name}.md": link for name, link in files.items()}}), split_at=99
+    )
+    assert len({key for key in found if key.startswith("long#")}) >= len(names)
+    for name, link in files.items():
+        [target] = targets(found[name])
+        assert found[target].body.startswith(f"{wanted[link]} says"), link
+
+
+def test_links_in_front_matter_are_links(vault: Vault) -> None:
+    block = (
+        'up: "[[Hub]]"\nrelated:\n  - "[[Side note|side]]"\n  - plain\nauthor: "[[Ada Quill|Ada]]"\n'
+        'parent: [[Hub#Part]]\ncover: "[[a.png]]"\ndate: "[[2026-05-01]]"\nsee: {also: "[x](sub/deep.md)"}'
+    )
+    draft = drafts(vault({
+        "n.md": f"---\n{block}\n---\nText.", "Hub.md": "x", "Side note.md": "x", "sub/deep.md": "x",
+    }))["n"]  # fmt: skip
+    assert targets(draft) == ["Hub", "Side note", "Ada Quill", "2026-05-01", "sub/deep"]
+    assert (draft.author, draft.occurred_at) == ("Ada", datetime(2026, 5, 1, tzinfo=UTC))
+    assert draft.metadata == {
+        "up": "[[Hub]]", "related": ["[[Side note|side]]", "plain"], "author": "[[Ada Quill|Ada]]",
+        "parent": [["Hub#Part"]], "cover": "[[a.png]]", "date": "[[2026-05-01]]",
+        "see": {"also": "[x](sub/deep.md)"},
+    }  # fmt: skip
+
+
+def test_the_links_of_the_front_matter_of_a_long_note_are_those_of_the_note(vault: Vault) -> None:
+    text = f'---\nup: "[[Hub]]"\n---\n# A\n\nOpening.\n\n## One\n\n{"word " * 50}'
+    found = drafts(vault({"a.md": text, "Hub.md": "x"}), split_at=120)
+    assert (targets(found["a"]), targets(found["a#one"])) == (["Hub"], ["a"])
+
+
+def test_other_files_are_counted(vault: Vault) -> None:
+    folder = vault({"a.md": "x", "b.canvas": "{}", "c/d.txt": "x", ".hidden/e.txt": "x"})
+    counts = [item for item in read_markdown(folder, source="s") if isinstance(item, Skipped)]
+    assert [(one.what, one.places) for one in counts] == [
+        ("files that are no notes, passed over", (str(folder / "b.canvas"),)),
+        ("files that are no notes, passed over", (str(folder / "c" / "d.txt"),)),
+    ]

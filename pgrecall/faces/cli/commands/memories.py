@@ -124,8 +124,8 @@ def access(
 
 
 def _load_history(given: GlobalOptions, file: Path, now: datetime | None) -> None:
-    from pgrecall.faces.cli.commands.import_export import show_problems
     from pgrecall.faces.cli.rendering.access_history import load_accesses
+    from pgrecall.faces.cli.rendering.imports import show_problems
 
     with given.opened() as client:
         loaded = load_accesses(client, file, now=now)

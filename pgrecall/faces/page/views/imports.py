@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.faces.import_rules import import_rules
 from pgrecall.faces.page.form_fields import Upload
 from pgrecall.faces.page.request_handling import PageRequest, View, redirect
 from pgrecall.importers.bounds import bounded, require_unpacked
@@ -162,7 +163,8 @@ async def _import_file(memory: AsyncMemory, state: Import, path: Path, body_byte
         await asyncio.to_thread(require_unpacked, path, body_bytes)
         kind = await asyncio.to_thread(known_kind, path)
         source = kind if kind in BY_SESSION else f"page:{path.name}"
-        items = bounded(open_source(path, kind=kind, source=source), path.name)
+        rules = import_rules(await memory.layers.list())
+        items = bounded(open_source(path, kind=kind, source=source, rules=rules), path.name)
         return await memory.import_drafts(
             problems_without_folder(items, path.parent),
             source=source,

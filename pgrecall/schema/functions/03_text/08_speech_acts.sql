@@ -220,15 +220,17 @@ BEGIN
 END $$;
 
 -- found_speech_act: the speech act of a memory, by its text and the role of who said it. Only what a user said is a
--- directive, since anybody can write a document that looks like one. A memory with a title is a note, which states
--- something.
+-- directive, since anybody can write a document that looks like one. A memory with a title is a note, whatever role it
+-- claims: it states something.
 CREATE OR REPLACE FUNCTION recall.found_speech_act(p_title text, p_body text, p_role text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_own tsvector;
 BEGIN
-    IF p_role = 'user' THEN
+    IF p_title <> '' THEN
+        RETURN 'statement';
+    ELSIF p_role = 'user' THEN
         v_own := to_tsvector('pg_catalog.simple', recall.own_words(p_body));
         IF v_own @@ recall.instruction_words() THEN
             RETURN 'instruction';
@@ -236,7 +238,7 @@ BEGIN
             RETURN 'preference';
         END IF;
     END IF;
-    IF p_title <> '' OR length(p_body) > 300 THEN
+    IF length(p_body) > 300 THEN
         RETURN 'statement';
     ELSIF length(p_body) <= 80 AND lower(p_body) ~ recall.acknowledgement_pattern()
           OR length(p_body) <= 160 AND to_tsvector('pg_catalog.simple', p_body) @@ recall.no_answer_words() THEN

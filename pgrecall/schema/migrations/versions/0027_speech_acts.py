@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Memories that are stored already have none until the job `statistics` finds it out."""
+    """What stored memories say is found out when the functions are there, at the end of the upgrade."""
     op.add_column("memory", sa.Column("speech_act", sa.Text()), schema="recall")
     op.add_column(
         "memory",

@@ -1,0 +1,3 @@
+-- What the memories say is found out by the upgrade.
+
+SELECT;
