@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.draft_checks import checked_draft
+from pgrecall.importers.draft_checks import DEEP, storable
 from pgrecall.importers.jsonl import read_accesses, read_jsonl
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Access, Draft, DraftLink
@@ -199,9 +199,12 @@ def test_any_bytes_give_drafts_or_problems(tmp_path: Path, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("levels", [101, 480, 5_000])
-def test_metadata_of_too_many_levels_is_a_problem(levels: int) -> None:
+def test_metadata_of_too_many_levels_is_kept_as_text(levels: int) -> None:
     metadata: dict[str, object] = {}
     for _ in range(levels):
         metadata = {"a": metadata}
-    found = checked_draft(Draft("The winch.", metadata=metadata), "notes", "line 1")
-    assert found == Problem("notes", "line 1: metadata has more than 100 levels.")
+    notice, draft = storable(Draft("The winch.", metadata=metadata), "notes", "line 1")
+    assert isinstance(notice, Skipped)
+    assert notice.reason == DEEP
+    assert isinstance(draft, Draft)
+    assert isinstance(draft.metadata["a"], str)
