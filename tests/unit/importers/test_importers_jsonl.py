@@ -205,6 +205,6 @@ def test_metadata_of_too_many_levels_is_kept_as_text(levels: int) -> None:
         metadata = {"a": metadata}
     notice, draft = storable(Draft("The winch.", metadata=metadata), "notes", "line 1")
     assert isinstance(notice, Skipped)
-    assert notice.reason == DEEP
+    assert notice.what == DEEP
     assert isinstance(draft, Draft)
     assert isinstance(draft.metadata["a"], str)
