@@ -25,7 +25,11 @@ _PARTS = {
     "cue": "used with recent ones",
     "period": "time in the query",
     "session_coverage": "words of the session",
+    "question": "only asks",
+    "speaker": "who said it",
     "graph": "links",
+    "answer": "question before it",
+    "directive": "applies",
 }
 _TOTALS = ("logit", "probability")
 _MIN_ADDED = 0.005
@@ -89,7 +93,7 @@ def _parts(explanation: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     if "vitality" in score:
         yield "vitality: named in the query" if score.get("exempt") else "vitality", score["vitality"]
     if abs(score.get("held_back") or 0.0) >= _MIN_ADDED:
-        yield "superseded", score["held_back"]
+        yield "superseded" if score["held_back"] < 0 else "newer version", score["held_back"]
 
 
 def _steps(parts: Sequence[tuple[str, float]]) -> Iterator[Step]:

@@ -92,8 +92,9 @@ def relevance_row(relevance: Mapping[str, Any], graph: float, author: float = 1.
     features = relevance["features"]
     missing = [float(features[name] is None) for name in CONSTANTS]
     signs = {"author": author, "question": -1.0}
-    known = [float(features[name] or 0.0) * signs.get(name, 1.0) for name in FEATURES[:-1]]
-    linked = relevance["logit"] - relevance["answer"] - relevance["directive"]
+    known = [float(features.get(name) or 0.0) * signs.get(name, 1.0) for name in FEATURES[:-1]]
+    # Explanations of earlier versions have neither.
+    linked = relevance["logit"] - relevance.get("answer", 0.0) - relevance.get("directive", 0.0)
     own = linked - relevance["graph"]
     lent = -math.expm1(np.logaddexp(0.0, own) - np.logaddexp(0.0, linked))
     return [1.0, *missing, *known, max(0.0, lent / graph) if graph > 0 else 0.0]

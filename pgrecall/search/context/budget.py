@@ -38,11 +38,11 @@ class ContextBudget:
         """Tokens still free."""
         return self._request.budget_tokens - self.tokens
 
-    def add_whole(self, hit: Hit) -> int:
-        """Shows a memory whole if it fits; returns the tokens it needs."""
+    def add_whole(self, hit: Hit, limit: int | None = None) -> int:
+        """Shows a memory whole if it fits, within ``limit`` tokens of all; returns the tokens it needs."""
         shown, text, tokens = self._with(hit, None)
         needed = tokens - self.tokens
-        if needed <= self.left:
+        if needed <= (self.left if limit is None else limit - self.tokens):
             self.shown, self.text, self.tokens = shown, text, tokens
         return needed
 
@@ -64,9 +64,10 @@ class ContextBudget:
         text = render(shown)
         return shown, text, require_count(self._count, text)
 
-    def _place(self, entry: Entry) -> tuple[float, int]:
+    def _place(self, entry: Entry) -> tuple[bool, float, int]:
         hit = entry.hit
-        return (-hit.score if self._request.order == "score" else hit.happened_at.timestamp()), hit.id
+        place = -hit.score if self._request.order == "score" else hit.happened_at.timestamp()
+        return not hit.is_directive, place, hit.id
 
 
 def require_count(count: Callable[[str], int], text: str) -> int:

@@ -8,6 +8,9 @@ where a similarity below 0 counts as 0. Scores are divided by the best one, so t
 a weak query as for a strong one. A hit is shown whole or left out: because it nearly repeats a chosen memory,
 it is hardly relevant, its layer is full, or it exceeds the budget. The best hit is shown whatever its
 relevance, and truncated if it exceeds the budget: an answer is worth more than what would fit next to it.
+
+Instructions and preferences have a block of their own before the other memories, and at most a fifth of the
+budget, which the others use if there are fewer.
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource,
 from pgrecall.models.search import Hit
 from pgrecall.search.context.budget import ContextBudget
 from pgrecall.search.context.similarity import Pairs, adds_details, pair_key
+
+DIRECTIVE_SHARE = 0.2
+"""Of the budget, for instructions and preferences."""
 
 Successors = Mapping[int, Sequence[int]]
 """The ids of the memories that supersede a memory, the newest last."""
@@ -41,9 +47,11 @@ def select_memories(
     """
     ranked = sorted(hits, key=lambda hit: (-hit.score, hit.id))
     replaced = {old: newer for old, newer in (successors or {}).items() if newer}
-    left_out = _superseded(ranked, replaced)
+    left_out = _outdated(ranked) | _superseded(ranked, replaced)
     budget = ContextBudget(request, {old: newer[-1] for old, newer in replaced.items()})
     there = [hit for hit in ranked if hit.id not in left_out]
+    left_out |= _add_directives(budget, there, request, similarities or {})
+    there = [hit for hit in there if not hit.is_directive]
     skipped = _add_best(budget, there, request)
     left_out |= _add_by_relevance(budget, there, request, similarities or {})
     if not budget.shown:
@@ -60,6 +68,38 @@ def select_memories(
         hits=tuple(entry.hit for entry in budget.shown),
         skipped=skipped,
     )
+
+
+def _outdated(ranked: Sequence[Hit]) -> dict[int, LeftOut]:
+    """The hits that a later hit states with another value."""
+    there = {hit.id for hit in ranked}
+    return {
+        hit.id: _left(hit, "superseded", f"id {hit.newer_version} is newer", hit.newer_version)
+        for hit in ranked
+        if hit.newer_version in there
+    }
+
+
+def _add_directives(
+    budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest, pairs: Pairs
+) -> dict[int, LeftOut]:
+    """Shows instructions and preferences, the best first, in their share of the budget."""
+    left_out: dict[int, LeftOut] = {}
+    chosen: list[Hit] = []
+    share = int(request.budget_tokens * DIRECTIVE_SHARE)
+    for hit in ranked:
+        if not hit.is_directive:
+            continue
+        problem = _rejection(hit, chosen, request, pairs)
+        left = share - budget.tokens
+        if problem is None and (needed := budget.add_whole(hit, limit=share)) > left:
+            detail = f"over budget: it needs {needed:,} tokens, {max(left, 0):,} were left for directives"
+            problem = _left(hit, "over_budget", detail)
+        if problem is not None:
+            left_out[hit.id] = problem
+        else:
+            chosen.append(hit)
+    return left_out
 
 
 def _superseded(ranked: Sequence[Hit], replaced: Successors) -> dict[int, LeftOut]:

@@ -19,8 +19,8 @@ def fitted(coefficients: object, **fields: Any) -> dict[str, str]:
 
 SOUND = dict.fromkeys(
     (
-        "coverage", "information", "name", "author", "phrase", "cue", "period", "session_coverage", "graph",
-        "token_similarity",
+        "coverage", "information", "name", "author", "phrase", "cue", "period", "session_coverage",
+        "question", "speaker", "graph", "token_similarity",
     ),
     1,
 )  # fmt: skip

@@ -67,7 +67,7 @@ def drawn(seed: int, truth: Floats, **shape: int) -> Examples:
     return Examples(design, relevant, np.ones(len(design)), query)
 
 
-TRUTH = np.array([-4.0, 1.5, 0.5, 5.0, 2.0, 2.0, 1.0, 2.0, 0.5, 0.7, 0.3, 0.4, 0.5, 0.6])
+TRUTH = np.array([-4.0, 1.5, 0.5, 5.0, 2.0, 2.0, 1.0, 2.0, 0.5, 0.7, 0.3, 0.4, 0.5, 0.5, 0.4, 0.6])
 truths = st.builds(
     lambda free, features: np.array([*free, *features]),
     st.tuples(st.floats(-8, -4), st.floats(0, 2), st.floats(0, 1)),
@@ -158,7 +158,7 @@ def test_what_speaks_against_a_memory_is_held_at_zero() -> None:
     truth = TRUTH.copy()
     truth[NAMES.index("coverage")] = -3.0
     terms = relevance_terms(ZERO)
-    found = fit_relevance(drawn(7, truth, queries=200), terms)
+    found = fit_relevance(drawn(7, truth, queries=800), terms)
     assert terms.named(found)["coverage"] == 0
     assert terms.at_zero(found) == ("coverage",)
     assert terms.named(found)["similarity"] > 3
@@ -197,7 +197,7 @@ def test_similarities_that_are_missing_speak_for_themselves() -> None:
 
 
 def test_words_alone_can_be_fitted_too() -> None:
-    examples = expected(candidates(13, missing=1.0), TRUTH)
+    examples = expected(candidates(13, queries=400, missing=1.0), TRUTH)
     prior = {**ZERO, "similarity": 7.0, "no_similarity": 1.5}
     found = relevance_terms(prior).named(fit_relevance(examples, relevance_terms(prior)))
     assert found["similarity"] == pytest.approx(7.0, abs=1e-6)
@@ -238,7 +238,8 @@ def test_a_similarity_that_is_missing_is_none_of_zero() -> None:
 def test_the_setting_of_the_author_counts() -> None:
     explained = {"features": dict.fromkeys(FEATURES, 1.0), "logit": 0.0, "graph": 0.0}
     row = relevance_row(explained, 1.0, author=2.5)
-    assert row == [1.0, 0.0, 0.0, *[2.5 if name == "author" else 1.0 for name in FEATURES[:-1]], 0.0]
+    factors = {"author": 2.5, "question": -1.0}
+    assert row == [1.0, 0.0, 0.0, *[factors.get(name, 1.0) for name in FEATURES[:-1]], 0.0]
 
 
 def test_rare_showings_count_for_more_up_to_a_cap() -> None:

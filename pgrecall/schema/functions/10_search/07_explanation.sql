@@ -55,6 +55,7 @@ BEGIN
                                    'rank', e.semantic_rank) END,
             'lexical', CASE WHEN e.strength > 0 THEN jsonb_build_object(
                 'coverage', e.coverage, 'strength', e.strength, 'rank', e.lexical_rank,
+                'trust', nullif(e.word_trust, 1),
                 'step', CASE WHEN e.phrase = 1 THEN 'phrase' ELSE p_step END, 'words', p_words) END,
             'name', CASE WHEN e.likeness > 0 THEN
                 jsonb_build_object('likeness', e.likeness, 'alone', e.named_alone) END,
@@ -75,7 +76,7 @@ BEGIN
                 ELSE coalesce(w.token_similarity * p_arms[1] * v_tokens, w.no_token_similarity) END,
             'question', -w.question * e.question, 'speaker', w.speaker * e.speaker,
             'graph', p_logit - e.directive - e.lent_by_question - e.own_logit,
-            'answer', e.lent_by_question, 'directive', e.directive, 'word_trust', e.word_trust,
+            'answer', e.lent_by_question, 'directive', e.directive,
             'form', w.form,
             'features', jsonb_build_object(
                 'similarity', v_similarity, 'coverage', v_words * coalesce(e.coverage, 0),

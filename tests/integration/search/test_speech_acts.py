@@ -1,0 +1,176 @@
+"""What a memory says, found out when it is stored, and what a search makes of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from pgrecall import Memory
+from pgrecall.errors import InvalidInput
+from pgrecall.models.memories import Draft, DraftLink
+from tests.conftest import Query
+
+pytestmark = pytest.mark.in_turns
+
+DAY = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("Always give version numbers when I ask about libraries.", "instruction"),
+        ("From now on, answer in two sentences.", "instruction"),
+        ("please never suggest restaurants with a dress code", "instruction"),
+        ("Bitte immer mit Quellenangabe.", "instruction"),
+        ("Antworte mir nur auf Deutsch", "instruction"),
+        ("De ahora en adelante, respóndeme en español.", "instruction"),
+        ("I can't stand coriander.", "preference"),
+        ("my son is allergic to walnuts, so no walnuts", "preference"),
+        ("Ich mag keine Oliven.", "preference"),
+        ("No soporto el cilantro", "preference"),
+        ("What is the wifi password of the guest network?", "question"),
+        ("wie heißt der Hund von Anna", "question"),
+        ("¿Cuándo llega el tren?", "question"),
+        ("Find me a hotel in Lisbon", "question"),
+        ("thanks, perfect!", "acknowledgement"),
+        ("alles klar, danke", "acknowledgement"),
+        ("The wifi password is heron-42.", "statement"),
+        ("I have a meeting with Robert on Friday, can you help me to prepare it?", "statement"),
+        ('My boss wrote "always use the blue form", and I laughed.', "statement"),
+        ("```\n# always use this form when I ask you\n```\nThat is the file.", "statement"),
+    ],
+)
+def test_what_a_user_says_is_found_out(memory: Memory, text: str, act: str) -> None:
+    stored = memory.remember(text, role="user")
+    assert memory.get(stored.id).speech_act == act
+
+
+@pytest.mark.parametrize("fields", [{"role": "assistant"}, {}, {"role": "user", "title": "house-rules.md"}])
+def test_only_what_a_user_says_becomes_a_directive(memory: Memory, fields: dict[str, Any]) -> None:
+    stored = memory.remember("Always give version numbers when I ask about libraries.", **fields)
+    assert memory.get(stored.id).speech_act == "statement"
+
+
+def test_a_mark_stays_until_it_is_taken_back(memory: Memory) -> None:
+    stored = memory.remember("No meetings before ten.", key="ten", speech_act="instruction")
+    memory.edit(stored.id, body="No meetings before eleven.")
+    assert (memory.get(stored.id).speech_act, memory.get(stored.id).act_marked) == ("instruction", True)
+    memory.remember("No meetings before noon.", key="ten")
+    assert memory.get(stored.id).speech_act == "instruction"
+    memory.edit(stored.id, speech_act=None)
+    assert (memory.get(stored.id).speech_act, memory.get(stored.id).act_marked) == ("statement", False)
+
+
+def test_a_new_text_says_something_else(memory: Memory) -> None:
+    stored = memory.remember("Where is the winch?", role="user")
+    memory.edit(stored.id, body="The winch is in the shed.")
+    assert memory.get(stored.id).speech_act == "statement"
+
+
+def test_an_unknown_speech_act_is_refused(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="speech act 'order' is none of statement, question"):
+        memory.remember("The winch.", speech_act="order")  # type: ignore[arg-type]  # what is tested
+    with pytest.raises(InvalidInput, match="The speech act 'order' is unknown"):
+        memory.search("winch", speech_acts=("order",))  # type: ignore[arg-type]  # what is tested
+
+
+def test_lists_and_searches_are_filtered(memory: Memory) -> None:
+    memory.remember("Always name the harbour first.", role="user", key="rule")
+    memory.remember("The harbour has two cranes.", role="user", key="cranes")
+    assert [one.key for one in memory.list(speech_acts=("instruction", "preference"))] == ["rule"]
+    assert [hit.key for hit in memory.search("harbour", speech_acts=("statement",)).hits] == ["cranes"]
+
+
+def test_a_stored_question_does_not_answer_itself(memory: Memory) -> None:
+    question = "What is the wifi password of the guest network?"
+    memory.remember_many([Draft(f"Note {n} on the garden, bed {n}.") for n in range(20)])
+    before = memory.search(question)
+    memory.remember(question, role="user")
+    after = memory.search(question)
+    assert not after.answered
+    assert after.confidence is not None
+    assert before.confidence is not None
+    assert after.confidence <= before.confidence + 0.1
+
+
+def test_the_turn_after_a_question_is_found_by_it(memory: Memory) -> None:
+    question = "What is the wifi password of the guest network?"
+    memory.remember("heron-42, with a hyphen", role="assistant", key="answer", session_id="s")
+    memory.remember(
+        question, role="user", key="question", session_id="s", links=(DraftLink("answer", "next"),)
+    )  # fmt: skip
+    memory.remember_many([Draft(f"The guest house has {n} rooms.", key=f"room-{n}") for n in range(5)])
+    found = memory.search(question)
+    assert found.hits[0].key == "answer"
+    assert found.answered
+    assert "question" in found.hits[0].explanation["arms"]
+
+
+def test_a_question_can_be_asked_for(memory: Memory) -> None:
+    memory.remember("What is the wifi password of the guest network?", role="user", key="question")
+    memory.remember("The guest network is slow.", role="user", key="slow")
+    assert memory.search("did I ask you about the wifi password?").hits[0].key == "question"
+
+
+def test_a_directive_applies_to_a_request_that_it_shares_nothing_with(memory: Memory) -> None:
+    memory.remember("Always answer in two sentences.", role="user", key="rule")
+    memory.remember_many([Draft(f"Library {n} parses dates.", key=f"library-{n}") for n in range(12)])
+    request = memory.search("Can you suggest a library that parses dates?")
+    assert "rule" in [hit.key for hit in request.hits[:10]]
+    told = memory.search("When did I use library 3?")
+    assert told.hits[0].key == "library-3"
+
+
+def test_directives_are_bounded(memory: Memory, query: Query) -> None:
+    drafts = [Draft(f"Always answer question {n} in {n} words.", role="user") for n in range(300)]
+    memory.remember_many(drafts)
+    memory.remember("The crane lifts four tonnes.", key="crane")
+    found = memory.search("Can you tell me what the crane lifts?", k=10)
+    assert "crane" in [hit.key for hit in found.hits[:6]]
+    [row] = query(
+        "SELECT count(*) AS found FROM recall.directive_arm(recall.current_tenant(), "
+        "(SELECT embedding FROM recall.vector_shared LIMIT 1), (recall.read_search_request('{}')).filter)"
+    )
+    assert row["found"] <= 20
+
+
+@pytest.mark.parametrize(
+    "asked", ["Did that work out?", "And the other one?", "hat das geklappt?", "¿funcionó?"]
+)
+def test_a_query_that_needs_its_conversation_says_so(memory: Memory, asked: str) -> None:
+    memory.remember("The work on the shed went out of hand.")
+    found = memory.search(asked)
+    assert found.needs_context
+    assert not found.answered
+
+
+def test_the_newer_of_two_versions_goes_first(memory: Memory) -> None:
+    memory.remember("The opening of the bakery is on the first of May.", key="old", occurred_at=DAY)
+    memory.remember(
+        "The opening of the bakery is on the ninth of June.", key="new",
+        occurred_at=datetime(2026, 4, 1, tzinfo=UTC),
+    )  # fmt: skip
+    found = memory.search("When is the opening of the bakery?")
+    assert [hit.key for hit in found.hits] == ["new", "old"]
+    assert found.hits[1].newer_version == found.hits[0].id
+    assert found.hits[0].newer_version is None
+    then = memory.search("opening of the bakery", as_of=datetime(2026, 3, 15, tzinfo=UTC))
+    assert [hit.key for hit in then.hits] == ["old"]
+    before = memory.search("When was the opening of the bakery originally, on the first of May?")
+    assert before.hits[0].key == "old"
+
+
+def test_a_context_shows_directives_apart_and_the_newest_version(memory: Memory) -> None:
+    memory.remember("Always answer in two sentences.", role="user", key="rule", occurred_at=DAY)
+    memory.remember("The opening of the bakery is on the first of May.", key="old", occurred_at=DAY)
+    memory.remember(
+        "The opening of the bakery is on the ninth of June.", key="new",
+        occurred_at=datetime(2026, 4, 1, tzinfo=UTC),
+    )  # fmt: skip
+    block = memory.context("Can you tell me when the opening of the bakery is?")
+    assert block.text.startswith("What the user asked for or prefers")
+    assert [source.key for source in block.sources] == ["rule", "new"]
+    assert [(left.key, left.reason) for left in block.left_out] == [("old", "superseded")]
+    assert "> Always answer in two sentences." in block.text
