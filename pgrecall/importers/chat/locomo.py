@@ -74,7 +74,7 @@ def _of_user(turn: Turn, user: str) -> Turn:
 def _user(conversation: dict[str, Any]) -> str | None:
     """The only speaker beside an assistant; None among several people, or without an assistant."""
     turns = (turn for value in conversation.values() if isinstance(value, list) for turn in value)
-    speakers = {turn.get("speaker") for turn in turns if isinstance(turn, dict)}
+    speakers = (turn.get("speaker") for turn in turns if isinstance(turn, dict))
     names = {speaker for speaker in speakers if isinstance(speaker, str)}
     others = {name for name in names if role_of(name) is None}
     return others.pop() if len(others) == 1 and any(role_of(name) == "assistant" for name in names) else None

@@ -183,6 +183,7 @@ def test_a_read_back_draft_is_the_draft(memory: Memory, now: datetime) -> None:
         valid_until=now + timedelta(days=2),
         expires_at=now + timedelta(days=9),
         pinned=True,
+        speech_act="preference",
     )
     [row] = memory.remember_many([draft], now=now)
     stored = memory.get("ключ/é 🗝", now=now)
