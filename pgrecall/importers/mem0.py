@@ -23,6 +23,7 @@ from pgrecall.importers.text import unique
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
+RELATIONS = "relations between entities, which no memory of the export is part of"
 _LISTS = ("results", "memories")
 _HINT = "Save what Memory.get_all() or MemoryClient.get_all() returns, with json.dump."
 
@@ -109,3 +110,7 @@ def _read(
             continue
         yield from fields.notices(f"{shown}: {place}")
         yield from storable(draft, shown, place, rules)
+    pages = value if isinstance(value, list) else [value]
+    relations = (page.get("relations") for page in pages if isinstance(page, dict))
+    if count := sum(len(found) for found in relations if isinstance(found, list)):
+        yield Skipped(RELATIONS, count, (shown,))

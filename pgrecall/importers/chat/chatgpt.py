@@ -22,6 +22,7 @@ from pgrecall.importers.chat.turns import (
     dated,
     kind_of,
     list_of,
+    name_from,
     role_of_sender,
 )
 
@@ -52,9 +53,9 @@ def read_chatgpt(value: Any, place: str, tally: Tally, *, tools: bool) -> Conver
     """
     if not is_chatgpt(value):
         raise ValueError("it has no mapping of messages")
-    name = value.get("conversation_id") or value.get("id")
-    if not isinstance(name, str) or not name:
-        raise ValueError("it has no id")
+    names = (value.get("conversation_id"), value.get("id"))
+    own = [one for one in names if isinstance(one, str) and one]
+    name = own[0] if own else name_from([value.get("create_time"), first_message(value["mapping"])])
     title = value.get("title")
     mapping: dict[str, Any] = value["mapping"]
     path = _path(mapping, value.get("current_node"))
@@ -70,6 +71,12 @@ def read_chatgpt(value: Any, place: str, tally: Tally, *, tools: bool) -> Conver
         title=title.strip() if isinstance(title, str) else "",
         turns=dated((turn for turn in found if turn), tally.time(value.get("create_time")), tally),
     )
+
+
+def first_message(mapping: dict[str, Any]) -> Any:
+    """The first message of a conversation, which stays as it is when others are added."""
+    messages = (node.get("message") for node in mapping.values() if isinstance(node, dict))
+    return next((message for message in messages if message), None)
 
 
 def _path(mapping: dict[str, Any], leaf: object) -> list[str]:

@@ -19,6 +19,7 @@ from pgrecall.importers.chat.turns import (
     dated,
     kind_of,
     list_of,
+    name_from,
     of_type,
     role_of_sender,
 )
@@ -47,7 +48,7 @@ def read_claude(value: Any, place: str, tally: Tally, *, tools: bool) -> Convers
         raise ValueError("it has no chat_messages")
     name = value.get("uuid")
     if not isinstance(name, str) or not name:
-        raise ValueError("it has no uuid")
+        name = name_from([value.get("created_at"), *value["chat_messages"][:1]])
     title = value.get("name")
     messages = [message for message in value["chat_messages"] if isinstance(message, dict)]
     tally.add("messages that are no objects", len(value["chat_messages"]) - len(messages))

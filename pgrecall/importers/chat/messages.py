@@ -27,7 +27,7 @@ from pgrecall.models.import_export import Problem
 _TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date")
 _KNOWN = frozenset({
     "id", "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "type",
-    *_TIMES,
+    "session_id", *_TIMES,
 })  # fmt: skip
 _CONVERSATION = frozenset({
     "messages", "id", "title", "name", "model", "tools", "functions", "metadata", *_TIMES,
@@ -57,16 +57,25 @@ def read_messages(
         values: messages or objects with ``messages``, each with its place, such as ``message 1``.
         problems: where messages that cannot be used are added, with the place as ``where``.
     """
-    held: list[tuple[str, Any]] = []
     rest = iter(values)
     for number, (place, value) in enumerate(rest, start=1):
         if not is_messages(value):
-            held.append((place, value))
-            break
+            yield from _sessions(chain([(place, value)], rest), name, tally, problems, tools)
+            return
         yield _conversation(value, name, number, place, tally, problems, tools)
-    if held:
-        turns = _turns(chain(held, rest), name, tally, problems, tools)
-        yield Conversation(name, dated(turns, None, tally))
+
+
+def _sessions(
+    values: Iterable[tuple[str, Any]], name: str, tally: Tally, problems: list[Problem], tools: bool
+) -> Iterator[Conversation]:
+    """The conversations of a list of messages: one for each ``session_id``, as they begin."""
+    held: dict[str, list[tuple[str, Any]]] = {}
+    for place, value in values:
+        given = value.get("session_id") if isinstance(value, dict) else None
+        session = f"{name}/{given}" if isinstance(given, str | int) and str(given).strip() else name
+        held.setdefault(session, []).append((place, value))
+    for session, messages in held.items():
+        yield Conversation(session, dated(_turns(messages, session, tally, problems, tools), None, tally))
 
 
 def _conversation(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,9 +30,12 @@ ChatKind = Literal["chat", "chatgpt", "claude", "claude-code", "codex", "cursor"
 Item = Draft | Problem | Skipped
 
 _SNIFFED = 20
-"""Values at the beginning of a file by which its format is detected."""
+"""Values at the beginning of a file by which its format is detected, besides those of bookkeeping."""
 
-_SNIFFED_FILES = 5
+_MAX_SNIFFED = 100_000
+"""Values in all, however many are of bookkeeping."""
+
+_SNIFFED_FILES = 100
 _LOCOMO_HINT = "A transcript is one JSON value. For one record per line, name the file .jsonl."
 _EXPORTS = {"chatgpt": read_chatgpt, "claude": read_claude}
 _SESSIONS = {"codex": read_codex, "cursor": read_cursor, "gemini": read_gemini, "vscode": read_vscode}
@@ -72,13 +76,21 @@ def _first_of(file: ChatFile) -> Iterator[Any]:
     try:
         if file.has_lines:
             lines = (line for line in json_lines(file) if not isinstance(line, Problem))
-            for (_, value), _ in zip(lines, range(_SNIFFED), strict=False):
-                yield value
+            yield from _beginning(value for _, value in islice(lines, _MAX_SNIFFED))
         else:
-            for value, _ in zip(json_values(file), range(_SNIFFED), strict=False):
-                yield value
+            yield from islice(json_values(file), _SNIFFED)
     except InvalidInput:
         return
+
+
+def _beginning(values: Iterable[Any]) -> Iterator[Any]:
+    """Values until some were not of bookkeeping, which has a type and no text of a record."""
+    records = 0
+    for value in values:
+        yield value
+        records += not (isinstance(value, dict) and "type" in value and not value.keys() & {"body", "text"})
+        if records == _SNIFFED:
+            return
 
 
 def read_chats(

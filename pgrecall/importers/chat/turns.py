@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -146,6 +148,12 @@ def kind_of(value: object, field: str = "type") -> str:
     """The text in a field of an object; the value as text if it is anything else."""
     found = value.get(field) if isinstance(value, dict) else None
     return found if isinstance(found, str) else str(found)[:40]
+
+
+def name_from(value: object) -> str:
+    """A name for a conversation without one: the same for the same content, however often it is exported."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return f"unnamed-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 def list_of(value: object) -> list[Any]:

@@ -11,7 +11,7 @@ from pgrecall.importers.chat.turns import Tally
 from pgrecall.importers.detect import known_kind
 from pgrecall.models.import_export import Skipped
 from tests.unit.importers import chat_forms
-from tests.unit.importers.chat_forms import write_json, write_lines
+from tests.unit.importers.chat_forms import write_form, write_json, write_lines
 from tests.unit.importers.test_importers_chats import read, shown
 
 
@@ -154,3 +154,40 @@ def test_codex_with_times_in_the_payload_and_messages_without_type(tmp_path: Pat
         ("assistant", "It chimes at noon now.", "07 07:00:06.000000", "codex/r-5"),
     ]
     assert "turns without a time, dated by the turn before" not in skipped
+
+
+def test_the_format_is_found_behind_any_number_of_lines_of_bookkeeping(tmp_path: Path) -> None:
+    for kind, lines in (
+        ("claude-code", chat_forms.claude_code_session()),
+        ("vscode", chat_forms.vscode_transcript()),
+    ):
+        unknown = [{"type": "telemetry", "n": number} for number in range(200)]
+        assert known_kind(write_lines(tmp_path / f"{kind}.jsonl", [*unknown, *lines])) == kind
+
+
+def test_a_conversation_without_an_id_gets_one_from_its_content(tmp_path: Path) -> None:
+    for kind, export, names in (
+        ("chatgpt", chat_forms.chatgpt_export(), ("conversation_id", "id")),
+        ("claude", chat_forms.claude_export(), ("uuid",)),
+    ):
+        for name in names:
+            export[0].pop(name)
+        path = write_form(kind, tmp_path, export)
+        drafts, problems, _ = read(path)
+        assert problems == []
+        sessions = {draft.session_id for draft in drafts}
+        assert any(session and session.startswith(f"{kind}/unnamed-") for session in sessions)
+        assert [draft.key for draft in read(path)[0]] == [draft.key for draft in drafts]
+
+
+@pytest.mark.parametrize("write", [write_json, write_lines])
+def test_the_session_of_a_message_is_its_session(write: Any, tmp_path: Path) -> None:
+    turns = [("a", "One"), ("b", "Two"), ("a", "Three"), (None, "Four"), (7, "Five")]
+    messages = [{"role": "user", "content": text, "session_id": session} for session, text in turns]
+    ending = "jsonl" if write is write_lines else "json"
+    drafts, problems, skipped = read(write(tmp_path / f"talk.{ending}", messages))
+    assert (problems, skipped) == ([], {"turns without a time, dated by the import": 5})
+    assert [(draft.session_id, draft.body) for draft in drafts] == [
+        ("talk/a", "One"), ("talk/a", "Three"), ("talk/b", "Two"), ("talk", "Four"), ("talk/7", "Five"),
+    ]  # fmt: skip
+    assert [link.target for link in drafts[0].links] == [drafts[1].key]

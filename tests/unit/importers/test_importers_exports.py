@@ -85,6 +85,13 @@ def test_a_memory_of_mem0(write: Write, form: object) -> None:
     ]  # fmt: skip
 
 
+def test_the_relations_of_mem0_are_counted(write: Write) -> None:
+    relation = {"source": "ann", "relationship": "likes", "target": "tea"}
+    _, counted = read_mem0(write({"results": [MEMORY], "relations": [relation] * 2}), source="s")
+    assert isinstance(counted, Skipped)
+    assert (counted.what.split(",")[0], counted.count) == ("relations between entities", 2)
+
+
 @pytest.mark.parametrize("form", [[FACT], {"items": [FACT], "total": 1, "limit": 100, "offset": 0}])
 def test_a_listed_fact_of_hindsight(write: Write, form: object) -> None:
     path = write(form)
