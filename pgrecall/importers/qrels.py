@@ -85,6 +85,7 @@ class _Question(BaseModel):
     kind: str | None = None
     asked: str | None = None
     outdated: tuple[Key | Id, ...] | None = None
+    stale: tuple[Key | Id, ...] | None = None
     search_id: int | None = None
     at: Moment | None = None
 

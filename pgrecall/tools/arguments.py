@@ -64,9 +64,6 @@ class Filters(Arguments):
     )
     tags: Names | None = Field(None, description="Only memories with all of these tags.")
     authors: Names | None = Field(None, description="Only memories by one of these authors.")
-    speech_acts: list[SpeechAct] | None = Field(
-        None, max_length=5, description="Only memories that say this: instruction, preference, question."
-    )
     sources: Names | None = Field(None, description="Only memories from one of these sources.")
     metadata: Annotated[dict[str, Any], BeforeValidator(parse_json)] | None = Field(
         None, description='Only memories with all of this metadata: {"project": "atlas"}.'
@@ -188,8 +185,7 @@ class RememberArguments(Arguments):
     pinned: bool = Field(False, description="Never archive it when pruning.")
     speech_act: SpeechAct | None = Field(
         None,
-        description="instruction or preference, if the user wants it to hold for what they ask later; by "
-        "default found out from the text, if its role is user.",
+        description="instruction or preference, if it shall hold for what the user asks later.",
     )
 
 

@@ -222,7 +222,7 @@ def test_nothing_is_lent_along_contradictions(sql: Query, relation: str) -> None
 
 def test_the_turn_after_a_hit_is_lent_more_than_the_one_before(sql: Query) -> None:
     before = remember(sql, "Good morning", key="before")
-    asked = remember(sql, "When is the winch inspected?", key="asked")
+    asked = remember(sql, "The winch is inspected", key="asked")
     after = remember(sql, "On Friday", key="after")
     for src, dst in ((before, asked), (asked, after)):
         sql("SELECT recall.link(%s, %s, 'next', p_now => %s)", (src, dst, NOW - DAY))
@@ -406,7 +406,7 @@ def test_features_and_contributions_make_the_relevance(sql: Query) -> None:
         told = row["explanation"]["relevance"]
         features = told["features"]
         assert sum(told[term] for term in ("intercept", *features)) == pytest.approx(told["logit"], abs=1e-9)
-        assert len(features) == 11
+        assert len(features) == 13
 
 
 # --- explain --------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ def test_turns_become_drafts(write: Write) -> None:
         body="Hello there",
         key="p/s-1/D1:1",
         layer="episodic",
+        role="user",  # the only speaker beside an assistant
         author="Ann",
         context="8 May 2023, Monday",
         source="src",
