@@ -98,11 +98,13 @@ def test_import_search_show(pgrecall_process: Command, notes: Path) -> None:
     answer = pgrecall("search", "tide gauge", "--now", NOW, "--json").json
     assert set(answer) == {
         "query", "no_match", "confidence", "answered", "hits", "search_id", "reranked", "arms", "names",
-        "skipped", "timings", "staleness",
+        "skipped", "timings", "staleness", "needs_context",
     }  # fmt: skip
     best = answer["hits"][0]
     assert (best["key"], best["rank"], best["tags"]) == ("tides", 1, ["sea"])
-    assert set(best["explanation"]) == {"arms", "relevance", "vitality", "score", "query", "profile"}
+    assert set(best["explanation"]) == {
+        "arms", "relevance", "vitality", "score", "query", "profile", "speech_act",
+    }  # fmt: skip
 
     shown = pgrecall("show", "tides", "--json", "--now", NOW).json
     assert shown["id"] == best["id"]

@@ -151,8 +151,12 @@ def test_both_go_on_alike(shared_url: str, world: Memory, moved: Memory, elsewhe
 
 
 def far_ahead(lines: list[str], first: int) -> list[str]:
-    """An export of memories alone, the last of them with this id and more after it."""
-    far = [line.replace('"id": 29,', f'"id": {first},') for line in lines if _stands_alone(line)]
+    """An export of memories and their activations alone, the last of them with this id and more after it."""
+    far = [
+        line.replace('"id": 29,', f'"id": {first},').replace('"memory_id": 29,', f'"memory_id": {first},')
+        for line in lines
+        if _stands_alone(line)
+    ]
     header = json.loads(far[0])
     kinds = [next(iter(json.loads(line))) for line in far[1:]]
     header["counts"] = {kind: kinds.count(kind) for kind in kinds}
@@ -199,7 +203,7 @@ def test_no_tenant_uses_up_the_ids_of_all(
 
 
 def _stands_alone(line: str) -> bool:
-    return line.startswith(('{"memory"', '{"counts"', '{"layer"'))
+    return line.startswith(('{"memory":', '{"counts"', '{"layer"', '{"activation"'))
 
 
 def test_without_embeddings_they_are_left_to_the_worker(

@@ -130,6 +130,7 @@ def search_document(query: str, result: SearchResult) -> dict[str, Any]:
         "skipped": list(result.skipped),
         "timings": plain(result.timings),
         "staleness": result.staleness,
+        "needs_context": result.needs_context,
     }
 
 
