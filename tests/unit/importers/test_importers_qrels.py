@@ -83,7 +83,10 @@ def test_a_time_is_the_end_itself(tmp_path: Path) -> None:
     assert found.question.until == datetime(2026, 1, 31, 8, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.jsonl") if path.stem != "statements"))
+QUERIES = sorted(path.stem for path in EXAMPLES.glob("*.jsonl") if path.stem != "statements")
+
+
+@pytest.mark.parametrize("name", QUERIES)
 def test_the_examples_are_judged_queries(name: str) -> None:
     found = read_qrels(EXAMPLES / f"{name}.jsonl")
     assert len(found) > 40
