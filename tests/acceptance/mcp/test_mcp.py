@@ -80,8 +80,8 @@ async def found_and_used(client: Client, new: int) -> None:
     assert block["sources"][0]["number"] == 1
     said = {"memories": ["gate"], "search_id": found["search_id"]}
     assert (await answer(client, "used", **said)) == {"recorded": 1}
-    said = {"memories": ["gate", new], "search_id": block["search_id"]}
-    assert (await answer(client, "used", **said)) == {"recorded": 2}
+    said = {"memories": [new], "search_id": block["search_id"]}
+    assert (await answer(client, "used", **said)) == {"recorded": 1}
     assert (await answer(client, "used", **said)) == {"recorded": 0}
     assert (await answer(client, "used", memories=["gate"])) == {"recorded": 1}
 
