@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from pgrecall.errors import InvalidInput
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
-from pgrecall.models.memories import Draft, Remembered
-from pgrecall.operations.memories import KnownContent, Rejected
+from pgrecall.models.memories import Draft, NotGiven, Remembered
+from pgrecall.operations.remember import KnownContent, Rejected
 
 EMBEDDED_BATCH = 64
 """Drafts an import embeds and commits at a time."""
@@ -67,6 +67,14 @@ class Portions:
                 characters += len(item.body)
             portion.append(item)
         return portion
+
+
+def with_kept_title(draft: Draft, known: dict[str, KnownContent]) -> Draft:
+    """A draft with the title that the memory with its key keeps, if it gives none."""
+    given: object = draft.title
+    if given is not None and not isinstance(given, NotGiven):
+        return draft
+    return replace(draft, title=known[draft.key].title if draft.key in known else "")
 
 
 def needs_embedding(draft: Draft, known: dict[str, KnownContent]) -> bool:

@@ -89,21 +89,24 @@ $$;
 -- link_drafts: makes the links of stored drafts equal to those that the drafts declare, stores links without an existing
 -- target as pending, and resolves pending links to newly stored memories. Only memories in p_locked are linked: a link to
 -- a memory stored since then stays pending until the job resolves it. p_links, p_ids and p_outcomes have the order of
--- the drafts; without outcomes, all are new. Links of the memories in p_also_recount are recounted too.
+-- the drafts; without outcomes, all are new. Links of the memories in p_also_recount are recounted too. With p_keep, a
+-- memory whose draft has NULL as links keeps its links.
 CREATE OR REPLACE FUNCTION recall.link_drafts(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_locked bigint[],
-    p_also_recount bigint[], p_now timestamptz
+    p_also_recount bigint[], p_now timestamptz, p_keep boolean DEFAULT false
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_ids bigint[];
     v_changed bigint[];
+    v_relinked bigint[];
     v_cited bigint[];
 BEGIN
-    SELECT array_agg(s.id), array_agg(s.id) FILTER (WHERE s.outcome IS DISTINCT FROM 'unchanged')
-    INTO v_ids, v_changed
-    FROM unnest(p_ids, p_outcomes) AS s(id, outcome) WHERE s.id IS NOT NULL AND s.outcome IS DISTINCT FROM 'rejected';
+    SELECT array_agg(s.id), array_agg(s.id) FILTER (WHERE s.outcome IS DISTINCT FROM 'unchanged'),
+           array_agg(s.id) FILTER (WHERE NOT p_keep OR s.links IS NOT NULL)
+    INTO v_ids, v_changed, v_relinked
+    FROM unnest(p_ids, p_outcomes, p_links) AS s(id, outcome, links) WHERE s.id IS NOT NULL AND s.outcome IS DISTINCT FROM 'rejected';
     IF v_ids IS NULL THEN
         RETURN;
     END IF;
@@ -113,7 +116,7 @@ BEGIN
         LEFT JOIN (SELECT DISTINCT u.id FROM unnest(p_locked || v_ids) u(id)) k ON k.id = d.dst
     ), dropped AS (
         DELETE FROM recall.link l
-        WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_ids)
+        WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_relinked)
           AND NOT EXISTS (SELECT FROM wanted w
                           WHERE w.src = l.src AND w.dst = l.dst AND w.relation = l.relation)
         RETURNING l.*
@@ -122,7 +125,7 @@ BEGIN
         SELECT d.tenant, d.src, d.dst, d.relation, d.created_at, p_now FROM dropped d
     ), abandoned AS (
         DELETE FROM recall.pending_link p
-        WHERE p.tenant = p_tenant AND p.src = ANY (v_ids)
+        WHERE p.tenant = p_tenant AND p.src = ANY (v_relinked)
           AND NOT EXISTS (SELECT FROM wanted w
                           WHERE w.src = p.src AND w.target = p.target AND w.relation = p.relation
                             AND w.dst IS NULL)
