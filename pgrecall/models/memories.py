@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from pgrecall.models.not_given import NO_ITEMS, NO_TEXT, USUAL_LAYER, NoFields
+
 Role = Literal["user", "assistant", "system", "tool"]
 """The role of a speaker in a conversation."""
 
@@ -30,30 +32,6 @@ RELATIONS = (
     "supersedes",
     "co_access",
 )
-
-
-class NotGiven:
-    """The default of a field of a draft: a memory with the draft's key keeps its own value.
-
-    It equals the value of a new memory, so that whoever reads a draft need not tell the two apart.
-    """
-
-    __slots__ = ()
-
-
-class _NoText(NotGiven, str):
-    __slots__ = ()
-
-
-class _NoItems(NotGiven, tuple[Any, ...]):
-    __slots__ = ()
-
-
-class _NoFields(NotGiven, dict[str, Any]):
-    __slots__ = ()
-
-
-_NO_TEXT, _NO_ITEMS, _USUAL_LAYER = _NoText(), _NoItems(), _NoText("knowledge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +81,24 @@ class Draft:
     """
 
     body: str
-    title: str = _NO_TEXT
+    title: str = NO_TEXT
     key: str | None = None
-    layer: str = _USUAL_LAYER
+    layer: str = USUAL_LAYER
     role: Role | None = None
     author: str | None = None
-    context: str = _NO_TEXT
+    context: str = NO_TEXT
     source: str | None = None
     session_id: str | None = None
-    tags: Sequence[str] = _NO_ITEMS
-    aliases: Sequence[str] = _NO_ITEMS
-    metadata: Mapping[str, Any] = field(default_factory=_NoFields)
+    tags: Sequence[str] = NO_ITEMS
+    aliases: Sequence[str] = NO_ITEMS
+    metadata: Mapping[str, Any] = field(default_factory=NoFields)
     occurred_at: datetime | None = None
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     expires_at: datetime | None = None
     pinned: bool = False
     speech_act: SpeechAct | None = None
-    links: Sequence[DraftLink] = _NO_ITEMS
+    links: Sequence[DraftLink] = NO_ITEMS
 
 
 @dataclass(frozen=True, slots=True)

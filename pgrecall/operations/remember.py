@@ -9,7 +9,8 @@ from datetime import datetime
 from pgrecall.encoding import passage_items, to_json, token_texts, vector_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
-from pgrecall.models.memories import Draft, DraftLink, NotGiven, Outcome, Remembered, Similar
+from pgrecall.models.memories import Draft, DraftLink, Outcome, Remembered, Similar
+from pgrecall.models.not_given import given
 from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation, Row
 
@@ -93,12 +94,8 @@ def _item(draft: Draft, embedded: Embedded | None) -> dict[str, object]:
 
 def _given(draft: Draft, embedded: Embedded | None, content_hash: str) -> dict[str, object]:
     """The fields that a draft gives, and the digest of the text that its vector is of."""
-    item: dict[str, object] = {
-        f.name: value
-        for f in fields(draft)
-        if (value := getattr(draft, f.name)) is not None and not isinstance(value, NotGiven)
-    }
-    if not isinstance(draft.links, NotGiven):
+    item: dict[str, object] = {f.name: value for f in fields(draft) if given(value := getattr(draft, f.name))}
+    if "links" in item:
         item["links"] = _links(draft.links)
     if embedded is not None:
         item["content_hash"] = content_hash
@@ -116,13 +113,13 @@ def _embedding(embedded: Embedded | None) -> dict[str, object]:
     return found
 
 
-def _links(given: object) -> list[dict[str, object]]:
+def _links(value: object) -> list[dict[str, object]]:
     """Converts the links of a draft to JSON; raises InvalidInput for anything but DraftLink values."""
-    entries = tuple(given) if isinstance(given, Iterable) else (given,)
+    entries = tuple(value) if isinstance(value, Iterable) else (value,)
     links = [entry for entry in entries if isinstance(entry, DraftLink)]
     if len(links) < len(entries):
         raise InvalidInput(
-            f"The links of a memory are DraftLink values, not {given!r:.100}.",
+            f"The links of a memory are DraftLink values, not {value!r:.100}.",
             hint='Write links=(DraftLink("key of the target"),).',
         )
     return [{"target": entry.target, "relation": entry.relation, "weight": entry.weight} for entry in links]

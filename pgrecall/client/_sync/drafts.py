@@ -35,11 +35,12 @@ def remember(
     drafts: Iterable[Draft],
     *,
     compare: bool = False,
+    keep: bool = True,
     now: datetime | None = None,
 ) -> list[Remembered]:
     """Stores drafts, all or none; without any, the database is not asked.
 
-    Memories with their keys keep what they do not give.
+    With ``keep``, memories with their keys keep what they do not give.
     """
     batch = list(drafts)
     for place, draft in enumerate(cast("list[object]", batch), 1):
@@ -49,7 +50,7 @@ def remember(
     if not batch:
         return []
     known = _known_content(connection, batch)
-    stored = _store(connection, batch, known, keep=True, compare=compare, now=now)
+    stored = _store(connection, batch, known, keep=keep, compare=compare, now=now)
     return list(stored.remembered)
 
 

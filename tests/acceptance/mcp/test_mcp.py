@@ -53,6 +53,37 @@ def test_a_conversation_with_every_tool(served: Server, mode: str, query: Query)
     assert query("SELECT count(*) FROM recall.memory")[0]["count"] == 2  # forgetting deletes nothing
 
 
+def test_remembering_again_keeps_what_is_left_out(served: Server, query: Query) -> None:
+    fields = {"title": "Gate", "layer": "entity", "role": "user", "author": "Mira", "context": "house",
+              "source": "log", "tags": ["house"], "aliases": ["the gate"], "metadata": {"a": 1},
+              "pinned": True}  # fmt: skip
+    times = {"occurred_at": "2026-01-02", "valid_until": "2099-01-01"}
+
+    async def scenario() -> None:
+        async with connected(served, "auto") as client:
+
+            async def after(**given: Any) -> tuple[list[str], dict[str, Any]]:
+                changed = (await answer(client, "remember", key="gate", **given))["changed"]
+                [row] = query("SELECT to_jsonb(m) AS m FROM recall.memory m")
+                return changed, {name: row["m"][name] for name in (*fields, *times)}
+
+            _, first = await after(body="The code is 4711.", **fields, **times)
+            assert {name: first[name] for name in fields} == fields
+            assert await after(body="The code is 2048.") == (["body"], first)
+            nothing = dict.fromkeys((*fields, *times))
+            assert await after(body="The code is 2048.", **nothing) == ([], first)
+            texts = dict.fromkeys(("title", "role", "author", "context", "source", *times), "")
+            changed, last = await after(
+                body="The code is 2048.", **texts, tags=[], aliases="", metadata={}, pinned=False
+            )
+            assert sorted(changed) == sorted({*texts, "tags", "aliases", "metadata"})
+            held = [last[name] for name in ("title", "role", "tags", "aliases", "metadata", "valid_until")]
+            assert held == ["", None, [], [], {}, None]
+            assert (last["layer"], last["pinned"]) == ("entity", True)
+
+    run(scenario())
+
+
 async def says_what_it_is(client: Client) -> None:
     assert client.server_info is not None
     assert (client.server_info.name, client.server_info.version) == ("pgrecall", __version__)

@@ -1,4 +1,4 @@
-"""remember with the key of a memory: what is given changes, what is not given stays, what is empty is cleared."""
+"""remember with a key that exists: what is given changes, the rest stays, and what is empty is cleared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import psycopg
 import pytest
 
 from pgrecall import Draft, DraftLink, InvalidInput, Memory
-from pgrecall.models.memories import DraftLink as ModelLink
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings
 from tests.conftest import Query
@@ -203,7 +202,7 @@ def test_plain_sql_keeps_and_clears(full: Memory, query: Query) -> None:
     query("SELECT recall.remember('Signed on Monday', p_key => 'k', p_now => %s)", (NOW,))
     assert fields_of(full) == FULL
     query(
-        "SELECT recall.remember(NULL, p_key => 'k', p_author => '', p_tags => '{}', p_title => '', p_now => %s)",
+        "SELECT recall.remember(NULL, '', p_key => 'k', p_author => '', p_tags => '{}', p_now => %s)",
         (NOW,),
     )
     assert fields_of(full) == FULL | {"author": None, "tags": (), "title": ""}
@@ -225,6 +224,11 @@ def test_what_is_replaced_as_a_whole_is_still_replaced(full: Memory, query: Quer
     )  # fmt: skip
 
 
+def test_python_can_replace_the_whole_record_too(full: Memory) -> None:
+    full.remember_many([Draft("Signed on Monday", key="k")], keep=False, now=NOW)
+    assert (full.get("k").title, full.get("k").tags, full.get("k").pinned) == ("", (), True)
+
+
 def test_an_import_replaces_the_whole_record(memory: Memory) -> None:
     memory.import_drafts([Draft("one", key="k", source="vault", title="T", tags=("a",))], source="vault")
     memory.import_drafts([Draft("one", key="k", source="vault")], source="vault")
@@ -233,7 +237,7 @@ def test_an_import_replaces_the_whole_record(memory: Memory) -> None:
 
 def test_what_does_not_go_with_what_is_kept_is_refused(full: Memory, query: Query) -> None:
     early = YESTERDAY - timedelta(days=9)
-    with pytest.raises(InvalidInput, match="its valid_from .* lies after its valid_until"):
+    with pytest.raises(InvalidInput, match=r"its valid_from .* lies after its valid_until"):
         full.remember_many([Draft("b", key="k", valid_until=early)], now=NOW)
     query("SELECT recall.remember('', p_title => 'only a title', p_key => 'bare')")
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="it has neither a title nor a body"):
