@@ -97,6 +97,17 @@ def test_bad_input_is_a_sentence(
     assert words in refused.err
 
 
+def test_an_explanation_names_memories_by_title_and_words_as_typed(pgrecall: Command, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "Winch house.md").write_text("Tomas mends the winch. His tools: [[Shelf]].\n")
+    (tmp_path / "notes" / "Shelf.md").write_text("Spanners, oil.\n")
+    assert pgrecall("import", str(tmp_path / "notes")).code == 0
+    told = pgrecall("search", "who is mending the winches?", "--explain", "--min-relevance", "0").out
+    told = " ".join(told.split())
+    assert "“mending” and “winches”" in told or "“winches” and “mending”" in told
+    assert "its links to “Winch house”" in told
+
+
 def test_edit_changes_what_is_given(pgrecall: Command) -> None:
     pgrecall("remember", TEXT, "--key", "spare", "--tag", "home", "--author", "Mira")
     assert pgrecall("edit", "spare", "--body", "It hangs in the shed.", "--clear", "author").out == (
