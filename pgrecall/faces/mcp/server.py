@@ -1,4 +1,4 @@
-"""The MCP server: handlers for the tools and resources, independent of the transport.
+"""The MCP server: handlers for the tools, resources and prompts, independent of the transport.
 
 A tool that fails returns its error and hint to the agent, which can then try something else. Only an invalid
 request is an error of the protocol.
@@ -38,6 +38,7 @@ from mcp.types import Tool as ListedTool
 from pgrecall import AsyncMemory, __version__
 from pgrecall.database.calling_interface import acting_through
 from pgrecall.errors import InvalidInput, MemoryNotFound, RecallError
+from pgrecall.faces.mcp.prompts import get_prompt, list_prompts
 from pgrecall.faces.telemetry.telemetry import Telemetry
 from pgrecall.tools.catalogue import INSTRUCTIONS, get_tool, mcp_tools
 from pgrecall.tools.read_tools import GET, STATUS
@@ -104,6 +105,8 @@ def build_server(
         on_list_resources=resources.list,
         on_list_resource_templates=resources.list_templates,
         on_read_resource=resources.read,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import TextContent
 
 from pgrecall import __version__
 from tests.acceptance.mcp.mcp_tools import TOOLS, answer, connected, over_stdio, run, served_over_http
@@ -159,6 +160,45 @@ def test_a_repeated_text_is_named(served: Server) -> None:
             assert (near["outcome"], near["similar"]) == ("created", named)
             other = await answer(client, "remember", body="The gate code is 4712.")
             assert (other["outcome"], other["similar"]) == ("created", None)
+
+    run(scenario())
+
+
+def test_prompts_name_the_tools(served: Server) -> None:
+    async def scenario() -> None:
+        async with connected(served, "auto") as client:
+            prompts = {one.name: one for one in (await client.list_prompts()).prompts}
+            assert list(prompts) == ["recall", "remember", "review"]
+            needed = {
+                name: [one.required for one in prompt.arguments or ()] for name, prompt in prompts.items()
+            }
+            assert needed == {"recall": [True], "remember": [False], "review": [False]}
+
+            async def said(name: str, **given: str) -> str:
+                [message] = (await client.get_prompt(name, given)).messages
+                assert message.role == "user"
+                assert isinstance(message.content, TextContent)
+                return message.content.text
+
+            asked = await said("recall", question="What is $5 {x} of the gate?")
+            assert asked.endswith("Question: What is $5 {x} of the gate?")
+            assert (await said("remember", what="The code is 4711.")).endswith("\n\nThe code is 4711.")
+            assert "this conversation" in await said("remember")
+            assert "the layers activity" in await said("review", layers="activity")
+            texts = [asked, await said("remember"), await said("review")]
+            for text, tools in zip(
+                texts, (("context", "used"), ("search", "supersede"), ("prune_plan",)), strict=True
+            ):
+                assert all(f"`{tool}`" in text and tool in TOOLS for tool in tools)
+            for name, given, sentence in (
+                ("forget", {}, "There is no prompt 'forget'"),
+                ("recall", {}, "recall: question is missing"),
+                ("recall", {"question": " "}, "recall: question is missing"),
+                ("recall", {"question": "x" * 10_001}, "question has more than 10,000 characters"),
+                ("review", {"layer": "activity"}, "review: it takes layers only"),
+            ):
+                with pytest.raises(MCPError, match=sentence):
+                    await client.get_prompt(name, given)
 
     run(scenario())
 
