@@ -164,6 +164,20 @@ def test_a_repeated_text_is_named(served: Server) -> None:
     run(scenario())
 
 
+def test_only_the_tools_that_were_chosen_are_served(database_url: str) -> None:
+    chosen = over_stdio(database_url, tenant="acme")
+    chosen = chosen.model_copy(update={"args": [*chosen.args, "--tool", "search", "--tool", "remember"]})
+
+    async def scenario() -> None:
+        async with connected(chosen, "auto") as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["search", "remember"]
+            assert (await answer(client, "remember", body="The gate code is 4711."))["outcome"] == "created"
+            with pytest.raises(MCPError, match="'forget' is not served; there are search, remember"):
+                await client.call_tool("forget", {"memory": 1})
+
+    run(scenario())
+
+
 def test_prompts_name_the_tools(served: Server) -> None:
     async def scenario() -> None:
         async with connected(served, "auto") as client:
