@@ -140,11 +140,16 @@ def test_links_are_kept_replaced_and_cleared(memory: Memory) -> None:
     def linked() -> set[str | None]:
         return {link.other_key for link in memory.get("k").links}
 
-    memory.remember("c", key="k")
+    assert memory.remember("c", key="k").changed == ("body",)
     assert (linked(), memory.status().links_pending) == ({"quay", "ferry"}, 1)
-    memory.remember("c", key="k", links=(DraftLink("ferry", "mentions"),))
+    other = (DraftLink("ferry", "mentions"),)
+    replaced = memory.remember("c", key="k", links=other)
+    assert (replaced.outcome, replaced.changed) == ("updated", ("links",))
     assert (linked(), memory.status().links_pending) == ({"ferry"}, 0)
-    memory.remember("c", key="k", links=())
+    assert memory.remember("c", key="k", links=other).outcome == "unchanged"
+    assert memory.remember("d", key="k", links=(DraftLink("none"),)).changed == ("body", "links")
+    assert memory.remember("d", key="k", links=()).changed == ("links",)
+    assert memory.remember("d", key="k", links=()).outcome == "unchanged"
     assert [(link.other_key, link.relation) for link in memory.get("k").links] == [("ferry", "links_to")]
 
 

@@ -117,6 +117,7 @@ DECLARE
     v_rows bigint;  -- assigned, for that is one expression where PERFORM would be a query
     v_stored record;
     v_locked bigint[];
+    v_relinked bigint[];
 BEGIN
     IF v_keys <> '{}' THEN
         v_stored := recall.store_drafts_with_retry(
@@ -150,8 +151,14 @@ BEGIN
         v_rows := recall.store_vectors(p_rules.tenant, p_rules.own_table, written, p_embeddings);
     END IF;
     IF outcomes && ARRAY['updated', 'revived', 'unchanged'] THEN
-        PERFORM recall.apply_draft_effects(
+        v_relinked := recall.apply_draft_effects(
             p_rules.tenant, p_drafts, p_links, ids, outcomes, v_stored.rewritten, v_locked, p_now, p_given IS NOT NULL);
+        FOR i IN 1 .. CASE WHEN p_given IS NULL OR v_relinked IS NULL THEN 0 ELSE cardinality(ids) END LOOP
+            IF changed[i] IS NOT NULL AND ids[i] = ANY (v_relinked) THEN
+                changed[i] := changed[i] || '"links"';
+                outcomes[i] := CASE outcomes[i] WHEN 'unchanged' THEN 'updated' ELSE outcomes[i] END;
+            END IF;
+        END LOOP;
     ELSIF p_links IS NOT NULL OR p_named AND recall.has_pending_links(p_rules.tenant) THEN
         PERFORM recall.link_drafts(p_rules.tenant, p_drafts, p_links, ids, outcomes, v_locked, '{}', p_now);
     END IF;
@@ -192,16 +199,17 @@ END $$;
 
 -- apply_draft_effects: the effects of drafts on memories that existed before, and of the links of all drafts: logs a
 -- write for each memory with a new text or restored (p_changed_text), then updates vectors, archivals, links, the
--- decay of layers, and accesses. p_keep is that of link_drafts.
+-- decay of layers, and accesses. p_keep and the result are those of link_drafts.
 CREATE OR REPLACE FUNCTION recall.apply_draft_effects(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_changed_text bigint[],
     p_locked bigint[], p_now timestamptz, p_keep boolean
-) RETURNS void
+) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_updated bigint[] := ARRAY(
         SELECT u.id FROM unnest(p_ids, p_outcomes) u(id, outcome) WHERE u.outcome IN ('updated', 'revived'));
+    v_relinked bigint[];
 BEGIN
     IF p_changed_text <> '{}' THEN
         INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
@@ -209,11 +217,12 @@ BEGIN
     END IF;
     PERFORM recall.sync_vectors(p_tenant, v_updated);
     DELETE FROM recall.token_signs s WHERE s.tenant = p_tenant AND s.memory_id = ANY (p_changed_text);
-    PERFORM recall.link_drafts(
+    v_relinked := recall.link_drafts(
         p_tenant, p_drafts, p_links, p_ids, p_outcomes, p_locked, recall.close_archivals(p_tenant, v_updated, p_now),
         p_now, p_keep);
     PERFORM recall.retune_memories(p_tenant, v_updated);
     PERFORM recall.fold_memories(p_tenant, p_changed_text, array_fill(p_now, ARRAY[cardinality(p_changed_text)]));
+    RETURN v_relinked;
 END $$;
 
 -- retune_memories: gives these memories the clock and decay of their present layer.
