@@ -162,6 +162,48 @@ def test_the_newer_of_two_versions_goes_first(memory: Memory) -> None:
     assert before.hits[0].key == "old"
 
 
+def test_statements_about_different_things_are_no_versions(memory: Memory) -> None:
+    later = datetime(2026, 4, 1, tzinfo=UTC)
+    memory.remember("Rotate the root keys on Monday.", key="root", occurred_at=DAY)
+    memory.remember("Rotate the backup keys on Tuesday.", key="backup", occurred_at=later)
+    memory.remember("Malaysia is located in Asia.", key="malaysia", occurred_at=DAY)
+    memory.remember("India is located in Asia.", key="india", occurred_at=later)
+
+    both = memory.search("when do we rotate the keys").hits
+    malaysia = memory.search("Where is Malaysia located?").hits
+
+    assert {hit.key for hit in both} >= {"root", "backup"}
+    assert malaysia[0].key == "malaysia"
+    assert all(hit.newer_version is None for hit in (*both, *malaysia))
+
+
+def test_entries_of_a_list_are_no_versions(memory: Memory) -> None:
+    for number in range(6):
+        when = datetime(2026, 4, 1 + number, tzinfo=UTC)
+        memory.remember(f"The winch of quay {number} was inspected.", key=str(number), occurred_at=when)
+
+    assert all(hit.newer_version is None for hit in memory.search("winch inspected").hits)
+
+
+@pytest.mark.parametrize(
+    ("asked", "seeks"),
+    [
+        ("I'm building a small shop. What would you suggest I use for the payments?", "request"),
+        ("If I lay out a blog, which elements should I use?", "request"),
+        ("What did you suggest for the payments?", "recall"),
+        ("Which birds is Devrim's thesis about?", "recall"),
+        ("Where does she work these days?", "recall"),
+        ("Which libraries are used here?", None),
+        ("Welche Bibliotheken werden hier benutzt?", None),
+        ("Kannst du mir einen Plan machen?", "request"),
+        ("¿Me recomiendas un libro?", "request"),
+    ],
+)
+def test_what_a_query_seeks(query: Query, asked: str, seeks: str | None) -> None:
+    [row] = query("SELECT (recall.query_intent(%s)).seeks", (asked,))
+    assert row["seeks"] == seeks
+
+
 def test_a_context_shows_directives_apart_and_the_newest_version(memory: Memory) -> None:
     memory.remember("Always answer in two sentences.", role="user", key="rule", occurred_at=DAY)
     memory.remember("The opening of the bakery is on the first of May.", key="old", occurred_at=DAY)

@@ -1,6 +1,5 @@
 -- What a message says: its speech act, found by rules for English, German and Spanish. An instruction and a preference
--- are directives: they apply to what is asked later, whatever it is about. Its words are
--- those of directive_words.sql.
+-- are directives: they apply to what is asked later, whatever it is about.
 
 -- speech_acts: the speech acts that a memory can have.
 CREATE OR REPLACE FUNCTION recall.speech_acts() RETURNS text[]
@@ -163,7 +162,8 @@ BEGIN
     IF length(p_body) > 300 THEN
         RETURN 'statement';
     ELSIF length(p_body) <= 80 AND lower(p_body) ~ recall.acknowledgement_pattern()
-          OR length(p_body) <= 160 AND to_tsvector('pg_catalog.simple', left(p_body, 50)) @@ recall.no_answer_words() THEN
+          OR length(p_body) <= 160 AND left(p_body, 50) ~* 'know|idea|have|told|mention|said|ahnung|wei|habe|gesagt|zähl|sé|lo se|tengo|ha'
+             AND to_tsvector('pg_catalog.simple', left(p_body, 50)) @@ recall.no_answer_words() THEN
         RETURN 'acknowledgement';
     ELSIF recall.is_only_question(p_body) THEN
         RETURN 'question';

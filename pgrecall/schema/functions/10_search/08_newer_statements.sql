@@ -15,9 +15,9 @@ $$;
 -- newer_statements: for each of these memories (best first) the newest one among them that states the same with another
 -- value: texts of at most 20 words, whose vectors have a cosine of at least 0.6, which share three words in ten, and of
 -- which the older differs in one place. Long texts share that many words without being about the same. The newer one may
--- be up to p_gap log-odds less relevant than the older, by which it then ranks: `log_odds` are those of the older one. An
--- older statement with a word of the query that the newer lacks (p_held, see words_held) is what was asked for. More than
--- four such texts are the entries of a list and no versions. Neither replaces the other: whether it does, only a person
+-- be up to p_gap log-odds less relevant than the older, by which it then ranks: `log_odds` are those of the older one.
+-- Statements with different words of the query (p_held, see words_held) are about different things. More than four such
+-- texts are the entries of a list and no versions. Neither replaces the other: whether it does, only a person
 -- knows. Questions are no versions.
 CREATE OR REPLACE FUNCTION recall.newer_statements(
     p_tenant text, p_ids bigint[], p_log_odds double precision[], p_held int[], p_gap double precision
@@ -25,30 +25,43 @@ CREATE OR REPLACE FUNCTION recall.newer_statements(
 LANGUAGE plpgsql STABLE ROWS 3
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_older bigint[];
+    v_newer bigint[];
+    v_log_odds double precision[];
+    v_at timestamptz[];
+    v_follows boolean[];
 BEGIN
-    RETURN QUERY
+    -- Words first: most searches have no such pair, and read no vector.
     WITH one AS MATERIALIZED (
-        SELECT u.id, u.log_odds, u.held, v.embedding, v.embedded_with, m.happened_at, m.said,
-               tsvector_to_array(m.said) AS words
+        SELECT u.id, u.log_odds, u.held, m.*, tsvector_to_array(m.said) AS words
         FROM unnest(p_ids, p_log_odds, p_held) u(id, log_odds, held)
-        JOIN recall.stored_vectors(p_tenant, p_ids) v ON v.id = u.id
         CROSS JOIN LATERAL (
-            SELECT k.happened_at, w.said FROM recall.memory k
+            SELECT k.happened_at, k.embedded_with, w.said FROM recall.memory k
             CROSS JOIN LATERAL (SELECT ts_filter(k.search_text, '{a,c}') AS said OFFSET 0) w  -- title and body
             WHERE k.tenant = p_tenant AND k.id = u.id AND length(w.said) <= 20
               AND NOT recall.says_nothing(coalesce(k.speech_act, '')) OFFSET 0) m
+    )
+    SELECT array_agg(o.id), array_agg(n.id), array_agg(o.log_odds), array_agg(n.happened_at),
+           array_agg(n.happened_at > o.happened_at AND n.log_odds >= o.log_odds - p_gap)
+    INTO v_older, v_newer, v_log_odds, v_at, v_follows
+    FROM one o
+    JOIN one n ON (n.happened_at, n.id) > (o.happened_at, o.id) AND n.embedded_with = o.embedded_with AND n.held = o.held
+    CROSS JOIN LATERAL (
+        SELECT (SELECT count(*) FROM unnest(o.words) w WHERE w = ANY (n.words)) AS shared OFFSET 0) c
+    WHERE c.shared >= 0.3 * (cardinality(o.words) + cardinality(n.words) - c.shared)
+      AND c.shared < cardinality(n.words) AND recall.differs_in_one_place(o.said, n.words);
+    IF NOT true = ANY (coalesce(v_follows, '{}')) THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH vector AS MATERIALIZED (
+        SELECT v.id, v.embedding FROM recall.stored_vectors(p_tenant, v_older || v_newer) v
     ), pair AS MATERIALIZED (
-        SELECT o.id AS older, n.id AS newer, o.log_odds, n.happened_at, n.happened_at > o.happened_at
-               AND n.log_odds >= o.log_odds - p_gap AND o.held & ~n.held = 0 AS follows
-        FROM one o
-        JOIN one n ON (n.happened_at, n.id) > (o.happened_at, o.id) AND n.embedded_with = o.embedded_with
-        CROSS JOIN LATERAL (
-            SELECT 1 - (o.embedding <=> n.embedding) AS similarity OFFSET 0) s
-        CROSS JOIN LATERAL (
-            SELECT (SELECT count(*) FROM unnest(o.words) w WHERE w = ANY (n.words)) AS shared
-            WHERE s.similarity >= 0.6 OFFSET 0) c
-        WHERE c.shared >= 0.3 * (cardinality(o.words) + cardinality(n.words) - c.shared)
-          AND c.shared < cardinality(n.words) AND recall.differs_in_one_place(o.said, n.words)
+        SELECT u.* FROM unnest(v_older, v_newer, v_log_odds, v_at, v_follows) u(older, newer, log_odds, happened_at, follows)
+        JOIN vector o ON o.id = u.older
+        JOIN vector n ON n.id = u.newer
+        WHERE 1 - (o.embedding <=> n.embedding) >= 0.6
     )
     SELECT DISTINCT ON (p.older) p.older, p.newer, p.log_odds
     FROM pair p
