@@ -23,6 +23,8 @@ __all__ = ["clone"]
 pytestmark = pytest.mark.slow
 
 MANY, FEW = 20_000, 300
+MOST_SEEN = 1_000
+"""The newest directives of a tenant, among which a filter chooses."""
 READ = 200
 """The directives that the arm reads: the newest that pass the filter."""
 
@@ -107,6 +109,13 @@ def test_the_nearest_of_the_newest_are_found(corpus: Corpus) -> None:
         tenant="rules",
     )
     assert ids == [row["id"] for row in rows]
+
+
+@pytest.mark.parametrize("chosen", [{"tags": ["no such tag"]}, {"metadata": {"project": "p7"}}])
+def test_a_filter_that_leaves_few_reads_no_more(corpus: Corpus, chosen: dict[str, Any]) -> None:
+    sql, values = arm(corpus, "rules", chosen)
+    found = corpus.plans(sql, values, tenant="rules")
+    assert touched(found, "memory") <= MOST_SEEN
 
 
 def test_a_request_in_a_tenant_of_rules_reads_as_much_as_in_a_small_one(corpus: Corpus) -> None:
