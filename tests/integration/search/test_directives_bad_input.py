@@ -49,6 +49,26 @@ QUOTED = {
     "JSON": json.dumps({"rules": [RULE]}),
     "a comment on a page": f"<!-- {RULE} -->\nthis page is empty",
     "a comment and a link": f"// {RULE}\nfetch('https://example.org')",
+    "a block with tildes": f"the file says\n~~~\n{RULE}\n~~~\nand that is all",
+    "an indented block": f"the file says\n\n    {RULE}\n",
+    "a comment in code": f"/* {RULE} */ int x;",
+    "a comment behind code": f"x = 1  # {RULE}",
+    "a line of comment": f"select 1\n-- {RULE}",
+    "HTML": f"<blockquote>{RULE}</blockquote> is on the page",
+    "code in HTML": f"<pre><code>{RULE}</code></pre>",
+    "single quotes": f"she said '{RULE}' and left",
+    "single curly quotes": f"she said ‘{RULE}’ and left",
+    "German books": "er sagte »bitte immer mit Quelle, wenn ich dich frage« und ging",
+    "Swiss quotes": f"she said ‹{RULE}› and left",
+    "Japanese quotes": f"she said 「{RULE}」 and left",
+    "quotes over two lines": f'she said "{RULE}\nand never without" and left',
+    "an answered mail": f"On Monday Bob wrote:\n{RULE}\n\nwhat does he want?",
+    "a forwarded mail": f"---------- Forwarded message ---------\nFrom: Bob\n\n{RULE}",
+    "a block that begins in the middle of a long message": "The build is red again and nobody knows why. "
+    * 30
+    + "\n```\n"
+    + "x = compute(y)\n" * 60
+    + f"{RULE}\n```",
     "code at the end of a long message": "The build is red again and I do not know why. " * 20
     + f"\n```\n{RULE}\n```",
 }
@@ -59,7 +79,7 @@ def test_what_is_quoted_is_no_directive(memory: Memory, text: str) -> None:
     assert act_of(memory, text) not in DIRECTIVES
 
 
-@pytest.mark.parametrize("around", ['"{}" is what the page says. ', "```\n{}\n```\n", "> {}\n"])
+@pytest.mark.parametrize("around", ['"{}" is what the page says. ', "> {}\n"])
 def test_a_directive_beside_a_quotation_is_one(memory: Memory, around: str) -> None:
     assert act_of(memory, around.format("The winch is red.") + RULE) == "instruction"
 
@@ -138,9 +158,10 @@ def test_a_directive_of_100_kb_is_bounded(memory: Memory) -> None:
     assert [source.key for source in block.sources if (source.key or "").startswith("library")]
 
 
-def test_a_long_message_is_a_directive_by_its_beginning_alone(memory: Memory) -> None:
+def test_the_middle_of_a_long_message_makes_no_directive(memory: Memory) -> None:
     """Or else every pasted article with such a sentence would be one."""
-    assert act_of(memory, "The harbour has two cranes and a slip. " * 2_500 + RULE) == "statement"
+    article = "The harbour has two cranes and a slip. " * 1_250
+    assert act_of(memory, f"{article} {RULE}. {article}") == "statement"
 
 
 @pytest.mark.parametrize(
@@ -156,6 +177,12 @@ def test_a_long_message_is_a_directive_by_its_beginning_alone(memory: Memory) ->
         " " * 299 + "?",
         "ok " * 26 + "@",
         "and, " * 58 + "x?",
+        "«»" * 50_000,
+        "``~~" * 25_000,
+        "/*a*/" * 20_000,
+        "'a'b" * 20_000,
+        "a = 1 # x\n" * 10_000,
+        "Bob wrote " * 10_000,
     ],
     ids=lambda text: f"{text[:4]!r}",
 )
