@@ -1,11 +1,13 @@
-"""Recall and MRR of the evidence turns of judged conversations: LoCoMo, or BEAM in LoCoMo's format.
+"""Recall and MRR of the evidence turns of judged conversations: LoCoMo, or others in LoCoMo's format.
 
     python -m benchmarks.locomo FILE... [--pooled] [--reranker FOLDER] [--note TEXT] [--json]
 
-A file is a JSON list of conversations and may be gzipped. If its name or that of a sample begins with "beam",
-it has BEAM's categories. Every conversation is a tenant of its own, as in the published baselines; with
---pooled all of a file are in one tenant. LoCoMo's category 5 (questions without an answer) and evidence that
-names no turn do not count.
+A file is a JSON list of conversations and may be gzipped. Every conversation is a tenant of its own, as in
+the published baselines; with --pooled all of a file are in one tenant. A question's category is its kind, or
+else a number: BEAM's if the name of the file or of a sample begins with "beam", FactConsolidation's with
+"fact". LoCoMo's category 5 (questions without an answer) and evidence that names no turn do not count. Of
+evidence in groups, one turn of each is enough. "newer first" is the share of the questions with a stale turn
+that find its replacement before it.
 
 Stages: each arm alone (the others have weight 0), all of them, all of them without vitality, and with
 --reranker all of them and then a cross-encoder on the best 50. FOLDER contains one for sentence-transformers
@@ -65,10 +67,11 @@ def run(
     options = stages(embeds=embedder is not None, reranks=reranker is not None)
     scores = {stage: Scores() for stage in options}
     conversations = load(path)
+    corpus = corpus_of(path, conversations)
     tenants = {"pooled": conversations} if pooled else {one["sample_id"]: [one] for one in conversations}
     with fresh_database(settings, embedder.dimensions if embedder else 384) as url:
         for tenant, samples in tenants.items():
-            questions = [question for sample in samples for question in questions_of(sample)]
+            questions = [question for sample in samples for question in questions_of(sample, corpus)]
             with Memory(
                 url, tenant=tenant, settings=settings, embedder=embedder, reranker=reranker
             ) as memory:
@@ -77,7 +80,6 @@ def run(
                 for stage, chosen in options.items():
                     progress(f"{tenant}: {len(questions)} questions, {stage}")
                     ask(memory, questions, chosen, scores[stage])
-    corpus = corpus_of(path, conversations)
     turns = {key: turn for conversation in conversations for key, turn in turns_of(conversation).items()}
     return {
         "corpus": corpus.name,
@@ -92,8 +94,14 @@ def run(
 
 def ask(memory: Memory, questions: Sequence[Question], options: SearchOptions, scores: Scores) -> None:
     """Searches for each question. Raises RuntimeError if the reranker failed."""
-    wanted: SearchOptions = {"k": PAIRS, "explain": False, "log": False, **options}
     for question in questions:
+        wanted: SearchOptions = {
+            "k": PAIRS,
+            "explain": False,
+            "log": False,
+            **question.options,
+            **options,
+        }
         result = memory.search(question.text, **wanted)
         if wanted.get("rerank") and not result.reranked:
             raise RuntimeError(f"Not reranked: {'; '.join(result.skipped)}")

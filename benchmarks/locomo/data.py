@@ -1,4 +1,9 @@
-"""Conversations and questions in LoCoMo's format."""
+"""Conversations and questions in LoCoMo's format.
+
+Beyond LoCoMo's own fields a question may have ``kind`` (the name of its category), ``asked_at`` (the time of
+the search, as LoCoMo writes times), ``stale`` (turns that a turn of the evidence replaces) and
+``evidence_groups`` (lists of turns, of each of which one is enough).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,14 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pgrecall import Memory
+from pgrecall.arguments import SearchOptions
 from pgrecall.importers.chat import read_transcript, role_of
+from pgrecall.importers.dates import parse_spoken
 from pgrecall.models.embedding import TokenSigns
 from pgrecall.search.embed.embedder import Embedder, TokenEmbedder
 from pgrecall.search.embed.passages import WINDOW, counts_pieces, estimated_ends
@@ -20,23 +27,60 @@ from pgrecall.search.embed.passages import WINDOW, counts_pieces, estimated_ends
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A collection of judged conversations in LoCoMo's format; ``categories`` are those that count."""
+    """A collection of judged conversations; ``categories`` are those that count.
+
+    Questions with a kind always count.
+    """
 
     name: str
-    categories: Mapping[int, str]
+    categories: Mapping[int, str] = field(default_factory=dict)
 
 
 LOCOMO = Corpus("LoCoMo", {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"})
 """Category 5 does not count: its questions have no answer."""
-BEAM = Corpus("BEAM", {1: "multi-session", 2: "temporal", 3: "update, contradiction", 4: "extraction"})
+BEAM = Corpus(
+    "BEAM",
+    {
+        1: "multi-session",
+        2: "temporal",
+        3: "update, contradiction",
+        4: "extraction",
+        5: "instruction",
+        6: "preference",
+    },
+)
+FACTS = Corpus("FactConsolidation", {3: "newest of two"})
+_NAMED = {"beam": BEAM, "fact": FACTS}
+"""Corpora whose files or samples begin with this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
+    """A question and the keys of its evidence; without evidence, nothing answers it.
+
+    ``groups`` are sets of evidence of each of which one is enough; without them every turn of the evidence
+    counts. ``stale`` are turns that the evidence replaces. ``options`` are those of the search.
+    """
+
     tenant: str
     text: str
-    category: int
+    category: str
     evidence: frozenset[str]
+    groups: tuple[frozenset[str], ...] = ()
+    stale: frozenset[str] = frozenset()
+    options: SearchOptions = field(default_factory=SearchOptions)
+
+    def recall(self, found: Sequence[str], k: int) -> float:
+        """The share of the evidence, or of its groups, that is among the first k."""
+        first = frozenset(found[:k])
+        parts = self.groups or tuple(frozenset({key}) for key in self.evidence)
+        return sum(bool(part & first) for part in parts) / len(parts)
+
+    def newer_first(self, found: Sequence[str]) -> bool:
+        """Whether the evidence is found, and before everything stale."""
+        places = {key: place for place, key in reversed(list(enumerate(found)))}
+        newest = min((places[key] for key in self.evidence if key in places), default=len(found))
+        return newest < min((places[key] for key in self.stale if key in places), default=len(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +99,16 @@ def load(path: Path) -> list[dict[str, Any]]:
 
 
 def corpus_of(path: Path, conversations: Sequence[Mapping[str, Any]]) -> Corpus:
-    """BEAM if the file or its conversations are named so, else LoCoMo."""
+    """The corpus that the file or a sample is named after, else LoCoMo.
+
+    A file whose questions have kinds is a corpus of its own.
+    """
     names = [path.name, *(conversation["sample_id"] for conversation in conversations)]
-    return BEAM if any(name.casefold().startswith("beam") for name in names) else LOCOMO
+    for start, corpus in _NAMED.items():
+        if any(name.casefold().startswith(start) for name in names):
+            return corpus
+    kinds = any("kind" in entry for conversation in conversations for entry in conversation["qa"])
+    return Corpus(path.name.split(".")[0]) if kinds else LOCOMO
 
 
 def turns_of(conversation: Mapping[str, Any]) -> dict[str, Turn]:
@@ -72,17 +123,49 @@ def turns_of(conversation: Mapping[str, Any]) -> dict[str, Turn]:
     }
 
 
-def questions_of(conversation: Mapping[str, Any]) -> Iterator[Question]:
-    """Questions of categories 1 to 4 with evidence in at least one turn that exists."""
+def questions_of(conversation: Mapping[str, Any], corpus: Corpus | None = None) -> Iterator[Question]:
+    """The questions with a kind or in a category of the corpus that have evidence in a turn that exists."""
+    return (question for _, question in _read(conversation, corpus) if question.evidence)
+
+
+def absent_of(conversation: Mapping[str, Any], corpus: Corpus | None = None) -> Iterator[Question]:
+    """The questions that nothing answers: those with a kind that cite no turn."""
+    return (
+        question
+        for entry, question in _read(conversation, corpus)
+        if "kind" in entry and not entry.get("evidence")
+    )
+
+
+def _read(
+    conversation: Mapping[str, Any], corpus: Corpus | None
+) -> Iterator[tuple[Mapping[str, Any], Question]]:
     name, turns = conversation["sample_id"], turns_of(conversation)
+    chosen = corpus or corpus_of(Path(name), [conversation])
     for entry in conversation["qa"]:
-        cited = {
-            f"{name}/D{session}:{turn}"
-            for text in entry.get("evidence", ())
-            for session, turn in re.findall(r"D:?(\d+):0*(\d+)", text)
-        }
-        if entry["category"] in LOCOMO.categories and cited & turns.keys():
-            yield Question(name, entry["question"], entry["category"], frozenset(cited & turns.keys()))
+        category = entry.get("kind") or chosen.categories.get(entry["category"])
+        if category is None:
+            continue
+        groups = (_cited(name, group) & turns.keys() for group in entry.get("evidence_groups", ()))
+        question = Question(
+            name,
+            entry["question"],
+            category,
+            frozenset(_cited(name, entry.get("evidence", ())) & turns.keys()),
+            tuple(frozenset(group) for group in groups if group),
+            frozenset(_cited(name, entry.get("stale", ())) & turns.keys()),
+            {"now": parse_spoken(entry["asked_at"])} if entry.get("asked_at") else {},
+        )
+        yield entry, question
+
+
+def _cited(name: str, texts: Sequence[str]) -> set[str]:
+    """The keys of the turns that these texts name; one of LoCoMo's may name several."""
+    return {
+        f"{name}/D{session}:{turn}"
+        for text in texts
+        for session, turn in re.findall(r"D:?(\d+):0*(\d+)", text)
+    }
 
 
 def import_conversations(conversations: Sequence[Mapping[str, Any]], memory: Memory) -> None:

@@ -14,6 +14,7 @@ from benchmarks.locomo.data import LOCOMO, Corpus, Question, Turn
 from pgrecall.models.memories import Role
 
 CUTOFFS = (1, 5, 10, 50)
+NEWER = "newer first"
 GROUPINGS = ("category", "role of the evidence", "length of the evidence")
 
 PEERS: Mapping[str, tuple[float, ...]] = {
@@ -47,13 +48,19 @@ class Scores:
 
     def measures(self) -> dict[str, list[float]]:
         """Recall at each cutoff and the reciprocal rank of the first evidence turn, by question."""
-        evidence = [question.evidence for question in self.questions]
-        found = list(zip(evidence, self.found, strict=True))
-        ranks = (next((n for n, key in enumerate(keys, 1) if key in due), None) for due, keys in found)
+        asked = list(zip(self.questions, self.found, strict=True))
+        ranks = (
+            next((n for n, key in enumerate(keys, 1) if key in one.evidence), None) for one, keys in asked
+        )
         return {
-            **{f"recall@{k}": [_recall(due, keys, k) for due, keys in found] for k in CUTOFFS},
+            **{f"recall@{k}": [question.recall(keys, k) for question, keys in asked] for k in CUTOFFS},
             "mrr": [1 / rank if rank else 0.0 for rank in ranks],
         }
+
+    def newer_first(self) -> list[float]:
+        """Of each question with a stale turn, whether the turn that replaces it was before it."""
+        asked = zip(self.questions, self.found, strict=True)
+        return [float(question.newer_first(keys)) for question, keys in asked if question.stale]
 
     def summary(self, corpus: Corpus, turns: Mapping[str, Turn]) -> dict[str, Any]:
         """The mean of every measure with its 95 % interval, and recall@10 by group.
@@ -64,6 +71,8 @@ class Scores:
         figures: dict[str, Any] = {"questions": len(self.questions)}
         for name, values in self.measures().items():
             figures |= {name: _mean(values), f"{name} 95%": _interval(values)}
+        if newer := self.newer_first():
+            figures |= {NEWER: _mean(newer), f"{NEWER} 95%": _interval(newer), "pairs": len(newer)}
         groups = (self._by_category(corpus), self._by_role(turns), self._by_length(turns))
         for grouping, recalls in zip(GROUPINGS, groups, strict=True):
             figures[f"recall@10 by {grouping}"] = {
@@ -75,8 +84,8 @@ class Scores:
 
     def _by_category(self, corpus: Corpus) -> Iterator[tuple[str, list[float]]]:
         recalls = list(zip(self.questions, self.measures()["recall@10"], strict=True))
-        for number, name in corpus.categories.items():
-            yield name, [recall for question, recall in recalls if question.category == number]
+        for name in dict.fromkeys([*corpus.categories.values(), *(one.category for one in self.questions)]):
+            yield name, [recall for question, recall in recalls if question.category == name]
 
     def _by_role(self, turns: Mapping[str, Turn]) -> Iterator[tuple[str, list[float]]]:
         for role in get_args(Role):
@@ -133,7 +142,8 @@ def verdict(scores: Mapping[str, Scores], fused: str, arms: Sequence[str]) -> di
 def tables(stages: Mapping[str, Mapping[str, Any]], corpus: Corpus, title: str) -> list[Table]:
     """One table of the measures, one of recall@10 by group; a row for each stage."""
     overall, grouped = Table(title=title), Table(title="recall@10 by group")
-    names = [f"recall@{k}" for k in CUTOFFS] + ["mrr"]
+    newer = all(NEWER in result for result in stages.values())
+    names = [*(f"recall@{k}" for k in CUTOFFS), "mrr", *([NEWER] if newer else [])]
     for column in ("stage", *names):
         overall.add_column(column, justify="left" if column == "stage" else "right")
     for stage, result in stages.items():
