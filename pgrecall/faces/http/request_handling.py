@@ -20,9 +20,9 @@ from pgrecall.faces.http.request_limits import (
     ClientConnection,
     body_too_large,
     replay,
-    require_parsable,
 )
 from pgrecall.faces.http.service import Service, get_service
+from pgrecall.faces.json_bodies import require_parsable
 
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory

@@ -55,9 +55,7 @@ def test_no_word_of_a_request_is_counted_logged_or_traced(settings: Settings) ->
                     await client.post("/v1/search", json={"query": MARK}, headers={name: value})
             text = (await client.get("/metrics")).text
             assert MARK not in text
-            return [
-                line for line in text.splitlines() if line.startswith(COUNTED)
-            ]
+            return [line for line in text.splitlines() if line.startswith(COUNTED)]
 
     series = asyncio.run(attack())
     assert 0 < len(series) < 15, series
