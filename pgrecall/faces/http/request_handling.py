@@ -16,11 +16,8 @@ from starlette.responses import Response
 from pgrecall.database.calling_interface import acting_through
 from pgrecall.faces.http.authentication import authenticate, require_right
 from pgrecall.faces.http.bodies_in_flight import uncounted
-from pgrecall.faces.http.request_limits import (
-    ClientConnection,
-    body_too_large,
-    replay,
-)
+from pgrecall.faces.http.key_paths import accept_any_key
+from pgrecall.faces.http.request_limits import ClientConnection, body_too_large, replay
 from pgrecall.faces.http.service import Service, get_service
 from pgrecall.faces.json_bodies import require_parsable
 
@@ -35,6 +32,8 @@ CLIENT_CLOSED_REQUEST = 499
 
 _NOT_DRAINED = (408, 503)
 """A slow client would be slow again, and an overloaded service reads nothing more."""
+
+accept_any_key()  # before any route is made; every module of routes imports this one
 
 
 class ApiRoute(APIRoute):
