@@ -175,21 +175,25 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A hit for a reranker: the log-odds of its fused relevance, the amount that use adds to them per unit of
-    weight, and whether use is ignored because the query has the memory's name."""
+    weight, whether use is ignored because the query has the memory's name, and the log-odds by which it
+    counts for the confidence (None: a question or an acknowledgement, which is no evidence of an answer)."""
 
     hit: Hit
     logit: float
     use_term: float
     exempt: bool
+    evidence_logit: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
     """How relevance and vitality combine to a score, and a reranker's logit and the fused one to a relevance:
-    logit(p) = intercept + rerank * r + fused * logit(p_fused)."""
+    logit(p) = intercept + rerank * r + fused * logit(p_fused). A newer version of a hit ranks before it if it
+    is at most ``newer_gap`` log-odds behind; 0 is never."""
 
     mode: VitalityMode
     weight: float
+    newer_gap: float = 0.0
     intercept: float = 0.0
     rerank: float = 0.0
     fused: float = 1.0
@@ -197,12 +201,14 @@ class Weighing:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceTerms:
-    """The coefficients of a search's confidence (log-odds), and the number of memories it searched."""
+    """The coefficients of a search's confidence (log-odds), the number of memories it searched, and whether
+    the query needs its conversation, so that nothing answers it."""
 
     intercept: float
     relevance: float
     size: float
     memories: int
+    needs_context: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pgrecall.models.search import Candidate, ConfidenceTerms, Found, Hit, Passa
 from pgrecall.operations.operation import NOW, Operation, Row, acting
 
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
+_CANDIDATE_FIELDS = tuple(f.name for f in fields(Candidate) if f.name != "hit")
 
 
 def queries_without_names(queries: Sequence[str]) -> Operation[tuple[tuple[str, tuple[str, ...]], ...]]:
@@ -167,10 +168,10 @@ def _found(rows: Sequence[Row]) -> Found:
         summary.get("arms") or {},
         tuple(summary.get("skipped") or ()),
         rows[0].get("search_id"),
-        tuple(Candidate(hit, row["logit"], row["use_term"], row["exempt"]) for row, hit in hits)
+        tuple(Candidate(hit, *(row[name] for name in _CANDIDATE_FIELDS)) for row, hit in hits)
         if "logit" in rows[0]
         else (),
-        Weighing(summary["mode"], summary["weight"], **blend),
+        Weighing(summary["mode"], summary["weight"], summary["newer_gap"], **blend),
         summary["confidence"],
         summary["min_confidence"],
         read_as(ConfidenceTerms, terms) if terms else None,

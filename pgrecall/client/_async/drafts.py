@@ -123,9 +123,7 @@ async def import_drafts(
     return replace(report, removed=removed, links_pending=pending)
 
 
-async def _import_batch(
-    connection: AsyncConnection, drafts: Sequence[Draft], now: datetime | None
-) -> Stored:
+async def _import_batch(connection: AsyncConnection, drafts: Sequence[Draft], now: datetime | None) -> Stored:
     """Stores a batch that came from a source; a key that another source owns is left alone, and so is what
     was forgotten or pruned, as long as the source has nothing new to say of it."""
     known = await _known_content(connection, drafts)

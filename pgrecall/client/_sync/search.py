@@ -211,9 +211,10 @@ def _reranked(connection: Connection, request: SearchRequest, progress: Progress
         progress.skipped.append(f"reranking: {outcome.reason}")
     assert found.weighing is not None, "find always returns its weights"
     rescored = reread(found.candidates, outcome, found.weighing, reranker)
+    gap = found.weighing.newer_gap
     if found.confidence_terms is not None:
-        found = replace(found, confidence=confidence(rescored, found.confidence_terms))
-    hits = best(rescored, k=request.k, min_relevance=request.min_relevance)
+        found = replace(found, confidence=confidence(found.candidates, rescored, found.confidence_terms))
+    hits = best(rescored, k=request.k, min_relevance=request.min_relevance, newer_gap=gap)
     if request.require_answer and not found.confident:
         hits = ()
     found = _logged(connection, request, found, hits, progress)

@@ -6,7 +6,7 @@ The formulas of the score are those of ``recall.find``; a test compares both.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pgrecall.models.search import Candidate, ConfidenceTerms, Hit, Reranked, Weighing
@@ -41,11 +41,11 @@ def reread(
     return tuple(_reread(one, read.get(one.hit.id), weighing, reranker) for one in candidates)
 
 
-def best(hits: Sequence[Hit], *, k: int, min_relevance: float) -> tuple[Hit, ...]:
+def best(hits: Sequence[Hit], *, k: int, min_relevance: float, newer_gap: float = 0.0) -> tuple[Hit, ...]:
     """Returns the best ``k`` hits by score, ranked. A superseded memory ranks behind the hit that supersedes
-    it."""
+    it, and a newer version before the older one if it is at most ``newer_gap`` log-odds behind."""
     good = [hit for hit in hits if hit.relevance >= min_relevance]
-    ordered = sorted(good, key=_order(good))[:k]
+    ordered = sorted(good, key=_Order(good, newer_gap))[:k]
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, 1))
 
 
@@ -86,31 +86,39 @@ def log_odds(logit: float, candidate: Candidate, weighing: Weighing) -> float:
     return logit_of(logistic(logit) * vitality)
 
 
-def confidence(hits: Sequence[Hit], terms: ConfidenceTerms) -> float:
-    """Returns the probability that any of these hits answers, by the formula of
-    ``recall.search_confidence``."""
-    if not hits:
+def confidence(candidates: Sequence[Candidate], hits: Sequence[Hit], terms: ConfidenceTerms) -> float:
+    """Returns the probability that any of these hits answers, by the formula of ``recall.search_confidence``.
+
+    ``hits`` are the candidates after reranking, in the same order.
+    """
+    evidence = [
+        logit_of(hit.relevance) + candidate.evidence_logit - candidate.logit
+        for candidate, hit in zip(candidates, hits, strict=True)
+        if candidate.evidence_logit is not None
+    ]
+    if not evidence or terms.needs_context:
         return 0.0
-    best = logit_of(max(hit.relevance for hit in hits))
     size = math.log1p(min(terms.memories, MEASURED_MEMORIES))
-    return logistic(terms.intercept + terms.relevance * best + terms.size * size)
-
-
-def _order(hits: Sequence[Hit]) -> _Order:
-    return _Order({hit.id: hit for hit in hits})
+    return logistic(terms.intercept + terms.relevance * max(evidence) + terms.size * size)
 
 
 class _Order:
-    """Sorts by score, each superseded memory behind its successors among the hits, ties by id."""
+    """Sorts by score, each superseded memory behind its successors among the hits and each newer version
+    before the older, ties by id."""
 
-    def __init__(self, hits: Mapping[int, Hit]) -> None:
-        self._hits = hits
+    def __init__(self, hits: Sequence[Hit], newer_gap: float) -> None:
+        self._hits = {hit.id: hit for hit in hits}
+        self._replaced = dict[int, float]()  # by id of the newer version, the score of the best older one
+        for older in hits:
+            newer = None if older.newer_version is None else self._hits.get(older.newer_version)
+            if newer is not None and logit_of(newer.score) >= logit_of(older.score) - newer_gap:
+                self._replaced[newer.id] = max(older.score, self._replaced.get(newer.id, 0.0))
 
-    def __call__(self, hit: Hit) -> tuple[float, int, int]:
-        score, steps, later = hit.score, 0, self._successor(hit)
+    def __call__(self, hit: Hit) -> tuple[float, int, bool, int]:
+        score, steps, later = max(hit.score, self._replaced.get(hit.id, 0.0)), 0, self._successor(hit)
         while later is not None and steps < len(self._hits):  # ends for cycles too
             score, steps, later = min(score, later.score), steps + 1, self._successor(later)
-        return -score, steps, hit.id
+        return -score, steps, hit.id not in self._replaced, hit.id
 
     def _successor(self, hit: Hit) -> Hit | None:
         return None if hit.superseded_by is None else self._hits.get(hit.superseded_by)

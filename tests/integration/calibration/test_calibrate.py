@@ -82,6 +82,7 @@ def test_what_search_explains_recomputes_its_log_odds(memory: Memory, believed: 
     fill(world)
     world.settings.set("search.author_weight", believed)
     world.remember("Mira Okafor was seen at the amber anchor", key="mira", author="Mira Okafor")
+    world.remember("Was Mira seen at the amber anchor?", key="asked", role="user")
     for topic in range(0, TOPICS, 7):
         world.link(f"topic/{topic}", f"thing/{(topic + 1) % TOPICS}")
         world.link(f"thing/{topic}", f"colour/{(topic + 1) % TOPICS}", "next")
@@ -95,7 +96,8 @@ def test_what_search_explains_recomputes_its_log_odds(memory: Memory, believed: 
         for hit in hits:
             for name, value in hit.explanation["relevance"]["features"].items():
                 seen[name] = max(seen[name], value or 0.0)
-    assert all(value > 0 for name, value in seen.items() if name not in ("name", "cue", "phrase", "period"))
+    unseen = {"name", "cue", "phrase", "period", "speaker"}
+    assert all(value > 0 for name, value in seen.items() if name not in unseen)
 
 
 def test_calibrating_makes_probabilities_of_relevances(world: Memory) -> None:

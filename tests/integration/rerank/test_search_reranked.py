@@ -118,6 +118,23 @@ def test_python_weighs_as_sql_does(reread: Callable[..., Memory], query: Query, 
         assert one.relevance == pytest.approx(other.relevance, rel=1e-9)
 
 
+def test_what_is_no_evidence_and_what_is_older_stay_so_when_reread(reread: Callable[..., Memory]) -> None:
+    memory = reread(lambda _, texts: [4.0 if "password" in text else -4.0 for text in texts])
+    memory.remember("The code of the gate is 4711.", key="old", occurred_at=datetime(2026, 3, 1, tzinfo=UTC))
+    memory.remember(
+        "The code of the gate is 8820 now.", key="new", occurred_at=datetime(2026, 5, 1, tzinfo=UTC)
+    )
+    memory.remember("What is the password of the guests' network?", role="user", key="asked")
+
+    gate = memory.search("what is the code of the gate", rerank=True).hits
+    wifi = memory.search("what is the password of the guests' network", rerank=True)
+
+    assert [hit.key for hit in gate[:2]] == ["new", "old"]
+    assert gate[1].newer_version == gate[0].id
+    assert wifi.reranked
+    assert not wifi.answered
+
+
 def raising(query: str, texts: Sequence[str]) -> list[float]:
     raise RuntimeError("no more credit")
 

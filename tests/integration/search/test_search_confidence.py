@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pgrecall import Draft, InvalidInput, Memory
-from pgrecall.models.search import ConfidenceTerms
+from pgrecall.models.search import Candidate, ConfidenceTerms
 from pgrecall.search.probabilities import logistic
 from pgrecall.search.rerank.blending import confidence
 from tests.conftest import Query
@@ -108,8 +108,10 @@ def test_sql_and_python_agree(
     )
 
     best = replace(hit(1), relevance=logistic(logit))
+    hits = [replace(best, relevance=0.0), best]
+    candidates = [Candidate(hit, logit, 0.0, exempt=False, evidence_logit=logit) for hit in hits]
     assert row["value"] == pytest.approx(
-        confidence([replace(best, relevance=0.0), best], ConfidenceTerms(*numbers, memories)), abs=1e-6
+        confidence(candidates, hits, ConfidenceTerms(*numbers, memories)), abs=1e-6
     )
 
 

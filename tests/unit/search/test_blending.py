@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.models.search import Candidate, Hit, VitalityMode, Weighing
+from pgrecall.models.search import Candidate, ConfidenceTerms, Hit, VitalityMode, Weighing
 from pgrecall.search.probabilities import logistic, logit_of
 from pgrecall.search.rerank.blending import (
     best,
+    confidence,
     log_odds,
     most_relevant,
     reread,
@@ -52,7 +54,7 @@ def candidate(
         superseded_by=superseded_by,
         explanation={"score": {"mode": "odds"}},
     )
-    return Candidate(hit, logit, use_term, exempt)
+    return Candidate(hit, logit, use_term, exempt, logit)
 
 
 def read(*scores: tuple[int, float]) -> RerankOutcome:
@@ -138,6 +140,27 @@ def test_a_superseded_memory_stays_behind_its_successors() -> None:
 
 def test_supersession_in_a_circle_comes_to_an_end() -> None:
     assert set(blend([candidate(1, superseded_by=2), candidate(2, superseded_by=1)], NOTHING_READ)) == {1, 2}
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(0.0, [1, 3, 2]), (1.5, [1, 3, 2]), (2.5, [2, 1, 3])])
+def test_a_newer_version_stands_before_the_older_within_the_gap(gap: float, expected: list[int]) -> None:
+    hits = [replace(candidate(1, 2.0).hit, newer_version=2), candidate(2, 0.0).hit, candidate(3, 1.0).hit]
+
+    assert [hit.id for hit in best(hits, k=3, min_relevance=0, newer_gap=gap)] == expected
+
+
+def test_only_evidence_counts_for_the_confidence() -> None:
+    question, lifted, plain = candidate(1, 6.0), candidate(2, 4.0), candidate(3, 1.0)
+    hits = [one.hit for one in (question, lifted, plain)]
+    terms = ConfidenceTerms(0.5, 2.0, 0.0, 100)
+
+    def told(*logits: float | None) -> float:
+        pairs = zip((question, lifted, plain), logits, strict=True)
+        return confidence([replace(one, evidence_logit=logit) for one, logit in pairs], hits, terms)
+
+    assert told(None, 2.0, 1.0) == pytest.approx(logistic(0.5 + 2.0 * 2.0))
+    assert told(None, None, None) == 0
+    assert confidence([question, lifted, plain], hits, replace(terms, needs_context=True)) == 0
 
 
 def test_min_relevance_judges_the_blend() -> None:

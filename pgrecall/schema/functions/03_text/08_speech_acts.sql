@@ -141,7 +141,7 @@ RETURN (
 CREATE OR REPLACE FUNCTION recall.acknowledgement_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
-    '^\W*(?:(?:thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it|sure|yes|yeah|yep|yup|yea|no|nope'
+    '^\W*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it|sure|yes|yeah|yep|yup|yea|no|nope'
     '|lol|haha\w*|ha|right|alright|all right|fine|awesome|brilliant|lovely|grand|sounds good|will do|understood|noted|done|exactly|true'
     '|i see|makes sense|fair enough|bye|good ?night|good morning|morning|hello|hi|hey|you.?re welcome|no problem|no worries|np|so much'
     '|very much|a lot|mate|man|then|that.?s it|that.?s all|for now|and|for that|for the help|wow|oh|ah|hm+|mhm|see you|later|please|tomorrow|too'
@@ -153,7 +153,7 @@ RETURN
 CREATE OR REPLACE FUNCTION recall.question_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
-    '^\W*(?:(?:and|so|but|ok|okay|hey|hi|hello|also|btw|um|well|then|yes|no|right|wait|please|pls|und|aber|also|sag mal|hallo|y|pero|oye|bueno|hola)[,:]? +)*'
+    '^\W*(?:(?:and|so|but|ok|okay|hey|hi|hello|also|btw|um|well|then|yes|no|right|wait|please|pls|there|quick question|und|aber|also|sag mal|hallo|y|pero|oye|bueno|hola)[,:!.]? +)*'
     '(?:(?:who|what|whats|when|where|which|why|how|hows|whose|whom)\M|(?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall'
     '|may|might|have|has|had|isn.?t|aren.?t|don.?t|doesn.?t|didn.?t|can.?t|won.?t) (?:i|you|we|they|he|she|it|there|this|that|the|my|your|our|his|her|any|anyone)\M'
     '|any (?:idea|ideas|tips|advice|suggestions|recommendations|thoughts|news|chance)\M|(?:can|could|would) you\M'
@@ -162,6 +162,26 @@ RETURN
     '|(?:wer|was|wann|wo|wohin|woher|wie|warum|wieso|weshalb|welche\w*|wem|wen|wessen|womit|wozu)\M|(?:kannst|könntest|können|könnten|soll|sollte|sollen|ist|sind|hat|hast|haben|gibt|darf|muss|weißt|wissen|war|hatte|hattest|hatten) (?:du|sie|ich|wir|es|er|das|die|der|man|mein\w*)\M'
     '|(?:zeig|sag|gib|erklär|hilf|such|nenn)e?(?:n sie)? (?:mir|uns)\M'
     '|¿|(?:qué|quién\w*|cuándo|dónde|adónde|cómo|cuál\w*|por qué|cuánt\w+|a qué|de qué|en qué|con quién)\M|(?:puedes|podrías|puede|podría|sabes|sabe|hay|tienes|debo|debería) |(?:dime|dame|explícame|ayúdame|búscame|busca|muéstrame|recomiéndame) )';
+
+-- clause_pattern: matches a sentence that begins as a question does and, without a question mark, asks nothing: "When we
+-- were children she sold the boat.", "which I can't eat". In lower case.
+CREATE OR REPLACE FUNCTION recall.clause_pattern() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    '^\W*(?:when|where|while|which|who|what|wann|wo|was|wer|wie|als|weil|cuando|donde|que|quien|como)\M'
+    '(?!.{0,3}\m(?:s|is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|re|ll)\M)[^,]*'
+    '(?:,| (?:i|we|he|she|they|you|ich|wir|er|sie|du|yo) (?:can.?t|don.?t|do|did|never|always|am|was|were|had|have)\M)'
+    '|^\W*(?:hatte|hat|war|ist|sind|gibt) (?:ich|er|sie|es|wir)\M[^?]*$';
+
+-- lack_pattern: matches a sentence that says why one asks: "I forgot.", "I can't remember." In lower case.
+CREATE OR REPLACE FUNCTION recall.lack_pattern() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    '^\W*(?:(?:sorry|but|and|aber|und|pero|y),? )?(?:(?:i|we)(?: just| really| always| keep)* (?:forgot|forget|forgetting|(?:can.?t|cannot|don.?t|do not) '
+    '(?:remember|recall|know|find)|need (?:it|that|this|to know)|have no idea|lost it|am curious|.m curious)\M'
+    '|(?:quick|just|small|one) (?:question|curious)|it.?s urgent|asap|no idea'
+    '|ich hab(?:e|.s)?(?: es| das)? vergessen|ich wei(?:ß|ss) (?:es |das )?nicht|hab.?s vergessen|kurze frage|keine ahnung'
+    '|(?:lo |la |se me )?(?:he )?(?:olvidé|olvide|olvidado|olvidó)\M|no (?:me acuerdo|lo sé|recuerdo)\M|una pregunta)';
 
 -- no_answer_words: matches an answer that says that there is none.
 CREATE OR REPLACE FUNCTION recall.no_answer_words() RETURNS tsquery
@@ -177,46 +197,65 @@ RETURN (
     || '<-> ich <-> (keine | nichts | leider) | (nicht | nie) <-> (gesagt | (erzählt | erzaehlt | erzahlt) | '
     || '(erwähnt | erwaehnt | erwahnt)) | '
     -- Spanish
-    || 'no <-> (sé | se) | no <-> lo <-> (sé | se) | ni <-> idea | no <-> tengo <-> ((información | informacion) | '
+    || 'no <-> sé | no <-> lo <-> (sé | se) | ni <-> idea | no <-> tengo <-> ((información | informacion) | '
     || 'constancia | ese <-> dato | datos) | no <-> me <-> (has | ha | lo <-> has) <-> (dicho | contado | '
     || 'mencionado)'
 )::tsquery;
 
--- own_words: a text without code and quotations; of a long one, the beginning and the end are read.
+-- own_words: a text without code, quotations and mail that it answers or forwards; of a long one, the beginning and the
+-- end are read.
 CREATE OR REPLACE FUNCTION recall.own_words(p_text text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN p_text !~ '["\u201C\u201E\u00AB`>]|//' THEN left(p_text, 1500) ELSE
-    -- A pattern with alternatives matches as much as it can, so a block of code, which ends as soon as it can, comes first.
-    regexp_replace(regexp_replace(
-        CASE WHEN length(p_text) > 1500 THEN left(p_text, 1000) || E'\n' || right(p_text, 500) ELSE p_text END,
-        '```.*?(```|$)', ' ', 'g'),
-        '`[^`\n]*`|"[^"\n]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|(?:^|\n)[ \t]*(?:>|//|#|--)[^\n]*', ' ', 'g') END;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_text text := p_text;
+BEGIN
+    IF p_text ~ '["\u201C\u201E\u2018\u00AB\u00BB\u2039\u203A\u300C\u300E`~<>#]|//|--|/\*|:\s*\n|(^|[\s(:])''|(^|\n)( {4}|\t)' THEN
+        -- Blocks first: what they contain may look like the rest. A pattern with alternatives matches as much as it can,
+        -- so that what ends as soon as it can has a pattern of its own.
+        v_text := regexp_replace(v_text, '(```|~~~).*?(\1|$)', ' ', 'g');
+        v_text := regexp_replace(v_text, '<(blockquote|pre|code)\M.*?(</\1>|$)', ' ', 'gi');
+        v_text := regexp_replace(v_text, '/\*.*?(\*/|$)', ' ', 'g');
+        v_text := regexp_replace(
+            v_text, '(^|\n)(-{2,} ?(forwarded|original|weitergeleitete|ursprüngliche|mensaje)\M'
+            '|[^\n]{0,200}\m(wrote|schrieb|escribió)\M[^\n]{0,80}:\s*\n).*$', ' ', 'i');
+        v_text := regexp_replace(
+            v_text, '(^|\n)([ \t]*(>|//|#|--)|( {4}|\t)|[^\n]*[=;{}][^\n]*(//|#|--))[^\n]*', ' ', 'g');
+        v_text := regexp_replace(
+            v_text, '`[^`\n]*`|"[^"]{1,255}"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|‹[^›]*›|›[^‹]*‹|「[^」]*」|『[^』]*』|‘[^\n]*’'
+            '|(?<![[:alnum:]])''[^''\n]+(''[[:alnum:]][^''\n]*)*''(?![[:alnum:]])', ' ', 'g');
+    END IF;
+    RETURN CASE WHEN length(v_text) > 1500 THEN left(v_text, 1000) || E'\n' || right(v_text, 500) ELSE v_text END;
+END $$;
 
--- is_only_question: whether a message does nothing but ask: each of its sentences asks something, or is a few words
--- long. A long message tells something too.
+-- is_only_question: whether a message does nothing but ask: each of its sentences asks something or only leads up to that.
+-- A long message tells something too.
 CREATE OR REPLACE FUNCTION recall.is_only_question(p_text text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_sentence text;
     v_asks boolean := false;
-    v_told int := 0;
 BEGIN
     IF length(p_text) > 300 OR NOT (p_text ~ '[?¿？]' OR lower(p_text) ~ recall.question_pattern()) THEN
         RETURN false;
     END IF;
     FOREACH v_sentence IN ARRAY regexp_split_to_array(p_text, '(?<=[.!?？。])\s+|\n+') LOOP
-        CONTINUE WHEN v_sentence !~ '\w';
+        CONTINUE WHEN v_sentence !~ '\w' OR lower(v_sentence) ~ recall.acknowledgement_pattern()
+            OR length(v_sentence) <= 80 AND v_sentence !~ '[?？]\W*$' AND lower(v_sentence) ~ recall.lack_pattern()
+            -- One word, as an answer before a question; any more of them tell something.
+            OR v_sentence !~ '[?？]\W*$' AND v_sentence ~ '^\W*\w+\W*$';
         -- "I have a meeting on Friday, can you remind me?" tells something.
         IF length(v_sentence) <= 200 AND lower(v_sentence) ~ recall.question_pattern()
+               AND (v_sentence ~ '[?？]\W*$' OR lower(v_sentence) !~ recall.clause_pattern())
            OR length(v_sentence) <= 80 AND v_sentence ~ '[?？]\W*$'
               AND lower(v_sentence) !~ '^\W*(?:i|we|my|our|ich|wir|meine?|unsere?|yo|nosotros|mi)\M' THEN
             v_asks := true;
         ELSE
-            v_told := v_told + length(v_sentence);
+            RETURN false;
         END IF;
     END LOOP;
-    RETURN v_asks AND v_told <= 25;
+    RETURN v_asks;
 END $$;
 
 -- found_speech_act: the speech act of a memory, by its text and the role of who said it. Only what a user said is a
@@ -232,7 +271,10 @@ BEGIN
         RETURN 'statement';
     ELSIF p_role = 'user' THEN
         v_own := to_tsvector('pg_catalog.simple', recall.own_words(p_body));
-        IF v_own @@ recall.instruction_words() THEN
+        -- "Could you always ...?" wants something; "Do you always ...?" asks whether it is so.
+        IF v_own @@ recall.instruction_words() AND NOT (
+               lower(p_body) ~ '^\W*(?:do|does|did|is|are|was|were|have|has|had|who|what|when|where|why|how|which|machst|hast|bist|ist|sind|warum|haces|has|es|por qué)\M'
+               AND recall.is_only_question(p_body)) THEN
             RETURN 'instruction';
         ELSIF v_own @@ recall.preference_words() THEN
             RETURN 'preference';
@@ -241,7 +283,7 @@ BEGIN
     IF length(p_body) > 300 THEN
         RETURN 'statement';
     ELSIF length(p_body) <= 80 AND lower(p_body) ~ recall.acknowledgement_pattern()
-          OR length(p_body) <= 160 AND to_tsvector('pg_catalog.simple', p_body) @@ recall.no_answer_words() THEN
+          OR length(p_body) <= 160 AND to_tsvector('pg_catalog.simple', left(p_body, 50)) @@ recall.no_answer_words() THEN
         RETURN 'acknowledgement';
     ELSIF recall.is_only_question(p_body) THEN
         RETURN 'question';

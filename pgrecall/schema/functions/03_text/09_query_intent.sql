@@ -109,13 +109,14 @@ RETURN (
     || 'recommend | (help | show | explain | give | find) <-> (me | us) | walk <-> (me | us) | explain | (i | we) '
     || '<-> (m | am | re | are) <-> (planning | thinking | looking | working | trying | about | going) | (i | we) '
     || '<-> (want | need) | d <-> like | what <-> are <-> some | any <-> (ideas | tips | advice | suggestions) | '
-    || 'how <-> (do | would | can | might | should) <-> (you | i | we) | (tips | options | ideas) | (good | best) | '
+    || 'how <-> (do | would | can | might | should) <-> (i | we) | (tips | options | ideas) | (some | any | a) <-> '
+    || 'good | best <-> (way | ways | option | options | practice | practices) | '
     || '(draft | write | plan | book | design | build | create | make | prepare) <-> (a | an | me | my | the | some '
     || '| something | us | our) | '
     -- German
     || '(soll | sollte | sollen | kann | (könnte | koennte | konnte)) <-> (ich | wir) | (kannst | (könntest | '
     || 'koenntest | konntest)) <-> du | ((können | koennen | konnen) | (könnten | koennten | konnten)) <-> sie | '
-    || '(schreib | empfiehl | plane | such | zeig | hilf | (erklär | erklaer | erklar) | mach) | (schreiben | '
+    || '(schreib | empfiehl | plane <-> (mir | uns | ein | eine | einen) | such | zeig | hilf | (erklär | erklaer | erklar) | mach) | (schreiben | '
     || 'empfehlen | planen | zeigen | helfen) <-> sie | was <-> (koche | mache | schenke | nehme | ziehe | '
     || 'bestelle) <-> (ich | wir) | (ich | wir) <-> (will | (möchte | mochte | moechte) | brauche | wollen | '
     || '(möchten | mochten | moechten) | brauchen | plane | suche) | '
@@ -125,6 +126,53 @@ RETURN (
     || 'que) <-> (hago | puedo | me <-> pongo | podemos | regalo | cocino | llevo) | (quiero | necesito | busco) | '
     || '((dónde | donde) | (cómo | como)) <-> (puedo | podemos)'
 )::tsquery;
+
+-- advice_words: matches a query that wants advice or help whatever it tells of before it.
+CREATE OR REPLACE FUNCTION recall.advice_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    -- English
+    '(would | can | could | do | will) <-> you <-> (suggest | recommend | advise | help | show | explain | give | '
+    || 'think | walk | plan | draft | write | find | propose) | (should | shall) <-> (i | we) | i <-> should | help '
+    || '<-> me <-> (plan | write | choose | find | decide | set | with | organize | understand) | (i | we) <-> (m | '
+    || 'am | re | are) <-> (planning | thinking | looking | trying | about <-> to | going <-> to) | '
+    -- German
+    || '(kannst | (könntest | koenntest | konntest)) <-> du <-> (mir | uns) | ((können | koennen | konnen) | '
+    || '((könnten | koennten | konnten))) <-> sie <-> (mir | uns) | was <-> (schlägst | schlaegst | schlagst | '
+    || 'empfiehlst | (würdest | wuerdest | wurdest)) <-> du | (soll | sollte | sollen | sollten) <-> (ich | wir) | '
+    -- Spanish
+    || '(puedes | (podrías | podrias) | puede | (podría | podria)) <-> (ayudarme | recomendarme | sugerirme | '
+    || 'explicarme | darme | decirme) | me <-> (recomiendas | sugieres | aconsejas | ayudas) | (debería | deberia) '
+    || '| deberíamos'
+)::tsquery;
+
+-- talker_words: matches a query that speaks of the one who asks or the one who is asked.
+CREATE OR REPLACE FUNCTION recall.talker_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    'i | me | my | mine | we | us | our | ours | you | your | '  -- English
+    || 'ich | mir | mich | mein | meine | meinen | meiner | wir | uns | unser | unsere | du | dir | dich | dein | deine | '
+    || 'yo | me | mi | mis | nos | nuestro | nuestra | nosotros | te | tu | tus'  -- Spanish
+)::tsquery;
+
+-- person_words: matches a query about a person of whom was spoken.
+CREATE OR REPLACE FUNCTION recall.person_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    'he | she | his | her | him | hers | '  -- English
+    || 'er | seine | seinen | seiner | seinem | ihn | ihm | '  -- German
+    || '(él | ella) | suyo | suya'  -- Spanish
+)::tsquery;
+
+-- asks_about_someone: whether a query asks for what is known of a person or thing that it names, and speaks of nobody who
+-- talks. In German every noun looks like a name, so only pronouns tell.
+CREATE OR REPLACE FUNCTION recall.asks_about_someone(p_query text, p_words tsvector) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT NOT p_words @@ recall.talker_words() AND (p_words @@ recall.person_words()
+        OR p_words @@ 'what | which | who | whose | where | when | why | how | does | is | are | qué | quién | cuál | dónde'
+           AND substr(p_query, 2) ~ '[^.?!:"] [[:upper:]][[:lower:]]+')
+$$;
 
 -- past_words: matches a query about how something was before.
 CREATE OR REPLACE FUNCTION recall.past_words() RETURNS tsquery
@@ -212,8 +260,10 @@ BEGIN
     v_intent.about_past := v_words @@ recall.past_words();
     v_intent.seeks := CASE
         WHEN v_intent.about_questions OR v_intent.speaker IS NOT NULL OR v_words @@ recall.did_words() THEN 'recall'
+        WHEN v_words @@ recall.advice_words() THEN 'request'
         ELSE CASE (v_words @@ recall.request_words())::int - (v_words @@ recall.recall_words())::int
-            WHEN 1 THEN 'request' WHEN -1 THEN 'recall' END END;
+            WHEN 1 THEN 'request' WHEN -1 THEN 'recall'
+            ELSE CASE WHEN recall.asks_about_someone(p_query, v_words) THEN 'recall' END END END;
     v_intent.needs_context := length(p_query) <= 120 AND v_words @@ recall.reference_words()
         AND NOT recall.has_topic(v_words);
     RETURN v_intent;

@@ -100,8 +100,8 @@ SET search_path FROM CURRENT AS $$
           AND (m.role, m.author) IS DISTINCT FROM (q.role, q.author) OFFSET 0) a
 $$;
 
--- directive_arm: of the 200 newest directives that pass the filter, the 20 nearest to the query in meaning. A directive
--- that shares nothing with the query can still apply to it. Others are found as any memory is.
+-- directive_arm: of the 200 newest directives that pass the filter, among the newest 1,000, the 20 nearest to the query
+-- in meaning. A directive that shares nothing with the query can still apply to it. Others are found as any memory is.
 CREATE OR REPLACE FUNCTION recall.directive_arm(
     p_tenant text, p_embedding halfvec, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint)
@@ -110,9 +110,11 @@ SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_ids bigint[] := ARRAY(
-        SELECT m.id FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.speech_act IN ('instruction', 'preference') AND m.archived_at IS NULL
-          AND recall.passes_filter(m, p_filter)
+        SELECT m.id
+        FROM (SELECT * FROM recall.memory k
+              WHERE k.tenant = p_tenant AND k.speech_act IN ('instruction', 'preference') AND k.archived_at IS NULL
+              ORDER BY k.happened_at DESC, k.id LIMIT 1000) m
+        WHERE recall.passes_filter(m, p_filter)
         ORDER BY m.happened_at DESC, m.id LIMIT 200);
 BEGIN
     IF cardinality(v_ids) <= 20 THEN

@@ -337,13 +337,14 @@ BEGIN
                         ELSE least(recall.logit(l.probability), j.log_odds + ln(6)) END AS linked OFFSET 0) x
     ), lifted AS (
         SELECT d.id, greatest(d.own, CASE WHEN p_intent.seeks = 'request' THEN d.lifted
-                                          ELSE least(d.lifted, b.best - d.place * 1e-6) END) AS logit
+                                          ELSE least(d.lifted, b.best - 1) END) AS logit
         FROM (SELECT o.*, row_number() OVER (ORDER BY o.lifted DESC, o.id) AS place
               FROM (SELECT t.id, t.own, t.own + v_lift * v_applies
                            + 5 * (1 + v_applies) * coalesce(t.similarity - v_typical, 0) AS lifted FROM told t
                     WHERE recall.is_directive(t.speech_act) AND w.form = 'logistic' AND NOT p_window) o) d
-        CROSS JOIN (SELECT max(t.own) AS best FROM told t WHERE NOT recall.is_directive(t.speech_act)) b
-        WHERE d.place <= v_directives AND v_applies > 0
+        CROSS JOIN (SELECT max(t.own) AS best FROM told t
+                    WHERE t.question = 0 AND NOT recall.is_directive(t.speech_act)) b
+        WHERE d.place <= CASE WHEN v_applies < 1 THEN least(v_directives, 2) ELSE v_directives END AND v_applies > 0
     )
     SELECT j.id, j.layer, j.superseded_by, j.activation, j.use, j.floored, j.likeness = 1,
            coalesce(u.logit, j.own), j.own, j.speech_act, j.held,

@@ -1,12 +1,26 @@
 -- The newer of two statements that say the same with another value.
 
--- newer_statements: pairs among these memories, best first, of which the newer states what the older one does with another
--- value: texts of at most 20 words, whose vectors have a cosine of at least 0.6, and which share three words in ten. Long
--- texts share that many without being about the same. The newer one may be up to p_gap
--- log-odds less relevant than the older, by which it then ranks: `log_odds` are those of the older one. Neither replaces
--- the other: whether it does, only a person knows. Pairs with the same words, and questions, are no versions.
+-- differs_in_one_place: whether the words of this text that the other text lacks stand together, with none of the words
+-- that both have between them: a value that was replaced, and not another thing with a value of its own.
+CREATE OR REPLACE FUNCTION recall.differs_in_one_place(p_text tsvector, p_other text[]) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT NOT coalesce(bool_or(w.shared AND w.position BETWEEN w.first AND w.last), false)
+    FROM (SELECT x.*, min(x.position) FILTER (WHERE NOT x.shared) OVER () AS first,
+                 max(x.position) FILTER (WHERE NOT x.shared) OVER () AS last
+          FROM (SELECT u.lexeme = ANY (p_other) AS shared, p AS position
+                FROM unnest(p_text) u CROSS JOIN LATERAL unnest(u.positions) p) x) w
+$$;
+
+-- newer_statements: for each of these memories (best first) the newest one among them that states the same with another
+-- value: texts of at most 20 words, whose vectors have a cosine of at least 0.6, which share three words in ten, and of
+-- which the older differs in one place. Long texts share that many words without being about the same. The newer one may
+-- be up to p_gap log-odds less relevant than the older, by which it then ranks: `log_odds` are those of the older one. An
+-- older statement with a word of the query that the newer lacks (p_held, see words_held) is what was asked for. More than
+-- four such texts are the entries of a list and no versions. Neither replaces the other: whether it does, only a person
+-- knows. Questions are no versions.
 CREATE OR REPLACE FUNCTION recall.newer_statements(
-    p_tenant text, p_ids bigint[], p_log_odds double precision[], p_gap double precision
+    p_tenant text, p_ids bigint[], p_log_odds double precision[], p_held int[], p_gap double precision
 ) RETURNS TABLE (older bigint, newer bigint, log_odds double precision)
 LANGUAGE plpgsql STABLE ROWS 3
 SET search_path FROM CURRENT
@@ -14,24 +28,30 @@ SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     RETURN QUERY
     WITH one AS MATERIALIZED (
-        SELECT u.id, u.log_odds, v.embedding, v.embedded_with, m.happened_at, m.speech_act,
+        SELECT u.id, u.log_odds, u.held, v.embedding, v.embedded_with, m.happened_at, m.said,
                tsvector_to_array(m.said) AS words
-        FROM unnest(p_ids, p_log_odds) u(id, log_odds)
+        FROM unnest(p_ids, p_log_odds, p_held) u(id, log_odds, held)
         JOIN recall.stored_vectors(p_tenant, p_ids) v ON v.id = u.id
         CROSS JOIN LATERAL (
-            SELECT k.happened_at, k.speech_act, w.said FROM recall.memory k
+            SELECT k.happened_at, w.said FROM recall.memory k
             CROSS JOIN LATERAL (SELECT ts_filter(k.search_text, '{a,c}') AS said OFFSET 0) w  -- title and body
-            WHERE k.tenant = p_tenant AND k.id = u.id AND length(w.said) <= 20 OFFSET 0) m
+            WHERE k.tenant = p_tenant AND k.id = u.id AND length(w.said) <= 20
+              AND NOT recall.says_nothing(coalesce(k.speech_act, '')) OFFSET 0) m
+    ), pair AS MATERIALIZED (
+        SELECT o.id AS older, n.id AS newer, o.log_odds, n.happened_at, n.happened_at > o.happened_at
+               AND n.log_odds >= o.log_odds - p_gap AND o.held & ~n.held = 0 AS follows
+        FROM one o
+        JOIN one n ON (n.happened_at, n.id) > (o.happened_at, o.id) AND n.embedded_with = o.embedded_with
+        CROSS JOIN LATERAL (
+            SELECT 1 - (o.embedding <=> n.embedding) AS similarity OFFSET 0) s
+        CROSS JOIN LATERAL (
+            SELECT (SELECT count(*) FROM unnest(o.words) w WHERE w = ANY (n.words)) AS shared
+            WHERE s.similarity >= 0.6 OFFSET 0) c
+        WHERE c.shared >= 0.3 * (cardinality(o.words) + cardinality(n.words) - c.shared)
+          AND c.shared < cardinality(n.words) AND recall.differs_in_one_place(o.said, n.words)
     )
-    SELECT o.id, n.id, o.log_odds
-    FROM one o
-    JOIN one n ON n.happened_at > o.happened_at AND n.log_odds >= o.log_odds - p_gap AND n.embedded_with = o.embedded_with
-    CROSS JOIN LATERAL (
-        SELECT 1 - (o.embedding <=> n.embedding) AS similarity OFFSET 0) s
-    CROSS JOIN LATERAL (
-        SELECT (SELECT count(*) FROM unnest(o.words) w WHERE w = ANY (n.words)) AS shared
-        WHERE s.similarity >= 0.6 OFFSET 0) c
-    WHERE NOT recall.says_nothing(coalesce(o.speech_act, '')) AND NOT recall.says_nothing(coalesce(n.speech_act, ''))
-      AND c.shared >= 0.3 * (cardinality(o.words) + cardinality(n.words) - c.shared)
-      AND c.shared < greatest(cardinality(o.words), cardinality(n.words));
+    SELECT DISTINCT ON (p.older) p.older, p.newer, p.log_odds
+    FROM pair p
+    WHERE p.follows AND (SELECT count(*) FROM pair x WHERE p.older IN (x.older, x.newer)) <= 3
+    ORDER BY p.older, p.happened_at DESC, p.newer DESC;
 END $$;

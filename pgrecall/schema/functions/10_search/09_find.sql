@@ -2,8 +2,9 @@
 
 -- find: the memories of this tenant that answer a search request (see read_search_request), best first, with the
 -- columns of recall.search and those for reranking: the `logit` of the relevance, `use_term` (what use adds to it for
--- each unit of weight), whether the memory is `exempt` from vitality, and in the first row the `summary` (what each arm
--- found, and the confidence; a row without id if nothing was found). p_embedding is the vector of the query,
+-- each unit of weight), whether the memory is `exempt` from vitality, `evidence_logit` (by which it counts for the
+-- confidence; NULL for a question or an acknowledgement, which is no evidence of an answer), and in the first row the
+-- `summary` (what each arm found, and the confidence; a row without id if nothing was found). p_embedding is the vector of the query,
 -- p_embeddings those of the sub-queries. p_pool adds that many of the most relevant memories to the best k, for the
 -- reranker p_reranker, whose blend is in the summary. `passage` is the part of a long memory that is nearest in meaning
 -- to the query, as {start, end, text}. `newer_version` is a later memory that states the same with another value (see
@@ -22,7 +23,7 @@ CREATE OR REPLACE FUNCTION recall.find(
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
     archived_at timestamptz, explanation jsonb, logit double precision, use_term double precision,
-    exempt boolean, summary jsonb, passage jsonb, speech_act text, newer_version bigint
+    exempt boolean, evidence_logit double precision, summary jsonb, passage jsonb, speech_act text, newer_version bigint
 )
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT
@@ -46,6 +47,7 @@ DECLARE
     v_analyzed recall.analyzed_query[];
     v_periods recall.period[];  -- the periods that the queries name
     v_intents recall.query_intent[];
+    v_needs_context boolean;
     v_newer_gap double precision;
     v_weights recall.weights := recall.vitality_weights_from(v_settings);
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l);
@@ -132,6 +134,7 @@ BEGIN
     END IF;
     v_intents := ARRAY(SELECT recall.query_intent(u.query) FROM unnest(v_queries) WITH ORDINALITY u(query, place)
                        ORDER BY u.place);
+    v_needs_context := cardinality(v_intents) = 1 AND (v_intents[1]).needs_context;
     v_newer_gap := CASE WHEN v_window OR EXISTS (SELECT FROM unnest(v_intents) i WHERE i.about_past) THEN 0
                         ELSE (v_settings ->> 'search.newer_gap')::double precision END;
     IF v_model.period * v_arms[7] > 0 THEN
@@ -143,7 +146,10 @@ BEGIN
     RETURN QUERY
     WITH judged AS MATERIALIZED (
         -- A memory counts by the query that it answers best.
-        SELECT DISTINCT ON (c.id) q.place, c.*
+        SELECT DISTINCT ON (c.id) q.place, c.*, CASE
+            WHEN recall.is_directive(c.speech_act) THEN (c.logit + c.own_logit) / 2
+            WHEN NOT recall.says_nothing(c.speech_act) OR (v_intents[q.place]).about_questions THEN c.logit
+            END AS evidence_logit
         FROM generate_series(1, greatest(cardinality(v_queries), 1)) q(place)
         CROSS JOIN LATERAL recall.candidates(
             v_tenant, v_analyzed[q.place], v_embeddings[q.place], v_window, v_pool, v_settings,
@@ -154,12 +160,10 @@ BEGIN
     ), confidence AS MATERIALIZED (
         -- Only a query has an answer; a window or a cue has none.
         SELECT CASE WHEN v_memories IS NOT NULL THEN recall.search_confidence(
-            (SELECT max(CASE WHEN recall.is_directive(j.speech_act) THEN (j.logit + j.own_logit) / 2 ELSE j.logit END)
-             FROM judged j WHERE NOT recall.says_nothing(j.speech_act)
-                OR (v_intents[j.place]).about_questions), v_memories, v_settings)
-            * CASE WHEN cardinality(v_queries) = 1 AND (v_intents[1]).needs_context THEN 0 ELSE 1 END END AS value
+            (SELECT max(j.evidence_logit) FROM judged j), v_memories, v_settings)
+            * CASE WHEN v_needs_context THEN 0 ELSE 1 END END AS value
     ), scored AS MATERIALIZED (
-        SELECT j.id, j.superseded_by, j.logit, x.use_term, x.vital,
+        SELECT j.id, j.superseded_by, j.logit, j.held, x.use_term, x.vital,
                CASE WHEN v_window THEN CASE WHEN v_mode = 'off' THEN 0 ELSE ln(j.activation) END
                     WHEN v_mode = 'off' OR j.named THEN j.logit
                     WHEN v_mode IN ('odds', 'unbounded') THEN j.logit + v_weight * x.use_term
@@ -180,17 +184,18 @@ BEGIN
     ), newer AS MATERIALIZED (
         SELECT n.* FROM (
             SELECT array_agg(o.id ORDER BY o.log_odds DESC, o.id) AS ids,
-                   array_agg(o.log_odds ORDER BY o.log_odds DESC, o.id) AS log_odds
-            FROM (SELECT s.id, s.log_odds FROM scored s ORDER BY s.log_odds DESC, s.id LIMIT 10) o) best
-        CROSS JOIN LATERAL recall.newer_statements(v_tenant, best.ids, best.log_odds, v_newer_gap) n
+                   array_agg(o.log_odds ORDER BY o.log_odds DESC, o.id) AS log_odds,
+                   array_agg(CASE WHEN cardinality(v_queries) = 1 THEN o.held ELSE 0 END
+                             ORDER BY o.log_odds DESC, o.id) AS held
+            FROM (SELECT s.id, s.log_odds, s.held FROM scored s ORDER BY s.log_odds DESC, s.id LIMIT 10) o) best
+        CROSS JOIN LATERAL recall.newer_statements(v_tenant, best.ids, best.log_odds, best.held, v_newer_gap) n
         WHERE v_newer_gap > 0 AND cardinality(best.ids) > 1
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
         SELECT s.id, s.logit, s.use_term, s.vital, s.log_odds, x.placed,
-               (row_number() OVER (ORDER BY x.placed DESC, coalesce(b.steps, 0), coalesce(p.versions, 0) DESC, s.id))::int AS rank
+               (row_number() OVER (ORDER BY x.placed DESC, coalesce(b.steps, 0), p.id IS NULL, s.id))::int AS rank
         FROM scored s
-        LEFT JOIN (SELECT n.newer AS id, max(n.log_odds) AS log_odds, count(*) AS versions FROM newer n GROUP BY n.newer) p
-            ON p.id = s.id
+        LEFT JOIN (SELECT n.newer AS id, max(n.log_odds) AS log_odds FROM newer n GROUP BY n.newer) p ON p.id = s.id
         LEFT JOIN (
             SELECT c.id, min(n.log_odds) AS log_odds, max(c.step) AS steps
             FROM (SELECT array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS ids FROM judged o) o
@@ -228,14 +233,14 @@ BEGIN
     )
     SELECT t.id, t.key, t.layer, t.title, t.body, t.role, t.author, t.tags, t.happened_at, t.score, t.relevance,
            t.vital, t.zone, t.rank, t.superseded_by, t.supersedes, t.contradicts, t.valid_from, t.valid_until,
-           t.expires_at, t.archived_at, t.explanation, t.logit, t.use_term, t.named,
+           t.expires_at, t.archived_at, t.explanation, t.logit, t.use_term, t.named, t.evidence_logit,
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
-        'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight,
+        'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight, 'newer_gap', v_newer_gap,
         'experiment', CASE WHEN v_arm IS NOT NULL THEN jsonb_build_object(
             'number', floor((v_settings ->> 'search.experiment')::double precision), 'arm', v_arm,
             'weight', CASE WHEN v_mode = 'off' THEN 0 ELSE v_weight END) END,
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
-        'needs_context', cardinality(v_intents) = 1 AND (v_intents[1]).needs_context,
+        'needs_context', v_needs_context,
         'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (
             SELECT jsonb_build_object(
                 'semantic', count((j.evidence).semantic_rank), 'lexical', count((j.evidence).lexical_rank),
@@ -245,7 +250,7 @@ BEGIN
         -- A reranker changes the log-odds, so the client recomputes the confidence.
         'confidence_terms', CASE WHEN p_reranker IS NOT NULL AND v_memories IS NOT NULL THEN jsonb_build_object(
             'intercept', v_settings -> 'confidence.intercept', 'relevance', v_settings -> 'confidence.relevance',
-            'size', v_settings -> 'confidence.size', 'memories', v_memories) END,
+            'size', v_settings -> 'confidence.size', 'memories', v_memories, 'needs_context', v_needs_context) END,
         'blend', CASE WHEN p_reranker IS NOT NULL THEN recall.rerank_blend(v_tenant, p_reranker) END,
         'skipped', (
             SELECT jsonb_agg(s.reason) FROM (VALUES
@@ -287,9 +292,8 @@ BEGIN
                        v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode, v_weight, v_window, v_model,
                        v_arms, v_author, o.words, o.step, e.terms,
                        v_periods[j.place]) END AS explanation,
-                   h.logit, h.use_term, j.named, j.speech_act,
-                   (SELECT n.newer FROM newer n JOIN recall.memory r ON r.tenant = v_tenant AND r.id = n.newer
-                    WHERE n.older = h.id ORDER BY r.happened_at DESC, n.newer DESC LIMIT 1) AS newer_version,
+                   h.logit, h.use_term, j.named, j.evidence_logit, j.speech_act,
+                   (SELECT n.newer FROM newer n WHERE n.older = h.id) AS newer_version,
                    -- A passage is given by its place in the current text.
                    CASE WHEN v.memory_id IS NULL OR s.body = m.body THEN p.passage END AS passage,
                    -- The first hit is returned whatever its size.
