@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pgrecall.errors import InvalidInput
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft, Remembered
-from pgrecall.operations.memories import KnownContent, Rejected
+from pgrecall.models.not_given import given
+from pgrecall.operations.remember import KnownContent, Rejected
 
 EMBEDDED_BATCH = 64
 """Drafts an import embeds and commits at a time."""
@@ -69,6 +70,13 @@ class Portions:
         return portion
 
 
+def with_kept_title(draft: Draft, known: dict[str, KnownContent]) -> Draft:
+    """A draft with the title that the memory with its key keeps, if it gives none."""
+    if given(draft.title):
+        return draft
+    return replace(draft, title=known[draft.key].title if draft.key in known else "")
+
+
 def needs_embedding(draft: Draft, known: dict[str, KnownContent]) -> bool:
     """Whether the text of a draft is new, changed, or has no vector yet."""
     there = known.get(draft.key) if draft.key is not None else None
@@ -77,7 +85,10 @@ def needs_embedding(draft: Draft, known: dict[str, KnownContent]) -> bool:
 
 def content_hash(draft: Draft) -> str:
     """The same digest that the generated column ``content_hash`` holds."""
-    return hashlib.md5(f"{draft.title}\x1f{draft.body}".encode(), usedforsecurity=False).hexdigest()
+    text = f"{draft.title}\x1f{draft.body}".encode(
+        errors="surrogatepass"
+    )  # which Postgres refuses in a sentence
+    return hashlib.md5(text, usedforsecurity=False).hexdigest()
 
 
 def keys_of_others(drafts: Iterable[Draft], known: dict[str, KnownContent]) -> list[Problem]:

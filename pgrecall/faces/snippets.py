@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pgrecall.search.explanation import reason, sentence
@@ -59,20 +59,44 @@ def matched_words(hit: Hit) -> Mapping[str, float]:
     return words
 
 
-def explanation_sentence(hit: Hit) -> str:
-    """The explanation as a sentence, with stems spelt as in the memory."""
-    return sentence(hit.explanation, _spellings(hit))
+def explanation_sentence(hit: Hit, query: str = "", names: Mapping[int, str] | None = None) -> str:
+    """The explanation as a sentence, with words as they were typed and other memories by their names."""
+    return sentence(hit.explanation, _spellings(hit, query), names)
 
 
-def reason_line(hit: Hit) -> str:
-    """The reason for a hit in one line, with stems spelt as in the memory; empty without an explanation."""
-    return reason(hit.explanation, _spellings(hit))
+def reason_line(hit: Hit, query: str = "", names: Mapping[int, str] | None = None) -> str:
+    """The reason for a hit in one line, told as above; empty without an explanation."""
+    return reason(hit.explanation, _spellings(hit, query), names)
 
 
-def _spellings(hit: Hit) -> dict[str, str]:
+def _spellings(hit: Hit, query: str) -> dict[str, str]:
+    """Stems as they are written in the query, else as in the memory."""
     text = f"{hit.title} {hit.author or ''} {hit.body}"[:_MAX_TEXT]
     found = reversed(matches(text, matched_words(hit)))
-    return {lexeme: text[begin:end].lower() for begin, end, lexeme in found}
+    return {lexeme: text[begin:end].lower() for begin, end, lexeme in found} | _typed(
+        query, matched_words(hit)
+    )
+
+
+def _typed(query: str, lexemes: Iterable[str]) -> dict[str, str]:
+    """For each stem the word of the query that begins with it.
+
+    There are few, so the nearest is meant, also if the stemmer gave it another ending (``tile`` for tiling).
+    """
+    words = [word[0] for word in _WORD.finditer(printable(query)[:_MAX_TEXT])]
+    found = {}
+    for lexeme in lexemes:
+        root = lexeme[:-1] if len(lexeme) > 3 and lexeme.endswith(("e", "i")) else lexeme
+        near = [word for word in words if _plain(word).startswith(root) and len(word) - len(root) <= 5]
+        if near:
+            found[lexeme] = min(near, key=len)
+    return found
+
+
+def _plain(word: str) -> str:
+    """A word in lower case without accents, as stems are."""
+    spread = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(character for character in spread if not unicodedata.combining(character))
 
 
 def shown_text(hit: Hit) -> str:

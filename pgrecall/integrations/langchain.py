@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from pgrecall import AsyncMemory, Memory
 from pgrecall.arguments import SearchOptions
@@ -34,21 +34,29 @@ class PgrecallRetriever(BaseRetriever):
 
     Attributes:
         memory: the open client; its owner closes it.
-        options: options of :meth:`pgrecall.Memory.search`.
+        k: maximum number of documents; None is that of ``options``. ``invoke(query, k=3)`` goes before it.
+        options: options of :meth:`pgrecall.Memory.search`; those given to ``invoke`` go before them.
     """
 
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
     memory: Memory | AsyncMemory
+    k: int | None = None
     options: Mapping[str, Any] = Field(default_factory=dict)
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        return _documents(search(self.memory, query, cast(SearchOptions, self.options), instead="ainvoke"))
+        return _documents(search(self.memory, query, self._merged(options), instead="ainvoke"))
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        return _documents(await search_async(self.memory, query, cast(SearchOptions, self.options)))
+        return _documents(await search_async(self.memory, query, self._merged(options)))
+
+    def _merged(self, options: Mapping[str, Any]) -> SearchOptions:
+        own = {} if self.k is None else {"k": self.k}
+        return cast(SearchOptions, {**self.options, **own, **options})
 
 
 def _documents(result: SearchResult) -> list[Document]:

@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from pgrecall import Memory
+from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound, MissingExtra
 from pgrecall.models.memories import StoredMemory
 
@@ -102,7 +102,7 @@ class PgrecallStore(BaseStore):
         value = dict(op.value or {})
         path = op.namespace
         fields = op.index or self._fields
-        self._memory.remember(
+        draft = Draft(
             item_text(value, fields) or op.key,
             key=memory_key(self._root, path, op.key),
             layer=self._layer,
@@ -116,6 +116,7 @@ class PgrecallStore(BaseStore):
             },
             expires_at=None if op.ttl is None else datetime.now(UTC) + timedelta(minutes=op.ttl),
         )
+        self._memory.remember_many([draft], keep=False)  # an item is put as a whole
 
     def _delete(self, op: PutOp) -> None:
         try:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from pgrecall.models.not_given import NO_ITEMS, NO_TEXT, USUAL_LAYER, NoFields
+
 Role = Literal["user", "assistant", "system", "tool"]
 """The role of a speaker in a conversation."""
 
@@ -53,10 +55,13 @@ class DraftLink:
 class Draft:
     """A memory to store; Postgres adds the id, the times and the activation.
 
+    A memory with the same key keeps the fields that are not given, or are None. To clear one, give it as
+    empty: a text, tags, aliases, metadata or links. ``edit`` clears times.
+
     Attributes:
         body: the text.
         title: a short name; a query that contains it finds the memory.
-        key: your own identifier; a memory with the same key is updated.
+        key: your own identifier; in a memory with the same key the given fields are changed.
         layer: the kind of memory, which determines how it ages.
         role: role of the speaker, in a conversation.
         author: the person who wrote or said it.
@@ -76,24 +81,24 @@ class Draft:
     """
 
     body: str
-    title: str = ""
+    title: str = NO_TEXT
     key: str | None = None
-    layer: str = "knowledge"
+    layer: str = USUAL_LAYER
     role: Role | None = None
     author: str | None = None
-    context: str = ""
+    context: str = NO_TEXT
     source: str | None = None
     session_id: str | None = None
-    tags: Sequence[str] = ()
-    aliases: Sequence[str] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tags: Sequence[str] = NO_ITEMS
+    aliases: Sequence[str] = NO_ITEMS
+    metadata: Mapping[str, Any] = field(default_factory=NoFields)
     occurred_at: datetime | None = None
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     expires_at: datetime | None = None
     pinned: bool = False
     speech_act: SpeechAct | None = None
-    links: Sequence[DraftLink] = ()
+    links: Sequence[DraftLink] = NO_ITEMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,7 @@ class Remembered:
         outcome: ``unchanged`` if a memory already had all of it, including the vector; ``id`` and ``key`` are
             those of that memory.
         similar: another memory that it nearly repeats; it was stored anyway.
+        changed: the fields of an existing memory, ``links`` among them, that ``remember`` changed.
         unread: characters at the end of a very long text that were stored but not embedded. A search does not
             find them by meaning, and may not find them by words.
     """
@@ -126,6 +132,7 @@ class Remembered:
     outcome: Outcome
     similar: Similar | None = None
     unread: int = 0
+    changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

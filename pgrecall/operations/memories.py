@@ -1,84 +1,32 @@
-"""Storing, reading, listing, pinning and forgetting memories, and recording accesses."""
+"""Editing, reading, listing, pinning and forgetting memories, and recording accesses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from datetime import datetime
 
 from pgrecall.encoding import (
     embedding_of_text,
-    passage_items,
     require_filter,
     require_text,
     search_document,
     to_json,
-    token_texts,
-    vector_text,
 )
-from pgrecall.errors import InvalidInput, MemoryNotFound
+from pgrecall.errors import MemoryNotFound
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.memories import (
     Access,
     AccessCounts,
-    Draft,
-    DraftLink,
     Link,
     ListedMemory,
     ListOrder,
-    Outcome,
     Remembered,
-    Similar,
     StoredMemory,
     VitalityTerms,
 )
 from pgrecall.models.reading import read_as
 from pgrecall.models.search import SearchFilter
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A draft that was not stored: its position in the call, from 0, and the reason."""
-
-    position: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class KnownContent:
-    """The stored content of a key, to decide whether a draft must be embedded again."""
-
-    content_hash: str
-    source: str | None
-    embedded: bool
-
-
-def remember_many(
-    drafts: Sequence[Draft],
-    vectors: Sequence[Embedded | None],
-    embedded_with: str | None,
-    *,
-    skip_rejected: bool = False,
-    revive: bool = True,
-    compare: bool = False,
-    now: datetime | None = None,
-) -> Operation[list[Remembered | Rejected]]:
-    """Stores drafts with their vectors; None keeps the stored vector. Without ``revive``, unchanged archived
-    memories stay archived. With ``compare``, near-duplicates are detected."""
-    items = [_item(draft, vector) for draft, vector in zip(drafts, vectors, strict=True)]
-    return Operation(
-        f"SELECT * FROM recall.remember_many(%(items)s, %(model)s, %(skip)s, {NOW}, %(revive)s, %(compare)s)",
-        {
-            "items": to_json(items),
-            "model": embedded_with if any(v is not None for v in vectors) else None,
-            "skip": skip_rejected,
-            "revive": revive,
-            "compare": compare,
-            "now": now,
-        },
-        lambda rows: [_remembered(row, drafts, vectors) for row in rows],
-    )
 
 
 def edit(
@@ -101,16 +49,6 @@ def edit(
             "now": now,
         },
         lambda rows: Remembered(rows[0]["id"], rows[0]["key"], rows[0]["outcome"]),
-        repeatable=True,
-    )
-
-
-def content_hashes(keys: Sequence[str]) -> Operation[dict[str, KnownContent]]:
-    """Reads the stored content of these keys; unknown keys are absent."""
-    return Operation(
-        "SELECT * FROM recall.content_hashes(%(keys)s)",
-        {"keys": list(keys)},
-        lambda rows: {r["key"]: KnownContent(r["content_hash"], r["source"], r["embedded"]) for r in rows},
         repeatable=True,
     )
 
@@ -221,51 +159,6 @@ def record_accesses(accesses: Iterable[Access], now: datetime | None) -> Operati
         {"items": to_json(items), "now": now},
         lambda rows: int(rows[0]["new"]),
         repeatable=all(item["idempotency_key"] is not None for item in items),
-    )
-
-
-def _item(draft: Draft, embedded: Embedded | None) -> dict[str, object]:
-    item: dict[str, object] = {
-        f.name: value
-        for f in fields(draft)
-        if f.name != "links" and (value := getattr(draft, f.name)) != f.default
-    }
-    item["links"] = _links(draft.links)
-    if embedded is not None:
-        item["embedding"] = vector_text(embedded.vector)
-        if embedded.tokens is not None:
-            item["tokens"] = token_texts(embedded.tokens)
-        if embedded.passages is not None:
-            item["passages"] = passage_items(embedded.passages)
-    return item
-
-
-def _links(given: object) -> list[dict[str, object]]:
-    """Converts the links of a draft to JSON; raises InvalidInput for anything but DraftLink values."""
-    entries = tuple(given) if isinstance(given, Iterable) else (given,)
-    links = [entry for entry in entries if isinstance(entry, DraftLink)]
-    if len(links) < len(entries):
-        raise InvalidInput(
-            f"The links of a memory are DraftLink values, not {given!r:.100}.",
-            hint='Write links=(DraftLink("key of the target"),).',
-        )
-    return [{"target": entry.target, "relation": entry.relation, "weight": entry.weight} for entry in links]
-
-
-def _remembered(
-    row: Row, drafts: Sequence[Draft], vectors: Sequence[Embedded | None]
-) -> Remembered | Rejected:
-    place = row["item"] - 1
-    if row["outcome"] == "rejected":
-        return Rejected(place, row["problem"])
-    outcome: Outcome = row["outcome"]
-    similar, embedded = row["similar_to"], vectors[place]
-    return Remembered(
-        row["id"],
-        row["key"],
-        outcome,
-        read_as(Similar, similar) if similar else None,
-        embedded.unread(drafts[place].body) if embedded else 0,
     )
 
 

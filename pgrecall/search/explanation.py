@@ -32,6 +32,8 @@ _VITALITY_TERMS = ("recent", "tail", "spread", "revival")
 _WEIGHED = ("odds", "unbounded", "bounded")
 """The modes that have a weight."""
 _NO_RELEVANCE_TERM = ("logit", "probability")
+_REFERENCES = (("cue", "cue"), ("graph", "from"))
+"""The arms that reach a memory by way of another, and where that one is named."""
 _STEPS = {
     "phrase": "as a phrase",
     "prefix": "as the beginning of words",
@@ -39,19 +41,22 @@ _STEPS = {
 }
 
 
-def sentence(explanation: Part, words: Mapping[str, str] | None = None) -> str:
+def sentence(
+    explanation: Part, words: Mapping[str, str] | None = None, names: Mapping[int, str] | None = None
+) -> str:
     """Explains the rank of a memory in plain words.
 
     Args:
         explanation: the ``explanation`` of a hit.
-        words: the spelling of each stem in the memory (``machin``: machine); other stems are shown as such.
+        words: the spelling of each stem (``machin``: machine); other stems are shown as such.
+        names: the names of other memories by id; others are shown by their ids.
 
     >>> sentence({"arms": {"name": {"likeness": 1}}, "score": {"exempt": True}})
     'Found by its name. The query names it exactly, so vitality does not count.'
     """
     relevance = explanation.get("relevance", {})
     sentences = (
-        _found(_contributing_arms(explanation.get("arms", {}), relevance), words or {}),
+        _found(_contributing_arms(explanation.get("arms", {}), relevance), words or {}, names or {}),
         _answers(relevance),
         _period(explanation.get("period", {}), relevance),
         _reranked(explanation.get("rerank", {})),
@@ -60,12 +65,15 @@ def sentence(explanation: Part, words: Mapping[str, str] | None = None) -> str:
     return " ".join(f"{each}." for each in sentences if each)
 
 
-def reason(explanation: Part, words: Mapping[str, str] | None = None) -> str:
+def reason(
+    explanation: Part, words: Mapping[str, str] | None = None, names: Mapping[int, str] | None = None
+) -> str:
     """Explains the rank of a memory in one line without technical terms.
 
     Args:
         explanation: the ``explanation`` of a hit.
-        words: the spelling of each stem in the memory; other stems are shown as such.
+        words: the spelling of each stem; other stems are shown as such.
+        names: the names of other memories by id; others are shown by their ids.
 
     >>> reason({"arms": {"semantic": {"rank": 1}}, "score": {"mode": "odds", "vitality": 0.7}})
     'Found by meaning. Use raises it.'
@@ -75,7 +83,7 @@ def reason(explanation: Part, words: Mapping[str, str] | None = None) -> str:
         name: {term: value for term, value in arm.items() if term != "rank"} for name, arm in arms.items()
     }
     ways = [
-        _way(name, unranked[name], words or {})
+        _way(name, unranked[name], words or {}, names or {})
         for name, arm in arms.items()
         if name not in ("semantic", "lexical") or "rank" in arm
     ]
@@ -91,6 +99,12 @@ def _moved_by_use(score: Part) -> str:
     if score.get("exempt") or score.get("mode") == "off" or abs(change) < 0.05:
         return ""
     return "Use raises it." if change > 0 else "Little use lowers it."
+
+
+def referenced(explanation: Part) -> tuple[int, ...]:
+    """The ids of other memories that an explanation names."""
+    arms = explanation.get("arms", {})
+    return tuple(arms[arm][name] for arm, name in _REFERENCES if name in arms.get(arm, {}))
 
 
 def terms(explanation: Part) -> tuple[tuple[str, str], ...]:
@@ -127,13 +141,14 @@ def _contributing_arms(arms: Mapping[str, Part], relevance: Part) -> Mapping[str
     return {name: arms[name] for name in order if name in arms and name != omitted}
 
 
-def _found(arms: Mapping[str, Part], spellings: Mapping[str, str]) -> str:
+def _found(arms: Mapping[str, Part], spellings: Mapping[str, str], names: Mapping[int, str]) -> str:
     ranked = ("semantic", "lexical")  # without a rank, another arm found it
-    ways = [_way(name, arm, spellings) for name, arm in arms.items() if name not in ranked or "rank" in arm]
+    found = {name: arm for name, arm in arms.items() if name not in ranked or "rank" in arm}
+    ways = [_way(name, arm, spellings, names) for name, arm in found.items()]
     return f"Found by {_listed(ways)}" if ways else ""
 
 
-def _way(name: str, arm: Part, spellings: Mapping[str, str]) -> str:
+def _way(name: str, arm: Part, spellings: Mapping[str, str], names: Mapping[int, str]) -> str:
     rank = f" (rank {arm['rank']})" if "rank" in arm else ""
     if name == "lexical":
         words = sorted(arm.get("words", {}).items(), key=lambda item: (-item[1], item[0]))
@@ -143,10 +158,14 @@ def _way(name: str, arm: Part, spellings: Mapping[str, str]) -> str:
     if name == "name":
         return "its name" if arm.get("likeness") == 1 else "a similar name"
     if name == "cue" and "cue" in arm:
-        return f"its association with memory {arm['cue']}"
+        return f"its association with {_other(arm['cue'], names)}"
     if name == "graph" and "from" in arm:
-        return f"its links to memory {arm['from']}"
+        return f"its links to {_other(arm['from'], names)}"
     return f"{_ARMS.get(name, name)}{rank}"
+
+
+def _other(memory: int, names: Mapping[int, str]) -> str:
+    return f"“{names[memory]}”" if memory in names else f"memory {memory}"
 
 
 def _answers(relevance: Part) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 
@@ -35,6 +35,11 @@ def parse_json(value: object) -> object:
     return parsed if isinstance(parsed, list | dict) else [value]
 
 
+def parse_names(value: object) -> object:
+    """As :func:`parse_json`, but an empty string is an empty list."""
+    return [] if value == "" else parse_json(value)
+
+
 Reference = Annotated[
     int | str,
     PlainValidator(_parse_reference),
@@ -42,6 +47,7 @@ Reference = Annotated[
 ]
 _Name = Annotated[str, Field(min_length=1, max_length=1000)]
 Names = Annotated[list[_Name], Field(min_length=1, max_length=100), BeforeValidator(parse_json)]
+_Names = Annotated[list[_Name], Field(max_length=100), BeforeValidator(parse_names)]
 QueryText = Annotated[str, Field(max_length=10_000)]
 QueryTexts = Annotated[list[QueryText], Field(min_length=1, max_length=16), BeforeValidator(parse_json)]
 
@@ -143,31 +149,33 @@ class LinkTo(Arguments):
 
 
 class RememberArguments(Arguments):
-    """Arguments of ``remember``."""
+    """Arguments of ``remember``. None is not given; an empty value clears a field of an existing memory."""
 
     body: str = Field(
         max_length=1_000_000,
         description="The text: one fact, event or note, understandable on its own.",
     )
-    title: str = Field("", max_length=1000, description="A title, if it has one.")
+    title: str | None = Field(None, max_length=1000, description="A title, if it has one.")
     key: _Name | None = Field(
-        None, description="Your unique key for it; a memory with the same key is replaced."
+        None,
+        description="Your unique key for it. A memory with the same key keeps the arguments that you leave "
+        "out; give one as empty to clear it.",
     )
-    layer: str = Field(
-        "knowledge", max_length=200,
+    layer: str | None = Field(
+        None, max_length=200,
         description="How fast it fades: entity (people, places, things; slowest), knowledge (facts, "
-        "how-tos), episodic (what happened), activity (tasks, messages; fastest).",
+        "how-tos; the usual one), episodic (what happened), activity (tasks, messages; fastest).",
     )  # fmt: skip
-    tags: Names | None = Field(None, description="Tags to filter by.")
+    tags: _Names | None = Field(None, description="Tags to filter by.")
     author: str | None = Field(None, max_length=1000, description="The person who said or wrote it.")
-    role: Role | None = Field(None, description="The role of the author in a conversation.")
-    context: str = Field(
-        "",
+    role: Literal[Role, ""] | None = Field(None, description="The role of the author in a conversation.")
+    context: str | None = Field(
+        None,
         max_length=10_000,
         description="Words that help to find it but are not part of it, such as the topic.",
     )
     source: str | None = Field(None, max_length=1000, description="Where it comes from: a file or URL.")
-    aliases: Names | None = Field(None, description="Other names for it.")
+    aliases: _Names | None = Field(None, description="Other names for it.")
     occurred_at: str | None = Field(
         None,
         max_length=100,
@@ -182,8 +190,8 @@ class RememberArguments(Arguments):
     metadata: Annotated[dict[str, Any], BeforeValidator(parse_json)] | None = Field(
         None, description="Any other data to store with it, to filter by later; it is not searched."
     )
-    pinned: bool = Field(False, description="Never archive it when pruning.")
-    speech_act: SpeechAct | None = Field(
+    pinned: bool | None = Field(None, description="Never archive it when pruning.")
+    speech_act: Literal[SpeechAct, ""] | None = Field(
         None,
         description="instruction or preference, if it shall hold for what the user asks later.",
     )

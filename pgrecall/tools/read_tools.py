@@ -64,18 +64,19 @@ def _search(memory: Client, arguments: SearchArguments, now: datetime) -> MaybeA
 
 
 def _search_response(arguments: SearchArguments, result: SearchResult) -> SearchResponse:
+    names = {hit.id: name for hit in result.hits if (name := hit.title or hit.key)}
     return SearchResponse(
         no_match=result.no_match,
         confidence=result.confidence,
         search_id=result.search_id,
-        hits=tuple(_hit(hit, arguments) for hit in result.hits),
+        hits=tuple(_hit(hit, arguments, names) for hit in result.hits),
         skipped=result.skipped,
         needs_context=result.needs_context,
         advice=_advice(arguments, bool(result.hits), result.arms, result.confidence, result.needs_context),
     )
 
 
-def _hit(hit: Hit, arguments: SearchArguments) -> HitResult:
+def _hit(hit: Hit, arguments: SearchArguments, names: Mapping[int, str]) -> HitResult:
     start = excerpt_start(hit, arguments.max_chars)
     return HitResult.from_value(
         hit,
@@ -83,7 +84,7 @@ def _hit(hit: Hit, arguments: SearchArguments) -> HitResult:
         cut=len(hit.body) > arguments.max_chars,
         start=start,
         archived=hit.archived_at is not None,
-        why=sentence(hit.explanation) if arguments.explain else None,
+        why=sentence(hit.explanation, names=names) if arguments.explain else None,
     )
 
 

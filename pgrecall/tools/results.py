@@ -160,6 +160,9 @@ class RememberResult(Result):
         description="created, updated (same key, new content), revived (it was archived) or unchanged "
         "(a memory, whose id this is, has the same text)."
     )
+    changed: tuple[str, ...] = Field(
+        description="The fields of the memory with this key that changed; the others were kept."
+    )
     similar: SimilarResult | None = Field(
         description="A memory with nearly the same text: forget one, or supersede the older."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import cast
 
 from pgrecall.arguments import DraftFields
 from pgrecall.models.dedupe import DedupePlan
@@ -36,17 +37,20 @@ from pgrecall.tools.tool import Client, MaybeAwaitable, Tool
 
 
 def _remember(memory: Client, arguments: RememberArguments, now: datetime) -> MaybeAwaitable[Remembered]:
-    fields: DraftFields = {
-        "title": arguments.title, "key": arguments.key, "layer": arguments.layer, "role": arguments.role,
-        "author": arguments.author, "context": arguments.context, "source": arguments.source,
-        "tags": tuple(arguments.tags or ()), "aliases": tuple(arguments.aliases or ()),
-        "metadata": arguments.metadata or {}, "pinned": arguments.pinned,
-        "speech_act": arguments.speech_act,
-        "occurred_at": parse_time(arguments.occurred_at, "occurred_at", now),
-        "valid_until": parse_end(arguments.valid_until, "valid_until", now),
-        "links": tuple(DraftLink(link.target, link.relation, link.weight) for link in arguments.links or ()),
-    }  # fmt: skip
-    return memory.remember(arguments.body, **fields)
+    given = {name: value for name in _PLAIN if (value := getattr(arguments, name)) is not None}
+    if arguments.links is not None:
+        given["links"] = tuple(DraftLink(link.target, link.relation, link.weight) for link in arguments.links)
+    for name, parse in (("occurred_at", parse_time), ("valid_until", parse_end)):
+        if (time := getattr(arguments, name)) is not None:
+            given[name] = time and parse(time, name, now)  # an empty one clears it, in SQL too
+    return memory.remember(arguments.body, **cast(DraftFields, given))
+
+
+_PLAIN = (
+    "title", "key", "layer", "tags", "author", "role", "context", "source", "aliases", "metadata", "pinned",
+    "speech_act",
+)  # fmt: skip
+"""The arguments of remember that are stored as they are given."""
 
 
 def _remember_result(_arguments: RememberArguments, stored: Remembered) -> RememberResult:
@@ -139,14 +143,14 @@ REMEMBER = Tool(
         "Store one memory: a fact, decision, preference, event or note worth knowing in a later "
         "conversation. Make it understandable on its own: names instead of pronouns, dates instead of "
         "'yesterday'. One call per memory. If it corrects an earlier memory, call `supersede` afterwards. "
-        "Give a `key` to what you will update: the same key replaces the text. Do not store secrets or what "
-        "is in the project's files anyway."
+        "Give a `key` to what you will update: with the same key, what you give changes and the rest stays. "
+        "Do not store secrets or what is in the project's files anyway."
     ),
     arguments=RememberArguments,
     result=RememberResult,
     request=_remember,
     respond=_remember_result,
-    destructive=True,  # with the key of another memory it replaces that one's text
+    destructive=True,  # with the key of a memory it changes that one
 )
 USED = Tool(
     name="used",

@@ -24,7 +24,7 @@ from pgrecall.importers.qrels import read_qrels
 from pgrecall.models.calibration import JudgedQuery
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Access, Draft
-from pgrecall.operations.memories import remember_many
+from pgrecall.operations.remember import remember_many
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 PARTS = 200

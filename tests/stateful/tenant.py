@@ -262,6 +262,13 @@ class Tenant:
         unlinked = now - timedelta(days=self.setting("prune.revival_days"))
         return [m.id for m in self.memories.values() if self._is_candidate(m, quiet, unlinked, now)]
 
+    def _could_be_used(self, m: Remembered, quiet: datetime) -> bool:
+        uses = [one.access for other in self.memories.values() for one in other.log]
+        times = [use.at for use in uses if use.kind != "write" and use.at < quiet.timestamp()]
+        return (m.occurred or m.created) >= m.created - timedelta(days=1) or m.created.timestamp() < max(
+            times, default=0.0
+        )
+
     def _is_candidate(self, m: Remembered, quiet: datetime, unlinked: datetime, now: datetime) -> bool:
         linked = self.around(m).last_linked
         return (
@@ -270,6 +277,7 @@ class Tenant:
             and not self.protected(m)
             and self.zone(m, now) == "dormant"
             and m.created < quiet
+            and self._could_be_used(m, quiet)
             and m.folded(self.burst).summary.recent[0] < quiet.timestamp()
             and (linked is None or linked < unlinked)
         )

@@ -83,14 +83,20 @@ export class Memory {
     return new Memory({ sessionId }, this.#transport);
   }
 
-  /** Stores a memory; one with the same key is updated. `similar` names a memory that it nearly repeats. */
+  /**
+   * Stores a memory. One with the same key keeps the fields that are not given; an empty value clears one.
+   * `changed` names the fields that changed, `similar` a memory that it nearly repeats.
+   */
   async remember(body: string, options: DraftFields & CallOptions = {}): Promise<Remembered> {
     const { call, rest } = split(options);
     return this.#transport.send("post", "/v1/memories", { body: { ...rest, body }, call });
   }
 
-  /** Stores memories in one transaction: all of them or none. */
-  async rememberMany(drafts: readonly Draft[], options: AtTime & CallOptions = {}): Promise<readonly Remembered[]> {
+  /** Stores memories in one transaction: all of them or none. Without `keep`, existing ones are replaced as a whole. */
+  async rememberMany(
+    drafts: readonly Draft[],
+    options: AtTime & { readonly keep?: boolean } & CallOptions = {},
+  ): Promise<readonly Remembered[]> {
     const { call, rest } = split(options);
     return this.#transport.send("post", "/v1/memories/batch", { body: { ...rest, drafts }, call });
   }

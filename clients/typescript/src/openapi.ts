@@ -22,9 +22,10 @@ export interface paths {
         readonly put?: never;
         /**
          * Remember
-         * @description Store a memory; one with the same key is updated, and a text that is already stored is not repeated.
+         * @description Store a memory; a text that is already stored is not repeated.
          *
-         *     `similar` names a memory that it nearly repeats.
+         *     A memory with the same key keeps the fields that are left out; an empty text, list or object clears one.
+         *     `changed` names the fields that changed. `similar` names a memory that it nearly repeats.
          */
         readonly post: operations["remember"];
         readonly delete?: never;
@@ -45,6 +46,8 @@ export interface paths {
         /**
          * Remember Many
          * @description Store many memories in one transaction: all of them or none.
+         *
+         *     Memories with the same keys keep what is left out, as in `POST /v1/memories`.
          */
         readonly post: operations["remember_many"];
         readonly delete?: never;
@@ -1464,7 +1467,12 @@ export interface components {
             readonly restored: number;
             readonly back_before: number;
         };
-        /** @description A memory to store; Postgres adds the id, the times and the activation. */
+        /**
+         * @description A memory to store; Postgres adds the id, the times and the activation.
+         *
+         *     A memory with the same key keeps the fields that are not given, or are None. To clear one, give it as
+         *     empty: a text, tags, aliases, metadata or links. `edit` clears times.
+         */
         readonly Draft: {
             /** @description The text. */
             readonly body: string;
@@ -1473,7 +1481,7 @@ export interface components {
              * @default
              */
             readonly title?: string;
-            /** @description Your own identifier; a memory with the same key is updated. */
+            /** @description Your own identifier; in a memory with the same key the given fields are changed. */
             readonly key?: string | null;
             /**
              * @description The kind of memory, which determines how it ages.
@@ -1532,6 +1540,11 @@ export interface components {
         readonly DraftBatch: {
             /** @description The memories, in order. */
             readonly drafts: readonly components["schemas"]["Draft"][];
+            /**
+             * @description False replaces existing memories as a whole; they keep only their accesses and a pin.
+             * @default true
+             */
+            readonly keep?: boolean;
             /** @description Time to use instead of the database's clock. */
             readonly now?: string | null;
         };
@@ -2346,6 +2359,8 @@ export interface components {
             readonly similar: components["schemas"]["Similar"] | null;
             /** @description Characters at the end of a very long text that were stored but not embedded. A search does not find them by meaning, and may not find them by words. */
             readonly unread: number;
+            /** @description The fields of an existing memory, `links` among them, that `remember` changed. */
+            readonly changed: readonly string[];
         };
         /** @description Replayed queries: which results would change with other settings. */
         readonly Replay: {

@@ -48,6 +48,17 @@ test("store, edit, read", async () => {
   assert.deepEqual(others, []);
 });
 
+test("remembering again keeps what is not given", async () => {
+  const key = fresh("kept");
+  await memory.remember("The ferry leaves at seven.", { key, title: "Ferry", author: "Mira", tags: ["sea"] });
+  const again = await memory.remember("The ferry leaves at eight.", { key });
+  assert.deepEqual([again.outcome, again.changed], ["updated", ["body"]]);
+  const kept = await memory.get(key);
+  assert.deepEqual([kept.title, kept.author, kept.tags], ["Ferry", "Mira", ["sea"]]);
+  const [cleared] = await memory.rememberMany([{ body: kept.body, key, title: "", author: "", tags: [] }]);
+  assert.deepEqual(cleared?.changed, ["title", "author", "tags"]);
+});
+
 test("many, and a list page by page", async () => {
   const source = fresh("source");
   const drafts = Array.from({ length: 7 }, (_, number) => ({ body: `Berth ${number} of ${source}.`, source }));

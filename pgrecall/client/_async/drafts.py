@@ -17,14 +17,16 @@ from pgrecall.client.import_batches import (
     keys_of_others,
     needs_embedding,
     refuse_problems,
+    with_kept_title,
 )
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft, Remembered
 from pgrecall.operations import maintenance, memories, versions
+from pgrecall.operations import remember as storing
 from pgrecall.operations.links import count_pending_links
-from pgrecall.operations.memories import KnownContent
+from pgrecall.operations.remember import KnownContent
 
 
 async def remember(
@@ -32,9 +34,13 @@ async def remember(
     drafts: Iterable[Draft],
     *,
     compare: bool = False,
+    keep: bool = True,
     now: datetime | None = None,
 ) -> list[Remembered]:
-    """Stores drafts, all or none; without any, the database is not asked."""
+    """Stores drafts, all or none; without any, the database is not asked.
+
+    With ``keep``, memories with their keys keep what they do not give.
+    """
     batch = list(drafts)
     for place, draft in enumerate(cast("list[object]", batch), 1):
         if not isinstance(draft, Draft):
@@ -43,7 +49,7 @@ async def remember(
     if not batch:
         return []
     known = await _known_content(connection, batch)
-    stored = await _store(connection, batch, known, compare=compare, now=now)
+    stored = await _store(connection, batch, known, keep=keep, compare=compare, now=now)
     return list(stored.remembered)
 
 
@@ -137,7 +143,7 @@ async def _import_batch(connection: AsyncConnection, drafts: Sequence[Draft], no
 async def _known_content(connection: AsyncConnection, drafts: Sequence[Draft]) -> dict[str, KnownContent]:
     """The stored memories with the keys of these drafts."""
     keys = [draft.key for draft in drafts if draft.key is not None]
-    return await connection.execute(memories.content_hashes(keys)) if keys else {}
+    return await connection.execute(storing.content_hashes(keys)) if keys else {}
 
 
 async def _store(
@@ -145,6 +151,7 @@ async def _store(
     drafts: Sequence[Draft],
     known: dict[str, KnownContent],
     *,
+    keep: bool = False,
     strict: bool = True,
     revive: bool = True,
     compare: bool = False,
@@ -152,21 +159,25 @@ async def _store(
 ) -> Stored:
     """Embeds those drafts whose text is not ``known`` and embedded, then stores all in one call.
 
+    With ``keep``, known memories keep the fields that a draft does not give, and their titles are embedded
+    with the new texts. If a title changes before the call, Postgres leaves the vector to the job ``embed``.
     With ``strict`` one draft that cannot be stored refuses the batch; otherwise it becomes a problem and the
     rest is stored. An unchanged archived memory is restored only with ``revive``.
     """
     vectors: list[Embedded | None] = [None] * len(drafts)
+    whole = [with_kept_title(draft, known) for draft in drafts] if keep else drafts
     if connection.embedder is not None:
-        changed = [place for place, draft in enumerate(drafts) if needs_embedding(draft, known)]
-        texts = [(drafts[place].title, drafts[place].body) for place in changed]
+        changed = [place for place, draft in enumerate(whole) if needs_embedding(draft, known)]
+        texts = [(whole[place].title, whole[place].body) for place in changed]
         made = await connection.embed_memories(texts) if texts else []
         for place, embedded in zip(changed, made, strict=True):
             vectors[place] = embedded
     rows = await connection.execute(
-        memories.remember_many(
+        storing.remember_many(
             drafts,
             vectors,
             connection.embedder_name,
+            hashes=[content_hash(draft) for draft in whole] if keep else None,
             skip_rejected=not strict,
             revive=revive,
             compare=compare,

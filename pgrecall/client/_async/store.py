@@ -19,9 +19,10 @@ class AsyncStore(AsyncLinks):
     """The part of :class:`AsyncMemory` that stores, reads, lists and forgets memories."""
 
     async def remember(self, body: str, *, compare: bool = True, **fields: Unpack[DraftFields]) -> Remembered:
-        """Stores one memory; a memory with the same key is updated.
+        """Stores one memory, or changes the one with the same key.
 
-        Without a key, a text that is already stored is not stored again.
+        That one keeps the fields that are not given; an empty value clears one. Without a key, a text that is
+        already stored is not stored again.
 
         >>> await memory.remember(                                                 # doctest: +SKIP
         ...     "Mira signs the harbour contract on Friday", key="contract", tags=("harbour",)
@@ -33,8 +34,8 @@ class AsyncStore(AsyncLinks):
             fields: those of :class:`Draft`.
 
         Returns:
-            Its id and key, and whether it was created, updated, revived or unchanged; ``similar`` names a
-            memory that it nearly repeats.
+            Its id and key, and whether it was created, updated, revived or unchanged; ``changed`` names the
+            fields of an existing memory that changed, ``similar`` a memory that it nearly repeats.
 
         Raises:
             InvalidInput: a field cannot be stored. Nothing was.
@@ -47,15 +48,21 @@ class AsyncStore(AsyncLinks):
         return stored
 
     async def remember_many(
-        self, drafts: Iterable[Draft], *, compare: bool = False, now: datetime | None = None
+        self,
+        drafts: Iterable[Draft],
+        *,
+        compare: bool = False,
+        keep: bool = True,
+        now: datetime | None = None,
     ) -> builtins.list[Remembered]:
-        """Stores drafts in one transaction: all or none.
+        """Stores drafts in one transaction: all or none. Existing memories change as :meth:`remember` says.
 
         >>> await memory.remember_many([Draft("The yard opens at six", key="yard")])   # doctest: +SKIP
 
         Args:
             drafts: the memories to store.
             compare: look for memories that they repeat, as :meth:`remember` does; for up to 100 drafts.
+            keep: False replaces existing memories as a whole; they keep only their accesses and a pin.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -67,7 +74,7 @@ class AsyncStore(AsyncLinks):
         """
         from pgrecall.client._async.drafts import remember
 
-        return await remember(self._connection, drafts, compare=compare, now=now)
+        return await remember(self._connection, drafts, compare=compare, keep=keep, now=now)
 
     async def edit(
         self, memory: int | str, *, now: datetime | None = None, **changes: Unpack[EditFields]

@@ -20,9 +20,10 @@ class Store(Links):
     """The part of :class:`Memory` that stores, reads, lists and forgets memories."""
 
     def remember(self, body: str, *, compare: bool = True, **fields: Unpack[DraftFields]) -> Remembered:
-        """Stores one memory; a memory with the same key is updated.
+        """Stores one memory, or changes the one with the same key.
 
-        Without a key, a text that is already stored is not stored again.
+        That one keeps the fields that are not given; an empty value clears one. Without a key, a text that is
+        already stored is not stored again.
 
         >>> memory.remember(                                                 # doctest: +SKIP
         ...     "Mira signs the harbour contract on Friday", key="contract", tags=("harbour",)
@@ -34,8 +35,8 @@ class Store(Links):
             fields: those of :class:`Draft`.
 
         Returns:
-            Its id and key, and whether it was created, updated, revived or unchanged; ``similar`` names a
-            memory that it nearly repeats.
+            Its id and key, and whether it was created, updated, revived or unchanged; ``changed`` names the
+            fields of an existing memory that changed, ``similar`` a memory that it nearly repeats.
 
         Raises:
             InvalidInput: a field cannot be stored. Nothing was.
@@ -48,15 +49,21 @@ class Store(Links):
         return stored
 
     def remember_many(
-        self, drafts: Iterable[Draft], *, compare: bool = False, now: datetime | None = None
+        self,
+        drafts: Iterable[Draft],
+        *,
+        compare: bool = False,
+        keep: bool = True,
+        now: datetime | None = None,
     ) -> builtins.list[Remembered]:
-        """Stores drafts in one transaction: all or none.
+        """Stores drafts in one transaction: all or none. Existing memories change as :meth:`remember` says.
 
         >>> memory.remember_many([Draft("The yard opens at six", key="yard")])   # doctest: +SKIP
 
         Args:
             drafts: the memories to store.
             compare: look for memories that they repeat, as :meth:`remember` does; for up to 100 drafts.
+            keep: False replaces existing memories as a whole; they keep only their accesses and a pin.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -68,7 +75,7 @@ class Store(Links):
         """
         from pgrecall.client._sync.drafts import remember
 
-        return remember(self._connection, drafts, compare=compare, now=now)
+        return remember(self._connection, drafts, compare=compare, keep=keep, now=now)
 
     def edit(
         self, memory: int | str, *, now: datetime | None = None, **changes: Unpack[EditFields]

@@ -146,13 +146,18 @@ def read_event(stream: TextIO) -> Mapping[str, Any]:
 def import_later(editor: CapturedEditor, event: Mapping[str, Any], command: Sequence[str], log: Path) -> None:
     """Starts the import of the session's transcript in a process of its own, because editors wait little.
 
+    A session without a turn has no transcript: editors name none, or a file that they never wrote. Then there
+    is nothing to import.
+
     Args:
         log: file for the output of the import; it is overwritten.
 
     Raises:
-        InvalidInput: the event names no transcript, or there is none.
+        InvalidInput: the event has something else than a path.
     """
-    transcript = _transcript(event.get("transcript_path"))
+    transcript = _transcript(event)
+    if transcript is None:
+        return
     log.parent.mkdir(parents=True, exist_ok=True)
     source = HOOKS[editor].source
     options = ("import", "--kind", source, "--source", source, "--", str(transcript))
@@ -163,14 +168,19 @@ def import_later(editor: CapturedEditor, event: Mapping[str, Any], command: Sequ
         )  # fmt: skip
 
 
-def _transcript(given: Any) -> Path:
+def _transcript(event: Mapping[str, Any]) -> Path | None:
+    given = event.get("transcript_path", "")
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given:
+        raise InvalidInput(
+            "The event names no transcript.", hint="Run `pgrecall connect EDITOR --capture` again."
+        )
     try:
-        path = expand_home(given) if isinstance(given, str) else None
-        if path is not None and path.is_file():
-            return path
+        path = expand_home(given)
+        return path if path.is_file() else None
     except (ValueError, OSError):  # no such home directory; a name that is too long
-        pass
-    raise InvalidInput(f"The transcript in the event does not exist: {str(given)[:200]!r}.")
+        return None
 
 
 def start_answer(editor: CapturedEditor, memories: Sequence[tuple[str, str]]) -> str:

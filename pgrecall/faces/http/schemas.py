@@ -16,6 +16,8 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, Strict
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from pgrecall.models.not_given import plain
+
 MAX_TEXT_LENGTH = 1_000_000
 """Characters of any text in a request; SQL holds single fields to narrower limits."""
 
@@ -140,7 +142,9 @@ def _field_info(field: Field[Any], description: str | None) -> Any:
     options: dict[str, Any] = {"description": description, **_BOUNDS.get(field.name, {})}
     if field.default_factory is not MISSING:
         return pydantic.Field(default_factory=field.default_factory, **options)
-    return pydantic.Field(**options) if field.default is MISSING else pydantic.Field(field.default, **options)
+    if field.default is MISSING:
+        return pydantic.Field(**options)
+    return pydantic.Field(plain(field.default), **options)
 
 
 def _map_type(

@@ -1,4 +1,4 @@
-"""The MCP server: handlers for the tools and resources, independent of the transport.
+"""The MCP server: handlers for the tools, resources and prompts, independent of the transport.
 
 A tool that fails returns its error and hint to the agent, which can then try something else. Only an invalid
 request is an error of the protocol.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,6 +38,7 @@ from mcp.types import Tool as ListedTool
 from pgrecall import AsyncMemory, __version__
 from pgrecall.database.calling_interface import acting_through
 from pgrecall.errors import InvalidInput, MemoryNotFound, RecallError
+from pgrecall.faces.mcp.prompts import get_prompt, list_prompts
 from pgrecall.faces.telemetry.telemetry import Telemetry
 from pgrecall.tools.catalogue import INSTRUCTIONS, get_tool, mcp_tools
 from pgrecall.tools.read_tools import GET, STATUS
@@ -82,6 +83,7 @@ def build_server(
     telemetry: Telemetry | None = None,
     trace_for: Callable[[Request], object] = lambda _: None,
     turn_for: TurnForRequest = lambda _: nullcontext(),
+    only: Collection[str] = (),
 ) -> Server[Any]:
     """Builds a server.
 
@@ -91,8 +93,9 @@ def build_server(
         telemetry: counts and traces calls; None: only traces.
         trace_for: returns the context of the span that a request belongs to; None: the current one.
         turn_for: bounds how many requests of a tenant run at once.
+        only: names of the tools that are served; empty for all.
     """
-    tools = _Tools(memory_for, session_for, telemetry or Telemetry(), trace_for, turn_for)
+    tools = _Tools(memory_for, session_for, telemetry or Telemetry(), trace_for, turn_for, only)
     resources = _Resources(memory_for, turn_for)
     return Server(
         "pgrecall",
@@ -104,6 +107,8 @@ def build_server(
         on_list_resources=resources.list,
         on_list_resource_templates=resources.list_templates,
         on_read_resource=resources.read,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
     )
 
 
@@ -116,12 +121,18 @@ class _Tools:
     telemetry: Telemetry
     trace_for: Callable[[Request], object]
     turn_for: TurnForRequest
+    only: Collection[str]
 
     async def list(self, _: Request, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[ListedTool.model_validate(tool) for tool in mcp_tools()])
+        served = [tool for tool in mcp_tools() if not self.only or tool["name"] in self.only]
+        return ListToolsResult(tools=[ListedTool.model_validate(tool) for tool in served])
 
     async def call(self, request: Request, params: CallToolRequestParams) -> CallToolResult:
         tool = _get_tool(params.name)
+        if self.only and tool.name not in self.only:
+            raise MCPError(
+                INVALID_PARAMS, f"The tool {tool.name!r} is not served; there are {', '.join(self.only)}."
+            )
         try:
             with self.telemetry.call(tool.name, self.trace_for(request)), acting_through("mcp"):
                 memory = await self.memory_for(request)

@@ -10,7 +10,7 @@ import os
 import select
 import signal
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from threading import Thread
 from typing import Any, TypeAlias
@@ -91,12 +91,16 @@ class LazyClient:
 
 
 async def serve_stdio(
-    open_memory: Callable[[], Awaitable[AsyncMemory]], telemetry: Telemetry | None = None
+    open_memory: Callable[[], Awaitable[AsyncMemory]],
+    telemetry: Telemetry | None = None,
+    *,
+    only: Collection[str] = (),
 ) -> None:
     """Serves until standard input ends or a signal arrives, then closes the client.
 
     Args:
         telemetry: counts and traces calls; None: only traces.
+        only: names of the tools that are served; empty for all.
     """
     observing = telemetry or Telemetry()
     client = LazyClient(open_memory)
@@ -110,7 +114,7 @@ async def serve_stdio(
         call.add_done_callback(calls.discard)
         return await client.get()
 
-    server = build_server(memory_for, lambda _: session, observing)
+    server = build_server(memory_for, lambda _: session, observing, only=only)
     client.start()
     answers = os.dup(1)  # before the SDK diverts it
     async with anyio.create_task_group() as tasks:

@@ -63,10 +63,16 @@ class ScoreSteps:
     steps: tuple[Step, ...]
 
 
-def score_steps(hits: Sequence[Hit]) -> tuple[ScoreSteps, ...]:
-    """The steps of all hits, on one scale."""
+def score_steps(
+    hits: Sequence[Hit], query: str = "", names: Mapping[int, str] | None = None
+) -> tuple[ScoreSteps, ...]:
+    """The steps of all hits, on one scale; with words as in the query, and other memories by their names."""
     return tuple(
-        ScoreSteps(reason_line(hit), explanation_sentence(hit), tuple(_steps(tuple(_parts(hit.explanation)))))
+        ScoreSteps(
+            reason_line(hit, query, names),
+            explanation_sentence(hit, query, names),
+            tuple(_steps(tuple(_parts(hit.explanation)))),
+        )
         for hit in hits
     )
 

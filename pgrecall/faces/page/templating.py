@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 
 from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.plan_report import FILTERS
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.snippets import printable, snippet
 from pgrecall.faces.wording import duration_words
 from pgrecall.models.versions import WordChange, Words
 from pgrecall.vitality.parameters import ZoneThresholds
@@ -71,6 +71,11 @@ def excerpt(text: str, max_length: int) -> str:
     return printable(f"{text[:half].rstrip()} … {text[-half:].lstrip()}")
 
 
+def beginning(text: str, max_length: int) -> str:
+    """How a text begins, on one line and without Markdown."""
+    return snippet(text[: 4 * max_length], {}, max_length)[0]
+
+
 def readable_runs(difference: Iterable[Words]) -> list[tuple[WordChange, str]]:
     """A difference for people: what differs in space alone counts as the same."""
     runs: list[tuple[WordChange, str]] = []
@@ -86,6 +91,7 @@ def readable_runs(difference: Iterable[Words]) -> list[tuple[WordChange, str]]:
 
 
 _FILTERS: Mapping[str, Callable[..., Any]] = {
+    "beginning": beginning,
     "clean": printable,
     "excerpt": excerpt,
     "days": lambda count: timedelta(days=count),

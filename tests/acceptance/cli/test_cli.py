@@ -92,7 +92,7 @@ def test_import_search_show(pgrecall_process: Command, notes: Path) -> None:
     assert "The tide gauge." in found.out
 
     told = pgrecall("search", "tide gauge", "--now", NOW, "--explain")
-    assert "the words “gauge” and “tides”" in " ".join(told.out.split())
+    assert "the words “gauge” and “tide”" in " ".join(told.out.split())
     assert "log-odds" in told.out
 
     answer = pgrecall("search", "tide gauge", "--now", NOW, "--json").json

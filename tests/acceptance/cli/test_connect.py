@@ -147,8 +147,10 @@ def test_a_session_is_captured_and_offered_and_all_of_it_can_be_listed(home: Hom
     until(captured, "the import of the session")
     offered = json.loads(home.run(*begins[1:], stdin='{"hook_event_name": "SessionStart"}').out)
     assert "The ferry berths at the north quay." in offered["hookSpecificOutput"]["additionalContext"]
-    missing = home.run(*ends[1:], stdin='{"transcript_path": "/no/such"}')
-    assert (missing.code, "The transcript in the event does not exist" in missing.err) == (1, True)
+    empty = home.run(*ends[1:], stdin='{"transcript_path": "/no/such"}')  # a session without a turn
+    assert (empty.code, empty.out, empty.err) == (0, "", "")
+    wrong = home.run(*ends[1:], stdin='{"transcript_path": 7}')
+    assert (wrong.code, "The event names no transcript" in wrong.err) == (1, True)
     nothing = home.run("capture", "end")
     assert (nothing.code, "Standard input is not an editor event." in nothing.err) == (1, True)
 

@@ -37,6 +37,7 @@ def vault(pgrecall: Command, tmp_path: Path) -> Command:
     file = tmp_path / "vault.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     assert pgrecall("import", str(file)).code == 0
+    assert pgrecall("search", "keeper").code == 0  # or nobody could have used them yet
     return pgrecall
 
 

@@ -39,6 +39,32 @@ def test_remember_says_what_is_new_the_same_and_similar(pgrecall: Command) -> No
     assert told.err.startswith("Similar to spare (1.00): `pgrecall show 1` shows it")
 
 
+def test_remember_with_a_key_changes_what_is_given(pgrecall: Command) -> None:
+    options = ("--layer", "entity", "--tag", "home", "--author", "Mira", "--metadata", "room=hall")
+    pgrecall("remember", TEXT, "--key", "spare", "--title", "Spare key", "--at", "2026-01-02", *options)
+    before = pgrecall("show", "spare", "--json").json
+    moved = pgrecall("remember", "It hangs in the shed.", "--key", "spare")
+    assert (moved.code, moved.out) == (0, "Updated spare (id 1): body.\n")
+    after = pgrecall("show", "spare", "--json").json
+    for name in ("title", "layer", "tags", "author", "metadata", "occurred_at"):
+        assert after[name] == before[name], name
+    again = pgrecall("remember", "It hangs in the shed.", "--key", "spare", "--tag", "home")
+    assert again.out == "Unchanged: it is already stored as spare (id 1).\n"
+
+
+def test_remember_clears_what_is_given_as_empty(pgrecall: Command) -> None:
+    options = ("--tag", "home", "--author", "Mira", "--session", "s", "--metadata", "room=hall")
+    pgrecall("remember", TEXT, "--key", "spare", "--title", "Spare key", *options)
+    cleared = pgrecall(
+        "remember", TEXT, "--key", "spare", "--title", "", "--tag", "", "--author", "", "--session", "",
+        "--metadata", "{}", "--json",
+    )  # fmt: skip
+    assert cleared.json["changed"] == ["title", "author", "session_id", "tags", "metadata"]
+    stored = pgrecall("show", "spare", "--json").json
+    assert [stored[name] for name in cleared.json["changed"]] == ["", None, None, [], {}]
+    assert "--author is empty" in pgrecall("remember", TEXT, "--author", " ").err
+
+
 def test_remember_says_how_much_of_a_very_long_text_has_no_vector(pgrecall: Command) -> None:
     stored = pgrecall("remember", stdin="\u6e2f".encode() * 310_000)
     assert stored.code == 0
@@ -71,6 +97,17 @@ def test_bad_input_is_a_sentence(
     assert words in refused.err
 
 
+def test_an_explanation_names_memories_by_title_and_words_as_typed(pgrecall: Command, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "Winch house.md").write_text("Tomas mends the winch. His tools: [[Shelf]].\n")
+    (tmp_path / "notes" / "Shelf.md").write_text("Spanners, oil.\n")
+    assert pgrecall("import", str(tmp_path / "notes")).code == 0
+    told = pgrecall("search", "who is mending the winches?", "--explain", "--min-relevance", "0").out
+    told = " ".join(told.split())
+    assert "“mending” and “winches”" in told or "“winches” and “mending”" in told
+    assert "its links to “Winch house”" in told
+
+
 def test_edit_changes_what_is_given(pgrecall: Command) -> None:
     pgrecall("remember", TEXT, "--key", "spare", "--tag", "home", "--author", "Mira")
     assert pgrecall("edit", "spare", "--body", "It hangs in the shed.", "--clear", "author").out == (
@@ -81,6 +118,8 @@ def test_edit_changes_what_is_given(pgrecall: Command) -> None:
     shown = pgrecall("show", "spare").out
     assert re.search("access counts +stored [0-9]+ times?, shown 0 times, used 0 times", shown)
     assert pgrecall("edit", "spare", "--tag", "home").out == "Nothing changed.\n"
+    assert pgrecall("edit", "spare", "--tag", "", "--author", "").code == 0
+    assert pgrecall("show", "spare", "--json").json["tags"] == []
     nothing = pgrecall("edit", "spare")
     assert (nothing.code, nothing.err.split(" Give")[0]) == (2, "Error: No change was given.")
     assert pgrecall("edit", "spare", "--body", "-", stdin=b"In the attic").code == 0

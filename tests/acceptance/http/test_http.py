@@ -46,12 +46,36 @@ def test_what_is_remembered_is_found(api: Served) -> None:
         "outcome": "updated",
         "similar": None,
         "unread": 0,
+        "changed": ["body"],
     }
+    assert api.client.get("/v1/memories/notes/ferry").json()["tags"] == ["sea"]
     found = api.client.post("/v1/search", json={"query": "when does the ferry leave?", "k": 3}).json()
     assert found["hits"][0]["id"] == number
     assert found["hits"][0]["body"] == "The ferry leaves at eight."
     assert found["no_match"] is False
     assert found["hits"][0]["explanation"]["arms"]
+
+
+def test_remembering_again_keeps_what_is_left_out_and_clears_what_is_empty(api: Served) -> None:
+    fields = {"title": "Tug", "layer": "episodic", "author": "Mira", "tags": ["sea"], "metadata": {"a": 1}}
+    remembered(api, "The tug casts off at six.", key="again/tug", **fields)
+
+    def after(route: str, body: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+        answer = api.client.post(route, json=body)
+        assert answer.status_code == 200, answer.text
+        [one] = answer.json() if isinstance(answer.json(), list) else [answer.json()]
+        stored = api.client.get("/v1/memories/again/tug").json()
+        return one["changed"], {name: stored[name] for name in fields}
+
+    again = {"body": "The tug casts off at seven.", "key": "again/tug"}
+    assert after("/v1/memories", again) == (["body"], fields)
+    assert after("/v1/memories/batch", {"drafts": [again | {"author": None}]}) == ([], fields)
+    cleared = {"title": "", "author": "", "tags": [], "metadata": {}}
+    assert after("/v1/memories", again | cleared) == (
+        ["title", "author", "tags", "metadata"],
+        fields | cleared | {"author": None},
+    )
+    assert after("/v1/memories/batch", {"drafts": [again], "keep": False})[1]["layer"] == "knowledge"
 
 
 def test_no_proxy_may_keep_what_is_of_a_tenant(api: Served) -> None:
@@ -113,7 +137,9 @@ def test_a_patch_of_what_is_not_there(api: Served) -> None:
 def test_a_repeated_text_is_unchanged_and_a_near_one_named(api: Served) -> None:
     number = remembered(api, "The tide table hangs by the door.", key="tide")
     again = api.client.post("/v1/memories", json={"body": "The tide table hangs by the door."}).json()
-    assert again == {"id": number, "key": "tide", "outcome": "unchanged", "similar": None, "unread": 0}
+    assert again == {
+        "id": number, "key": "tide", "outcome": "unchanged", "similar": None, "unread": 0, "changed": [],
+    }  # fmt: skip
     near = api.client.post("/v1/memories", json={"body": "the tide table hangs by the DOOR"}).json()
     assert (near["outcome"], near["similar"]) == ("created", {"id": number, "key": "tide", "similarity": 1.0})
 

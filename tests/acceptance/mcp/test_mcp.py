@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import TextContent
 
 from pgrecall import __version__
 from tests.acceptance.mcp.mcp_tools import TOOLS, answer, connected, over_stdio, run, served_over_http
@@ -51,6 +52,37 @@ def test_a_conversation_with_every_tool(served: Server, mode: str, query: Query)
 
     run(scenario())
     assert query("SELECT count(*) FROM recall.memory")[0]["count"] == 2  # forgetting deletes nothing
+
+
+def test_remembering_again_keeps_what_is_left_out(served: Server, query: Query) -> None:
+    fields = {"title": "Gate", "layer": "entity", "role": "user", "author": "Mira", "context": "house",
+              "source": "log", "tags": ["house"], "aliases": ["the gate"], "metadata": {"a": 1},
+              "pinned": True}  # fmt: skip
+    times = {"occurred_at": "2026-01-02", "valid_until": "2099-01-01"}
+
+    async def scenario() -> None:
+        async with connected(served, "auto") as client:
+
+            async def after(**given: Any) -> tuple[list[str], dict[str, Any]]:
+                changed = (await answer(client, "remember", key="gate", **given))["changed"]
+                [row] = query("SELECT to_jsonb(m) AS m FROM recall.memory m")
+                return changed, {name: row["m"][name] for name in (*fields, *times)}
+
+            _, first = await after(body="The code is 4711.", **fields, **times)
+            assert {name: first[name] for name in fields} == fields
+            assert await after(body="The code is 2048.") == (["body"], first)
+            nothing = dict.fromkeys((*fields, *times))
+            assert await after(body="The code is 2048.", **nothing) == ([], first)
+            texts = dict.fromkeys(("title", "role", "author", "context", "source", *times), "")
+            changed, last = await after(
+                body="The code is 2048.", **texts, tags=[], aliases="", metadata={}, pinned=False
+            )
+            assert sorted(changed) == sorted({*texts, "tags", "aliases", "metadata"})
+            held = [last[name] for name in ("title", "role", "tags", "aliases", "metadata", "valid_until")]
+            assert held == ["", None, [], [], {}, None]
+            assert (last["layer"], last["pinned"]) == ("entity", True)
+
+    run(scenario())
 
 
 async def says_what_it_is(client: Client) -> None:
@@ -128,6 +160,59 @@ def test_a_repeated_text_is_named(served: Server) -> None:
             assert (near["outcome"], near["similar"]) == ("created", named)
             other = await answer(client, "remember", body="The gate code is 4712.")
             assert (other["outcome"], other["similar"]) == ("created", None)
+
+    run(scenario())
+
+
+def test_only_the_tools_that_were_chosen_are_served(database_url: str) -> None:
+    chosen = over_stdio(database_url, tenant="acme")
+    chosen = chosen.model_copy(update={"args": [*chosen.args, "--tool", "search", "--tool", "remember"]})
+
+    async def scenario() -> None:
+        async with connected(chosen, "auto") as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["search", "remember"]
+            assert (await answer(client, "remember", body="The gate code is 4711."))["outcome"] == "created"
+            with pytest.raises(MCPError, match="'forget' is not served; there are search, remember"):
+                await client.call_tool("forget", {"memory": 1})
+
+    run(scenario())
+
+
+def test_prompts_name_the_tools(served: Server) -> None:
+    async def scenario() -> None:
+        async with connected(served, "auto") as client:
+            prompts = {one.name: one for one in (await client.list_prompts()).prompts}
+            assert list(prompts) == ["recall", "remember", "review"]
+            needed = {
+                name: [one.required for one in prompt.arguments or ()] for name, prompt in prompts.items()
+            }
+            assert needed == {"recall": [True], "remember": [False], "review": [False]}
+
+            async def said(name: str, **given: str) -> str:
+                [message] = (await client.get_prompt(name, given)).messages
+                assert message.role == "user"
+                assert isinstance(message.content, TextContent)
+                return message.content.text
+
+            asked = await said("recall", question="What is $5 {x} of the gate?")
+            assert asked.endswith("Question: What is $5 {x} of the gate?")
+            assert (await said("remember", what="The code is 4711.")).endswith("\n\nThe code is 4711.")
+            assert "this conversation" in await said("remember")
+            assert "the layers activity" in await said("review", layers="activity")
+            texts = [asked, await said("remember"), await said("review")]
+            for text, tools in zip(
+                texts, (("context", "used"), ("search", "supersede"), ("prune_plan",)), strict=True
+            ):
+                assert all(f"`{tool}`" in text and tool in TOOLS for tool in tools)
+            for name, given, sentence in (
+                ("forget", {}, "There is no prompt 'forget'"),
+                ("recall", {}, "recall: question is missing"),
+                ("recall", {"question": " "}, "recall: question is missing"),
+                ("recall", {"question": "x" * 10_001}, "question has more than 10,000 characters"),
+                ("review", {"layer": "activity"}, "review: it takes layers only"),
+            ):
+                with pytest.raises(MCPError, match=sentence):
+                    await client.get_prompt(name, given)
 
     run(scenario())
 

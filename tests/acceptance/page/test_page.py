@@ -137,6 +137,12 @@ def test_an_answer_says_why_it_stands_where_it_does(served: Served) -> None:
     assert "log-odds" not in page.said
 
 
+def test_an_answer_names_other_memories_and_words_as_they_were_typed(served: Served) -> None:
+    page = shown(served, "/", q="When is the ferry leaving?", nearest="1", include_superseded="on")
+    assert "“ferry” and “leaving”" in page.text or "“leaving” and “ferry”" in page.text
+    assert "its links to “The ferry”" in page.text
+
+
 def test_a_verdict_is_given_without_a_script(served: Served) -> None:
     page = shown(served, "/", q="the wet pier", k="10")
     form = page.forms[1]

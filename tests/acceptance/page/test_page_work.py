@@ -223,15 +223,15 @@ def test_a_running_import_says_of_each_file_how_far_it_is(
     assert memory.get(name).body == f"Of the {name} file."
 
 
-def test_a_file_dropped_on_the_form_is_sent_at_once(page: Page) -> None:
+def test_a_file_dropped_anywhere_on_the_page_is_sent_at_once(page: Page) -> None:
     page.goto("/add")
-    page.get_by_text("Or drop them here.").wait_for()
+    page.get_by_text("Or drop them anywhere on this page.").wait_for()
     page.evaluate(
         """() => {
           const data = new DataTransfer();
           data.items.add(new File(["Carried by the pointer."], "carried.md", { type: "text/markdown" }));
-          const form = document.querySelector("form.drop");
-          form.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+          const over = document.querySelector("h1");
+          over.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
         }"""
     )
     page.wait_for_url("**/import/*")
@@ -287,6 +287,9 @@ def test_a_telephone_gets_its_own_charts_and_tables_that_stack(page: Page, memor
     assert above
     assert below
     assert above["y"] + above["height"] <= below["y"] + 1
+    rows = page.eval_on_selector_all("tbody tr", "rows => rows.map((row) => row.clientHeight)")
+    assert min(rows) < 110, "what fits stands in one line, and what is not there takes none"
+    assert page.locator("tbody td:visible", has_text="none").count() == 0
 
 
 def test_labels_of_links_are_whole_on_focus(page: Page, memory: Memory) -> None:

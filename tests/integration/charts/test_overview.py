@@ -114,6 +114,18 @@ def test_a_sample_stands_for_all(memory: Memory, now: datetime) -> None:
         assert share.memories == pytest.approx(exact[share.zone], abs=250 * 0.2)
 
 
+def test_a_sample_of_the_present_adds_up_to_the_live_memories(memory: Memory, now: datetime) -> None:
+    """The page shows both numbers, one above the other."""
+    stored = memory.remember_many([Draft(f"note {n}") for n in range(250)], now=now - DAY)
+    for one in stored[:7]:
+        memory.forget(one.id, now=now)
+    before, present = now - DAY / 2, now + DAY
+    shares = memory.charts.zones_over_time([before, present], sample=100)
+    total = {at: sum(share.memories for share in shares if share.at == at) for at in (before, present)}
+    assert total[present] == pytest.approx(243)
+    assert total[before] == pytest.approx(250, abs=7)
+
+
 def test_a_part_of_a_plan_counts_all_of_it(memory: Memory, now: datetime) -> None:
     memory.remember_many(
         [Draft(f"old {n}", layer="activity", occurred_at=now - 900 * DAY) for n in range(6)],

@@ -59,6 +59,18 @@ def test_options_are_those_of_a_search(filled: Memory) -> None:
     assert [document.metadata["author"] for document in retriever.invoke("heron gate code")] == ["Odile"]
 
 
+def test_the_number_of_documents_is_given_where_langchain_gives_it(filled: Memory) -> None:
+    """In the constructor or for one call, as LangChain's own tests of retrievers do."""
+    query = "the gate code and the heron"
+    assert len(PgrecallRetriever(memory=filled).invoke(query)) == 2
+    assert len(PgrecallRetriever(memory=filled, k=1).invoke(query)) == 1
+    assert len(PgrecallRetriever(memory=filled, k=1, options={"k": 2}).invoke(query)) == 1
+    assert len(PgrecallRetriever(memory=filled, k=1).invoke(query, k=2)) == 2
+    assert len(asyncio.run(PgrecallRetriever(memory=filled).ainvoke(query, k=1))) == 1
+    with pytest.raises(ValueError, match="kk"):
+        PgrecallRetriever(memory=filled, kk=1)  # type: ignore[call-arg]  # what a person mistypes
+
+
 def test_in_a_chain_and_in_batches(filled: Memory) -> None:
     def written(documents: list[Document]) -> str:
         return documents[0].page_content

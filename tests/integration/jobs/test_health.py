@@ -202,12 +202,24 @@ def test_accesses_that_wait_for_more_than_an_hour_are_reported(sql: Query) -> No
         sql(
             "INSERT INTO recall.access_queue (tenant, memory_ids, at) VALUES ('acme', %s, %s)", (memories, at)
         )
+    assert alarms(sql) == []  # no worker has run yet, which is no fault in the first week
+    run_job(sql, "graph", "done")
     assert alarms(sql, NOW - timedelta(minutes=2)) == []
     assert alarms(sql) == [
         "The job fold does not keep up: 40 accesses wait, the oldest since 2026-06-01 10:59 UTC."
     ]
     fold_all(sql)
     assert alarms(sql) == []
+
+
+def test_a_worker_that_never_ran_is_reported_after_a_week(sql: Query) -> None:
+    memories = accessed(sql)
+    at = NOW - timedelta(days=7, minutes=1)
+    sql("INSERT INTO recall.access_queue (tenant, memory_ids, at) VALUES ('acme', %s, %s)", (memories, at))
+    assert alarms(sql, NOW - timedelta(minutes=2)) == []
+    assert alarms(sql) == [
+        "The job fold does not keep up: 20 accesses wait, the oldest since 2026-05-25 11:59 UTC."
+    ]
 
 
 def test_accesses_queued_by_an_upgrade_are_reported_without_a_time(sql: Query) -> None:

@@ -195,7 +195,7 @@ def test_a_read_back_draft_is_the_draft(memory: Memory, now: datetime) -> None:
     assert memory.remember_many([draft])[0].outcome == "unchanged"
 
 
-@pytest.mark.parametrize("links", [["quay"], "quay", 5, None, [("quay", "supports")], [{"target": "quay"}]])
+@pytest.mark.parametrize("links", [["quay"], "quay", 5, [("quay", "supports")], [{"target": "quay"}]])
 def test_links_that_are_no_links_are_refused_in_a_sentence(memory: Memory, links: Any) -> None:
     """Keys in place of links are what one tries first."""
     with pytest.raises(InvalidInput, match=r"^The links of a memory are DraftLink values, not "):

@@ -35,7 +35,28 @@ def test_a_new_note_is_no_candidate_the_minute_it_is_written(sql: Query) -> None
 def test_a_new_note_about_old_times_is_not_a_candidate(sql: Query) -> None:
     note(sql, "diary", at=NOW, occurred_at=str(LONG_AGO))
     assert candidates(sql) == []
+    sql(
+        "SELECT recall.record_access(recall.id_of('diary'), 'retrieval', p_now => %s)",
+        (NOW + timedelta(minutes=9),),
+    )
     assert len(candidates(sql, p_grace_days=0, now=NOW + timedelta(hours=1))) == 1
+
+
+def test_old_notes_that_nobody_could_have_used_yet_are_no_candidates(sql: Query) -> None:
+    """An import makes them dormant at once. Grace begins when the memory is used at all."""
+    old = note(sql, "imported", at=NOW, occurred_at=str(LONG_AGO))
+    note(sql, "yesterday", at=NOW, occurred_at=str(NOW - timedelta(hours=20)))
+    other = note(sql, "looked up", at=NOW, occurred_at=str(LONG_AGO))
+
+    def kept(days: int) -> bool:
+        return old not in candidates(sql, now=NOW + timedelta(days=days))
+
+    assert kept(40)
+    assert kept(4000)
+    assert len(candidates(sql, now=NOW + timedelta(days=4000))) == 1  # what was new faded by itself
+    sql("SELECT recall.record_access(%s, 'retrieval', p_now => %s)", (other, NOW + timedelta(days=50)))
+    assert kept(79)
+    assert not kept(81)
 
 
 def test_a_use_keeps_a_note_for_the_days_of_grace(sql: Query) -> None:

@@ -22,7 +22,7 @@ DAY = timedelta(days=1)
 def contract(memory: Memory) -> Memory:
     """A contract of three texts, each a day after the other."""
     store(memory, "Mira signs on Friday", key="contract", title="Contract", tags=("harbour",), now=NOW)
-    store(memory, "Mira signs on Monday", key="contract", title="Contract", now=NOW + DAY)
+    store(memory, "Mira signs on Monday", key="contract", tags=(), now=NOW + DAY)
     memory.edit("contract", body="Mira has signed", author="Tomas", now=NOW + 2 * DAY)
     return memory
 

@@ -17,13 +17,22 @@ from pgrecall.faces.editors.capture import import_later, read_event, start_answe
 
 
 @pytest.mark.parametrize(
-    "named",
-    [None, 7, [], "", "no/such", "~nobody-of-this-name/x", "a\x00b", "\ud800", "x" * 5000, "/", "~"],
+    "named", [None, "no/such", "~nobody-of-this-name/x", "a\x00b", "\ud800", "x" * 5000, "/", "~"]
 )
-def test_an_event_without_a_transcript_starts_nothing(named: Any, tmp_path: Path) -> None:
+def test_a_session_without_a_transcript_starts_nothing_and_is_no_fault(named: Any, tmp_path: Path) -> None:
+    """Editors write no file for a session that was closed without a turn."""
     log = tmp_path / "logs" / "capture.log"
-    with pytest.raises(InvalidInput, match="The transcript in the event does not exist: "):
-        import_later("claude", {"transcript_path": named}, ("no-program",), log)
+    import_later("claude", {"transcript_path": named}, ("no-program",), log)
+    assert not log.parent.exists()
+
+
+@pytest.mark.parametrize(
+    "event", [{}, {"transcript_path": 7}, {"transcript_path": []}, {"transcript_path": ""}]
+)
+def test_an_event_that_names_no_transcript_is_refused(event: Any, tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "capture.log"
+    with pytest.raises(InvalidInput, match=r"^The event names no transcript\."):
+        import_later("claude", event, ("no-program",), log)
     assert not log.parent.exists()
 
 

@@ -72,6 +72,27 @@ def test_the_reasons_add_up_to_the_score_in_per_cent(
     assert whole.width == pytest.approx(max(whole.value * WIDTH, 1.0), abs=0.1)
 
 
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("tiling for Managers", "“tiling” and “Managers”"),
+        ("tilings, management", "“tilings” and “management”"),
+        ("who?", "“tile” and “manag”"),
+        ("métile", "“tile” and “manag”"),
+        ("", "“tile” and “manag”"),
+    ],
+)
+def test_words_are_shown_as_they_were_typed(query: str, words: str) -> None:
+    found = hit({"arms": {"lexical": {"rank": 1, "words": {"tile": 2.0, "manag": 1.0}}}})
+    [why] = score_steps([found], query)
+    assert why.reason == f"Found by the words {words}."
+
+
+def test_a_word_with_accents_is_shown_as_it_was_typed() -> None:
+    found = hit({"arms": {"lexical": {"rank": 1, "words": {"ubung": 2.0}}}})
+    assert score_steps([found], "die Übungen")[0].reason == "Found by the word “Übungen”."
+
+
 def test_a_hit_that_explains_nothing_has_no_score_steps() -> None:
     [why] = score_steps([hit({})])
     assert (why.reason, why.sentence, [step.name for step in why.steps]) == ("", "", ["score"])

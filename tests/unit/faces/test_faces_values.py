@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.options import parse_moment, parse_reference, parse_since, parse_until
+from pgrecall.faces.page.templating import beginning
 from pgrecall.faces.snippets import printable, snippet
 from pgrecall.faces.wording import counts_words
 
@@ -69,6 +70,12 @@ def test_counts_of_one_are_singular() -> None:
         "1 batch, 1,204 memories, 1 folded"
     )
     assert counts_words(3, {}) == "3 done"
+
+
+def test_the_beginning_of_a_text_is_shown_without_markdown() -> None:
+    assert beginning("# Boat varnish\n\n**Two** coats of `oil`.", 110) == "Boat varnish Two coats of oil."
+    assert beginning("word " * 100, 50).endswith(" …")
+    assert beginning("", 50) == ""
 
 
 @given(st.text(max_size=300), st.dictionaries(st.text(min_size=1, max_size=6), st.floats(0.1, 9), max_size=4))

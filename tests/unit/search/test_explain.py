@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pgrecall.search.explanation import sentence, terms
+from pgrecall.search.explanation import reason, referenced, sentence, terms
 
 FULL = {
     "arms": {
@@ -27,6 +27,18 @@ def test_a_sentence_names_the_arms_the_probability_and_the_effect_of_vitality() 
         "Found by meaning (rank 2) and the words “machine” and “databas” (rank 1). It answers the question "
         "with a probability of 75 %. After 10 accesses it is active; vitality multiplies its odds by 1.51."
     )
+
+
+def test_other_memories_are_named_where_their_names_are_known() -> None:
+    arms = {"cue": {"cue": 7}, "graph": {"from": 9}}
+    assert sentence({"arms": arms}, None, {7: "The winch"}) == (
+        "Found by its association with “The winch” and its links to memory 9."
+    )
+    assert reason({"arms": arms}, names={9: "Quay"}) == (
+        "Found by its association with memory 7 and its links to “Quay”."
+    )
+    assert referenced({"arms": arms}) == (7, 9)
+    assert referenced(FULL) == referenced({}) == ()
 
 
 def test_numbers_are_in_the_order_of_computation() -> None:

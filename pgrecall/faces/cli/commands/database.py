@@ -235,8 +235,11 @@ def _lines(state: Status, where: str) -> Iterator[str]:
     last = f"last access {moment(state.last_access_at)}" if state.last_access_at else "no access yet"
     waiting = f"{counted(state.accesses_waiting, 'access', 'accesses')} waiting to be folded"
     yield f"{percent(state.never_used)} never used, {last}, {waiting}"
-    ran = [f"{job.name} {job.state}" for job in state.jobs if job.last is not None]
-    yield f"jobs: {', '.join(ran)}" if ran else "jobs: none has run yet; `pgrecall worker` runs them"
+    ran = [job for job in state.jobs if job.last is not None]
+    told = [f"{job.name} {job.state}" for job in ran if job.state != "waiting"]
+    if len(told) < len(ran):  # which wait for their time, as they should
+        told.append(f"{counted(len(ran) - len(told), 'job')} on time")
+    yield f"jobs: {', '.join(told)}" if told else "jobs: none has run yet; `pgrecall worker` runs them"
 
 
 def _layers(state: Status) -> Table:

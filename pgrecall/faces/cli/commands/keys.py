@@ -33,6 +33,10 @@ def create(given: GlobalOptions, name: str, read_only: bool, as_json: bool) -> N
         else:
             click.echo(issued.secret)
         notes().print(f"Key {issued.key.id} of tenant {memory.tenant}. Store it: it is not shown again.")
+        if len(memory.keys.list()) == 1:
+            notes().print(
+                "A local service that was started without keys lets everybody in until it is restarted."
+            )
 
 
 @keys.command("list")

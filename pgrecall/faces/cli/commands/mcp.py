@@ -23,7 +23,7 @@ from pgrecall.faces.cli.invocation import (
     pass_globals,
     require_unprivileged,
 )
-from pgrecall.faces.cli.options import allow_superuser_option
+from pgrecall.faces.cli.options import TEXT, allow_superuser_option
 from pgrecall.faces.cli.rendering.console import notes, print_json
 
 if TYPE_CHECKING:
@@ -52,6 +52,11 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
     help="Without --http: also answer /metrics, /healthz and /readyz at this port of 127.0.0.1; 0 takes a "
     "free one. With --http, /metrics is next to /mcp.",
 )
+@click.option(
+    "--tool", "only", type=TEXT, multiple=True, metavar="NAME",
+    help="Without --http: serve only this tool; may be repeated. By default all; their schemas are part of "
+    "each request of an editor.",
+)  # fmt: skip
 @allow_superuser_option
 @pass_globals
 def mcp(
@@ -60,6 +65,7 @@ def mcp(
     host: str,
     port: int,
     metrics_port: int | None,
+    only: tuple[str, ...],
     allow_superuser: bool,
 ) -> None:
     """Serve the memory to an agent over MCP, the Model Context Protocol.
@@ -74,6 +80,13 @@ def mcp(
         raise InvalidInput(
             "With --http, /metrics is at the port of the server.", hint="Leave --metrics-port out."
         )
+    if http and only:
+        raise InvalidInput("--tool is for standard input and output.", hint="Leave --http or --tool out.")
+    if only:
+        from pgrecall.tools.catalogue import get_tool
+
+        for name in only:
+            get_tool(name)
     if http:
         _check_role(given, allowed=allow_superuser)
         _serve_http(given, host, port)
@@ -82,7 +95,7 @@ def mcp(
 
         with _stdio_telemetry(metrics_port) as telemetry:
             opened = partial(_open_unprivileged, given, allowed=allow_superuser)
-            asyncio.run(serve_stdio(opened, telemetry))
+            asyncio.run(serve_stdio(opened, telemetry, only=only))
 
 
 @click.command("tools")

@@ -20,6 +20,7 @@ from pgrecall.faces.cli.options import (
     now_option,
     read_query,
     reference_argument,
+    text,
 )
 from pgrecall.faces.cli.rendering.console import notes, output, print_json
 from pgrecall.models.memories import Remembered, Role, SpeechAct
@@ -29,17 +30,17 @@ Command = Callable[..., Any]
 _FIELDS = (
     click.option("--title", help="Title."),
     click.option("--layer", type=TEXT, help="Layer, which determines how fast it fades."),
-    click.option("--tag", "tags", type=TEXT, multiple=True, help="Tag; may be repeated."),
+    click.option("--tag", "tags", multiple=True, help="Tag; may be repeated; '' for none."),
     click.option("--role", type=click.Choice(get_args(Role)), help="Role of the speaker."),
     click.option(
         "--act", "speech_act", type=click.Choice(get_args(SpeechAct)),
         help="What it says; by default found out from its text.",
     ),
-    click.option("--author", type=TEXT, help="Person who said or wrote it."),
-    click.option("--session", "session_id", type=TEXT, metavar="ID", help="Session it belongs to."),
+    click.option("--author", help="Person who said or wrote it."),
+    click.option("--session", "session_id", metavar="ID", help="Session it belongs to."),
     click.option(
         "--metadata", metavar="KEY=VALUE", type=TEXT, multiple=True,
-        help="Further data: KEY=VALUE or a JSON object; may be repeated.",
+        help="Further data: KEY=VALUE or a JSON object; may be repeated; {} for none.",
     ),
     click.option("--at", "occurred_at", type=MOMENT, help="Time of the event (ISO 8601, UTC by default)."),
 )  # fmt: skip
@@ -52,16 +53,22 @@ def _field_options(command: Command) -> Command:
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """The fields that were given."""
+    """The fields that were given, some as empty."""
     found = {name: value for name, value in options.items() if value not in (None, ())}
+    for name in found.keys() & {"title", "author", "session_id"}:
+        found[name] = found[name] and text(found[name], f"--{name.removesuffix('_id')}")
+    if "tags" in found:
+        found["tags"] = tuple(text(tag, "--tag") for tag in found["tags"] if tag)
     if "metadata" in found:
         found["metadata"] = parse_metadata(found["metadata"])
     return found
 
 
 @click.command("remember")
-@click.argument("text", required=False, help="Text; - or nothing reads it from standard input.")
-@click.option("--key", type=TEXT, help="Your own identifier; a memory with the same key is replaced.")
+@click.argument(
+    "body", metavar="TEXT", required=False, help="Text; - or nothing reads it from standard input."
+)
+@click.option("--key", type=TEXT, help="Your own identifier; the memory with this key is changed.")
 @_field_options
 @json_option
 @now_option
@@ -69,7 +76,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 def remember(
     given: GlobalOptions,
     /,
-    text: str | None,
+    body: str | None,
     key: str | None,
     as_json: bool,
     now: datetime | None,
@@ -77,11 +84,12 @@ def remember(
 ) -> None:
     """Store one memory. A text that is already stored is not stored again.
 
-    A memory that nearly repeats another is stored, and the other one is named.
+    The memory with the same key keeps what is not given; to clear a field, give it as ''. A memory that
+    nearly repeats another is stored, and the other one is named.
     """
-    if text is None and sys.stdin.isatty():
+    if body is None and sys.stdin.isatty():
         raise InvalidInput("There is no text to remember.", hint='`pgrecall remember "TEXT"`, or pipe it in.')
-    body = read_query("-" if text is None else text).strip()
+    body = read_query("-" if body is None else body).strip()
     if not body and not options.get("title"):
         raise InvalidInput("The text is empty.", hint="A memory has a text or a title.")
     fields = cast(DraftFields, _given(options) | ({"key": key} if key else {}))
@@ -92,7 +100,8 @@ def remember(
         if as_json:
             print_json(stored)
             return
-        output().print(f"{_OUTCOMES[stored.outcome]} {_name(stored)}.")
+        changed = f": {', '.join(stored.changed)}" if stored.changed else ""
+        output().print(f"{_OUTCOMES[stored.outcome]} {_name(stored)}{changed}.")
         if stored.similar is not None:
             like = stored.similar
             notes().print(
@@ -144,7 +153,8 @@ def edit(
 
     Links, key, source and accesses stay as they are.
     """
-    changes = _given(options) | {name.replace("-", "_"): None for name in clear}
+    emptied = {name: value or None for name, value in _given(options).items()}
+    changes = emptied | {name.replace("-", "_"): None for name in clear}
     if body is not None:
         changes["body"] = read_query(body).strip()
     with given.opened(embeds=True) as client:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import click
@@ -37,6 +37,7 @@ from pgrecall.faces.cli.rendering.console import (
     vitality_bar,
     zone_text,
 )
+from pgrecall.faces.other_memories import names_of_others
 from pgrecall.faces.snippets import explanation_sentence, matched_words, shown_text, snippet
 from pgrecall.faces.wording import name_of
 from pgrecall.models.search import Hit, SearchResult, VitalityMode
@@ -108,10 +109,11 @@ def search(
     arguments = read_search_options(options)
     with given.opened(embeds=True) as memory:
         result = memory.search(asked, weights=arms or None, **arguments)
+        names = names_of_others(memory, result.hits) if explain and not as_json else {}
     if as_json:
         print_json(search_document(asked, result))
     else:
-        _show(result, explain)
+        _show(asked, result, names if explain else None)
     raise Exit(DONE if result.hits else NOTHING_FOUND)
 
 
@@ -134,7 +136,9 @@ def search_document(query: str, result: SearchResult) -> dict[str, Any]:
     }
 
 
-def _show(result: SearchResult, explain: bool) -> None:
+def _show(query: str, result: SearchResult, names: Mapping[int, str] | None) -> None:
+    """Prints hits; with the names of other memories, explained."""
+    explain = names is not None
     for step in result.skipped:
         notes().print(f"Skipped: {step}")
     if result.hits:
@@ -142,7 +146,7 @@ def _show(result: SearchResult, explain: bool) -> None:
             notes().print("No memory answers this well; nearest:")
         if explain and result.staleness is not None:
             notes().print(f"A replica answered; it lacks at most {result.staleness:.1f} s of changes.")
-        show_hits(output(), result, explain=explain)
+        show_hits(output(), query, result, names)
         if explain:
             timings = ", ".join(f"{phase} {spent:.1f}" for phase, spent in result.timings.items())
             notes().print(f"Milliseconds: {timings}.")
@@ -153,11 +157,13 @@ def _show(result: SearchResult, explain: bool) -> None:
         notes().print(f"Candidates that were not relevant enough: {counts}.")
 
 
-def show_hits(console: SafeConsole, result: SearchResult, *, explain: bool) -> None:
-    """Hits, best first, as wide as the terminal is."""
-    if explain and result.names:
-        names = f"Names left out of the search by meaning: {', '.join(result.names)}."
-        console.print(names, soft_wrap=False)
+def show_hits(
+    console: SafeConsole, query: str, result: SearchResult, names: Mapping[int, str] | None
+) -> None:
+    """Hits, best first, as wide as the terminal is; explained if ``names`` has those of other memories."""
+    if names is not None and result.names:
+        left_out = f"Names left out of the search by meaning: {', '.join(result.names)}."
+        console.print(left_out, soft_wrap=False)
     wide = console.width >= NARROW
     # The columns of all hits have the same widths; explanations stand between them, as wide as the terminal.
     rank = max([_WIDTHS["#"], *(len(str(hit.rank)) for hit in result.hits)])
@@ -165,8 +171,8 @@ def show_hits(console: SafeConsole, result: SearchResult, *, explain: bool) -> N
         rows = [_row(console, hit, rank, header=not place)] if wide else _block(console, hit)
         for row in rows:
             console.print(row, soft_wrap=False)
-        if explain and hit.explanation:
-            console.print(Padding(_explanation(hit), (0, 0, 0, 4)), soft_wrap=False)
+        if names is not None and hit.explanation:
+            console.print(Padding(_explanation(query, hit, names), (0, 0, 0, 4)), soft_wrap=False)
         console.print()
 
 
@@ -214,6 +220,6 @@ def _marked(text: str, spans: Sequence[tuple[int, int]]) -> Text:
     return marked
 
 
-def _explanation(hit: Hit) -> Text:
+def _explanation(query: str, hit: Hit, names: Mapping[int, str]) -> Text:
     numbers = ((f"\n{name}: {value}", "dim") for name, value in terms(hit.explanation))
-    return styled((explanation_sentence(hit), "italic"), *numbers)
+    return styled((explanation_sentence(hit, query, names), "italic"), *numbers)

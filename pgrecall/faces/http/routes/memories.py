@@ -44,10 +44,12 @@ class DraftBatch:
 
     Attributes:
         drafts: the memories, in order.
+        keep: false replaces existing memories as a whole; they keep only their accesses and a pin.
         now: time to use instead of the database's clock.
     """
 
     drafts: tuple[Draft, ...]
+    keep: bool = True
     now: datetime | None = None
 
 
@@ -115,9 +117,10 @@ AnyOf = Annotated[list[str] | None, Query(description="Only memories with one of
 
 @router.post("/memories", response_model=response_model(Remembered), tags=["memories"])
 async def remember(memory: TenantMemory, draft: Annotated[Draft, Body(Draft)]) -> Remembered:
-    """Store a memory; one with the same key is updated, and a text that is already stored is not repeated.
+    """Store a memory; a text that is already stored is not repeated.
 
-    `similar` names a memory that it nearly repeats.
+    A memory with the same key keeps the fields that are left out; an empty text, list or object clears one.
+    `changed` names the fields that changed. `similar` names a memory that it nearly repeats.
     """
     return (await memory.remember_many([draft], compare=True))[0]
 
@@ -126,8 +129,11 @@ async def remember(memory: TenantMemory, draft: Annotated[Draft, Body(Draft)]) -
 async def remember_many(
     memory: TenantMemory, batch: Annotated[DraftBatch, Body(DraftBatch)]
 ) -> list[Remembered]:
-    """Store many memories in one transaction: all of them or none."""
-    return await memory.remember_many(batch.drafts, now=batch.now)
+    """Store many memories in one transaction: all of them or none.
+
+    Memories with the same keys keep what is left out, as in `POST /v1/memories`.
+    """
+    return await memory.remember_many(batch.drafts, keep=batch.keep, now=batch.now)
 
 
 @router.get("/memories", response_model=response_list(ListedMemory), tags=["memories"])

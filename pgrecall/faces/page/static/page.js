@@ -77,19 +77,23 @@ function readable(chart) {
 }
 for (const chart of document.querySelectorAll("svg[data-curve]")) readable(chart);
 
-// Files dropped anywhere on the form of an import are sent at once.
+// Files dropped anywhere on a page with the form of an import are sent at once.
 for (const form of document.querySelectorAll("form.drop")) {
   const input = form.querySelector("input[type=file]");
+  const holdsFiles = (event) => [...event.dataTransfer.types].includes("Files");
   form.querySelector(".drop-hint").hidden = false;
-  form.addEventListener("dragover", (event) => {
+  document.addEventListener("dragover", (event) => {
+    if (!holdsFiles(event)) return;
     event.preventDefault();
     form.classList.add("over");
   });
-  form.addEventListener("dragleave", () => form.classList.remove("over"));
-  form.addEventListener("drop", (event) => {
+  document.addEventListener("dragleave", (event) => {
+    if (!event.relatedTarget) form.classList.remove("over");
+  });
+  document.addEventListener("drop", (event) => {
+    if (!holdsFiles(event)) return;
     event.preventDefault();
     form.classList.remove("over");
-    if (!event.dataTransfer.files.length) return;
     input.files = event.dataTransfer.files;
     form.requestSubmit();
   });

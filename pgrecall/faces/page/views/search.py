@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,6 +14,7 @@ from pgrecall.arguments import FilterOptions
 from pgrecall.encoding import MAX_ID
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.problems import problem_type
+from pgrecall.faces.other_memories import async_names_of_others
 from pgrecall.faces.page.form_fields import (
     FILTER_FIELDS,
     Fields,
@@ -72,7 +74,13 @@ async def search(request: PageRequest) -> Response:
     except InvalidInput as error:
         values["problem"] = error
         return await request.render("search.html.j2", status=problem_type(error).status, **values)
-    values |= {"result": result, "search_id": search_id, "hits": _shown_hits(result, request.query)}
+    names = await async_names_of_others(request.memory, result.hits)
+    values |= {
+        "names": names,
+        "result": result,
+        "search_id": search_id,
+        "hits": _shown_hits(result, request.query, names),
+    }
     values |= {"back": url("", _back_fields(request.query, search_id))}
     values["nearest"] = url("/", {**fields, "nearest": "1"})
     return await request.render("search.html.j2", **values)
@@ -114,11 +122,11 @@ async def _search(request: PageRequest) -> tuple[SearchResult, int | None]:
     return result, earlier or result.search_id
 
 
-def _shown_hits(result: SearchResult, query: QueryParams) -> tuple[ShownHit, ...]:
+def _shown_hits(result: SearchResult, query: QueryParams, names: Mapping[int, str]) -> tuple[ShownHit, ...]:
     verdicts = {number: verdict for verdict in _VERDICTS for number in query.getlist(verdict)[:_MAX_VERDICTS]}
     return tuple(
         ShownHit(hit, _pieces(hit), steps, verdicts.get(str(hit.id)))
-        for hit, steps in zip(result.hits, score_steps(result.hits), strict=True)
+        for hit, steps in zip(result.hits, score_steps(result.hits, query.get("q", ""), names), strict=True)
     )
 
 

@@ -69,7 +69,7 @@ DECLARE
     v_fields CONSTANT text[] := ARRAY[
         'key', 'layer', 'title', 'body', 'role', 'author', 'context', 'source', 'session_id', 'tags',
         'aliases', 'metadata', 'occurred_at', 'valid_from', 'valid_until', 'expires_at', 'pinned', 'speech_act',
-        'embedding', 'tokens', 'passages', 'links'];
+        'embedding', 'content_hash', 'tokens', 'passages', 'links'];
     v_name text;
     v_texts jsonb;
 BEGIN

@@ -51,12 +51,14 @@ END $$;
 -- cannot be stored; its row and id are then NULL. All arrays have the order of the drafts. p_blank has the values of
 -- missing fields. `rejected` is the position of the first problem, 0 if there is none; `linked` says whether any
 -- draft has links, `named` whether any has a name by which it may exist or be waited for, and `pinned` whether any is
--- pinned. Embeddings are those of p_embeddings; if it is NULL, those of the drafts.
+-- pinned. Embeddings are those of p_embeddings; if it is NULL, those of the drafts. With p_keep, memories with these keys
+-- keep the fields that a draft does not give; `given` has those that it gives, or is NULL if no draft has a key. Its links
+-- are then an empty array if it gives none, and NULL if it leaves them as they are.
 CREATE OR REPLACE FUNCTION recall.parse_drafts(
     p_items jsonb, p_embeddings halfvec[], p_embedded_with text, p_blank recall.memory, p_layers text[],
-    p_dimensions int,
-    OUT drafts recall.memory[], OUT ids bigint[], OUT keys text[], OUT links jsonb[], OUT problems text[],
-    OUT rejected int, OUT linked boolean, OUT named boolean, OUT pinned boolean
+    p_dimensions int, p_keep boolean,
+    OUT drafts recall.memory[], OUT ids bigint[], OUT keys text[], OUT links jsonb[], OUT given jsonb[],
+    OUT problems text[], OUT rejected int, OUT linked boolean, OUT named boolean, OUT pinned boolean
 )
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -65,6 +67,7 @@ DECLARE
     v_item jsonb;
     v_draft recall.memory;
     v_links jsonb;
+    v_keeps boolean;
     v_problem text;
 BEGIN
     rejected := 0;
@@ -73,11 +76,18 @@ BEGIN
     pinned := false;
     FOR i IN 1 .. jsonb_array_length(p_items) LOOP
         v_item := p_items -> (i - 1);
+        v_keeps := false;
+        IF p_keep THEN
+            v_item := recall.given_fields(v_item);
+            v_keeps := v_item ? 'key';
+        END IF;
         v_problem := recall.draft_form_problem(v_item);
         IF v_problem IS NULL THEN
             v_draft := recall.draft_row(p_blank, v_item);
-            v_links := CASE WHEN v_item -> 'links' NOT IN ('[]', 'null') THEN v_item -> 'links' END;
-            v_problem := coalesce(recall.draft_problem(v_draft, p_layers), CASE
+            v_links := CASE WHEN v_keeps OR v_item -> 'links' NOT IN ('[]', 'null') THEN v_item -> 'links' END;
+            v_problem := coalesce(CASE
+                WHEN v_keeps THEN recall.kept_draft_problem(v_draft, v_item, p_layers)
+                ELSE recall.draft_problem(v_draft, p_layers) END, CASE
                 WHEN p_embeddings[i] IS NOT NULL THEN recall.vector_direction_problem(p_embeddings[i], p_dimensions)
                 WHEN v_item ->> 'embedding' IS NOT NULL
                     THEN recall.vector_problem(v_item ->> 'embedding', p_dimensions) END, CASE
@@ -101,6 +111,9 @@ BEGIN
             named := named OR v_draft.key IS NOT NULL OR v_draft.title <> '' OR v_draft.aliases <> '{}';
             pinned := pinned OR v_draft.pinned;
             links[i] := v_links;
+            IF v_keeps THEN
+                given[i] := v_item - ARRAY['key', 'embedding', 'tokens', 'passages', 'links'];
+            END IF;
             linked := linked OR v_links IS NOT NULL;
         ELSE
             drafts[i] := NULL;

@@ -7,11 +7,16 @@
 -- draft rejects the whole call. Without p_revive, an archived memory that a draft does not change stays archived, so
 -- that repeating an import does not undo forgetting or pruning. With p_compare, for up to 100 drafts, a draft without
 -- a key that a live memory holds already is not stored again: it is unchanged, with the id and key of that memory.
--- `similar_to` then names the memory that a stored draft nearly repeats: {id, key, similarity}.
+-- `similar_to` then names the memory that a stored draft nearly repeats: {id, key, similarity}. With p_keep, a memory with
+-- the key of a draft keeps each field that the draft does not give, also its links. Null is not given; a field is cleared
+-- by its empty value ('', [], {}), a time too by ''. `changed` then has the names of the fields of an existing memory that
+-- changed, and a draft that makes no memory with what is kept rejects the call. A draft can have, as `content_hash`, the
+-- digest of the text that was embedded: a vector of another text than the stored one is left out for the job embed.
 CREATE OR REPLACE FUNCTION recall.remember_many(
     p_items jsonb, p_embedded_with text DEFAULT NULL, p_skip_rejected boolean DEFAULT false,
-    p_now timestamptz DEFAULT now(), p_revive boolean DEFAULT true, p_compare boolean DEFAULT false
-) RETURNS TABLE (item int, id bigint, key text, outcome text, problem text, similar_to jsonb)
+    p_now timestamptz DEFAULT now(), p_revive boolean DEFAULT true, p_compare boolean DEFAULT false,
+    p_keep boolean DEFAULT false
+) RETURNS TABLE (item int, id bigint, key text, outcome text, problem text, similar_to jsonb, changed text[])
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
@@ -42,7 +47,7 @@ BEGIN
     v_embeddings := recall.parsed_embeddings(p_items);
     v_read := recall.parse_drafts(
         p_items, v_embeddings, p_embedded_with, recall.default_draft(v_rules.tenant, v_rules.language, p_now),
-        v_rules.layers, v_rules.dimensions);
+        v_rules.layers, v_rules.dimensions, p_keep);
     IF v_read.rejected > 0 AND NOT p_skip_rejected THEN
         PERFORM recall.raise_invalid(format(
             '%s cannot be stored: %s.',
@@ -64,8 +69,15 @@ BEGIN
         END IF;
     END LOOP;
     v_stored := recall.remember_parsed_drafts(
-        v_rules, v_read.drafts, v_read.ids, v_read.keys, CASE WHEN v_read.linked THEN v_read.links END, v_read.named,
-        v_read.pinned, v_embeddings, p_revive, p_now);
+        v_rules, v_read.drafts, v_read.ids, v_read.keys, CASE WHEN v_read.linked THEN v_read.links END, v_read.given,
+        v_read.named, v_read.pinned, v_embeddings, p_revive, p_now);
+    IF v_stored.stale IS NOT NULL THEN  -- what was made of another text, beside its vector
+        p_items := (
+            SELECT jsonb_agg(
+                CASE WHEN v_stored.stale[e.ordinality] THEN e.value - ARRAY['tokens', 'passages'] ELSE e.value END
+                ORDER BY e.ordinality)
+            FROM jsonb_array_elements(p_items) WITH ORDINALITY e);
+    END IF;
     IF p_embedded_with IS NOT NULL AND jsonb_path_exists(p_items, '$[*].tokens') THEN
         PERFORM recall.store_token_signs(v_rules.tenant, v_stored.ids, (
             SELECT jsonb_agg(coalesce(i.value -> 'tokens', 'null') ORDER BY i.ordinality)
@@ -81,20 +93,22 @@ BEGIN
            coalesce(u.key, v_held -> u.item::text ->> 'key'),
            CASE WHEN v_held ? u.item::text THEN 'unchanged'
                 ELSE coalesce(u.outcome, CASE WHEN u.id IS NULL THEN 'rejected' ELSE 'created' END) END,
-           u.problem, CASE WHEN u.id IS NOT NULL THEN v_similar[u.item] END
+           u.problem, CASE WHEN u.id IS NOT NULL THEN v_similar[u.item] END,
+           CASE WHEN v_stored.changed[u.item] IS NOT NULL
+                THEN ARRAY(SELECT jsonb_array_elements_text(v_stored.changed[u.item])) END
     FROM unnest(v_stored.ids, v_read.keys, v_stored.outcomes, v_read.problems) WITH ORDINALITY
         u(id, key, outcome, problem, item);
 END $$;
 
 -- remember_parsed_drafts: the second half of remember and remember_many: stores parsed drafts (NULL: rejected) by the
 -- rules of lock_tenant_rules. Ids, keys, links and vectors have the order of the drafts; the links are NULL if no
--- draft has any. p_named says whether any has a name by which it may exist or be waited for, p_pinned whether any is
--- pinned. Returns ids and outcomes in the same order; no outcomes if all memories are new. Most drafts are new
--- memories without links, so each step that no draft needs is skipped.
+-- draft has any, and what they give is NULL if memories with their keys keep nothing. p_named says whether any has a name by which it may exist or be waited for, p_pinned whether any is
+-- pinned. Returns ids and outcomes in the same order; no outcomes if all memories are new; `changed` and `stale` as
+-- complete_drafts does. Most drafts are new memories without links, so each step that no draft needs is skipped.
 CREATE OR REPLACE FUNCTION recall.remember_parsed_drafts(
-    p_rules record, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_named boolean,
-    p_pinned boolean, p_embeddings halfvec[], p_revive boolean, p_now timestamptz,
-    OUT ids bigint[], OUT outcomes text[], OUT written bigint[]
+    p_rules record, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_given jsonb[],
+    p_named boolean, p_pinned boolean, p_embeddings halfvec[], p_revive boolean, p_now timestamptz,
+    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT changed jsonb[], OUT stale boolean[]
 )
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -103,13 +117,17 @@ DECLARE
     v_rows bigint;  -- assigned, for that is one expression where PERFORM would be a query
     v_stored record;
     v_locked bigint[];
+    v_relinked bigint[];
 BEGIN
     IF v_keys <> '{}' THEN
         v_stored := recall.store_drafts_with_retry(
-            p_rules.tenant, p_drafts, p_ids, p_keys, p_links, p_revive, p_now);
+            p_rules.tenant, p_drafts, p_ids, p_keys, p_links, p_given, p_revive, p_now);
+        p_drafts := v_stored.drafts;
         ids := v_stored.ids;
         outcomes := v_stored.outcomes;
         written := v_stored.written;
+        changed := v_stored.changed;
+        stale := v_stored.stale;
         v_locked := v_stored.locked;
     ELSE
         IF p_links IS NOT NULL OR p_named AND recall.has_pending_links(p_rules.tenant) THEN
@@ -119,6 +137,11 @@ BEGIN
         ids := p_ids;
         written := ids;
     END IF;
+    FOR i IN 1 .. CASE WHEN stale IS NULL THEN 0 ELSE cardinality(p_embeddings) END LOOP
+        IF stale[i] THEN
+            p_embeddings[i] := NULL;
+        END IF;
+    END LOOP;
     IF p_embeddings IS NOT NULL THEN
         IF outcomes && ARRAY['updated', 'revived'] THEN
             PERFORM recall.lock_vectors_shared(p_rules.tenant);
@@ -128,8 +151,14 @@ BEGIN
         v_rows := recall.store_vectors(p_rules.tenant, p_rules.own_table, written, p_embeddings);
     END IF;
     IF outcomes && ARRAY['updated', 'revived', 'unchanged'] THEN
-        PERFORM recall.apply_draft_effects(
-            p_rules.tenant, p_drafts, p_links, ids, outcomes, v_stored.rewritten, v_locked, p_now);
+        v_relinked := recall.apply_draft_effects(
+            p_rules.tenant, p_drafts, p_links, ids, outcomes, v_stored.rewritten, v_locked, p_now, p_given IS NOT NULL);
+        FOR i IN 1 .. CASE WHEN p_given IS NULL OR v_relinked IS NULL THEN 0 ELSE cardinality(ids) END LOOP
+            IF changed[i] IS NOT NULL AND ids[i] = ANY (v_relinked) THEN
+                changed[i] := changed[i] || '"links"';
+                outcomes[i] := CASE outcomes[i] WHEN 'unchanged' THEN 'updated' ELSE outcomes[i] END;
+            END IF;
+        END LOOP;
     ELSIF p_links IS NOT NULL OR p_named AND recall.has_pending_links(p_rules.tenant) THEN
         PERFORM recall.link_drafts(p_rules.tenant, p_drafts, p_links, ids, outcomes, v_locked, '{}', p_now);
     END IF;
@@ -170,16 +199,17 @@ END $$;
 
 -- apply_draft_effects: the effects of drafts on memories that existed before, and of the links of all drafts: logs a
 -- write for each memory with a new text or restored (p_changed_text), then updates vectors, archivals, links, the
--- decay of layers, and accesses.
+-- decay of layers, and accesses. p_keep and the result are those of link_drafts.
 CREATE OR REPLACE FUNCTION recall.apply_draft_effects(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_changed_text bigint[],
-    p_locked bigint[], p_now timestamptz
-) RETURNS void
+    p_locked bigint[], p_now timestamptz, p_keep boolean
+) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_updated bigint[] := ARRAY(
         SELECT u.id FROM unnest(p_ids, p_outcomes) u(id, outcome) WHERE u.outcome IN ('updated', 'revived'));
+    v_relinked bigint[];
 BEGIN
     IF p_changed_text <> '{}' THEN
         INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
@@ -187,11 +217,12 @@ BEGIN
     END IF;
     PERFORM recall.sync_vectors(p_tenant, v_updated);
     DELETE FROM recall.token_signs s WHERE s.tenant = p_tenant AND s.memory_id = ANY (p_changed_text);
-    PERFORM recall.link_drafts(
+    v_relinked := recall.link_drafts(
         p_tenant, p_drafts, p_links, p_ids, p_outcomes, p_locked, recall.close_archivals(p_tenant, v_updated, p_now),
-        p_now);
+        p_now, p_keep);
     PERFORM recall.retune_memories(p_tenant, v_updated);
     PERFORM recall.fold_memories(p_tenant, p_changed_text, array_fill(p_now, ARRAY[cardinality(p_changed_text)]));
+    RETURN v_relinked;
 END $$;
 
 -- retune_memories: gives these memories the clock and decay of their present layer.
@@ -228,48 +259,4 @@ BEGIN
             MESSAGE = format('This database holds embeddings of %L, not of %L.', v_known, p_name),
             HINT = 'Configure that embedder again, or make another database for the new one.';
     END IF;
-END $$;
-
--- remember: stores one memory and returns its id. A memory with the same key is updated, and restored if it was
--- archived.
-CREATE OR REPLACE FUNCTION recall.remember(
-    p_body text, p_title text DEFAULT '', p_key text DEFAULT NULL, p_layer text DEFAULT 'knowledge',
-    p_role text DEFAULT NULL, p_author text DEFAULT NULL, p_context text DEFAULT '',
-    p_tags text[] DEFAULT '{}', p_aliases text[] DEFAULT '{}', p_metadata jsonb DEFAULT '{}',
-    p_occurred_at timestamptz DEFAULT NULL, p_links jsonb DEFAULT '[]',
-    p_embedding halfvec DEFAULT NULL, p_embedded_with text DEFAULT NULL,
-    p_now timestamptz DEFAULT now()
-) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
-DECLARE
-    v_embedder text := CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END;
-    v_rules record := recall.lock_tenant_rules(v_embedder, p_now);
-    v_draft recall.memory;
-    v_links jsonb := CASE WHEN p_links NOT IN ('[]', 'null') THEN p_links END;
-    v_problem text;
-BEGIN
-    PERFORM recall.analyze_grown_tables(CASE WHEN jsonb_typeof(p_links) = 'array' THEN jsonb_array_length(p_links) ELSE 1 END);
-    SELECT v_rules.tenant, recall.unused_id(v_rules.tenant), p_key, coalesce(p_layer, 'knowledge'),
-           coalesce(p_title, ''), coalesce(p_body, ''), p_role, p_author, coalesce(p_context, ''),
-           coalesce(p_tags, '{}'), coalesce(p_aliases, '{}'), CASE WHEN p_metadata <> 'null' THEN p_metadata ELSE '{}' END, p_occurred_at,
-           false, p_now, p_now, v_embedder, v_rules.language
-    INTO v_draft.tenant, v_draft.id, v_draft.key, v_draft.layer,
-         v_draft.title, v_draft.body, v_draft.role, v_draft.author, v_draft.context,
-         v_draft.tags, v_draft.aliases, v_draft.metadata, v_draft.occurred_at,
-         v_draft.pinned, v_draft.created_at, v_draft.updated_at, v_draft.embedded_with, v_draft.language;
-    v_problem := coalesce(
-        CASE WHEN v_draft.tags <> '{}' OR v_draft.aliases <> '{}' OR v_draft.metadata <> '{}'
-             THEN recall.draft_type_problem(v_draft) END,
-        recall.draft_problem(v_draft, v_rules.layers),
-        CASE WHEN p_embedding IS NOT NULL THEN recall.vector_direction_problem(p_embedding, v_rules.dimensions) END,
-        CASE WHEN v_links IS NOT NULL THEN recall.links_problem(v_links) END);
-    IF v_problem IS NOT NULL THEN
-        PERFORM recall.raise_invalid(format('The draft cannot be stored: %s.', v_problem));
-    END IF;
-    RETURN (recall.remember_parsed_drafts(
-        v_rules, ARRAY[v_draft], ARRAY[v_draft.id], ARRAY[p_key], CASE WHEN v_links IS NOT NULL THEN ARRAY[v_links] END,
-        p_key IS NOT NULL OR v_draft.title <> '' OR v_draft.aliases <> '{}', false,
-        CASE WHEN p_embedding IS NOT NULL THEN ARRAY[p_embedding] END, true, p_now)).ids[1];
 END $$;

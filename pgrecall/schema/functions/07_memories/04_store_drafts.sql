@@ -25,20 +25,24 @@ END $$;
 -- store_drafts_with_retry: store_drafts, correct even if other transactions store the same keys. The memories to be
 -- changed or linked are locked before they are read (p_lock: some may be). If another transaction has just created or
 -- deleted one of them, everything starts again without locks, since other transactions may hold locks that come earlier
--- in the order. If no key exists, all drafts are new and have these ids; outcomes are then NULL.
+-- in the order. If no key exists, all drafts are new and have these ids; outcomes are then NULL. With p_given, the drafts
+-- are completed first, as complete_drafts says; `drafts` are those that were stored.
 CREATE OR REPLACE FUNCTION recall.store_drafts_with_retry(
-    p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_revive boolean,
-    p_now timestamptz,
-    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT locked bigint[]
+    p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_given jsonb[],
+    p_revive boolean, p_now timestamptz,
+    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT locked bigint[],
+    OUT drafts recall.memory[], OUT changed jsonb[], OUT stale boolean[]
 )
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_linked record;
     v_earlier jsonb;
+    v_completed record;
     v_stored record;
     v_overtaken boolean;
 BEGIN
+    drafts := p_drafts;
     LOOP
         BEGIN
             v_linked := recall.lock_linked_memories(
@@ -48,13 +52,19 @@ BEGIN
                    v_linked.overtaken OR coalesce(bool_or(k.id <> ALL (v_linked.locked)), false)
             INTO v_earlier, v_overtaken
             FROM recall.memories_with_keys(p_tenant, p_keys) k;
+            IF NOT v_overtaken AND p_given IS NOT NULL THEN
+                v_completed := recall.complete_drafts(p_tenant, p_drafts, p_keys, p_given, v_earlier);
+                drafts := v_completed.drafts;
+                changed := v_completed.changed;
+                stale := v_completed.stale;
+            END IF;
             IF v_overtaken THEN
                 NULL;  -- starts again
             ELSIF v_earlier IS NULL THEN
-                v_overtaken := recall.insert_drafts(p_tenant, p_drafts, p_now)
+                v_overtaken := recall.insert_drafts(p_tenant, drafts, p_now)
                                < cardinality(array_remove(p_ids, NULL));
             ELSE
-                v_stored := recall.store_drafts(p_tenant, p_drafts, p_keys, v_earlier, p_revive, p_now);
+                v_stored := recall.store_drafts(p_tenant, drafts, p_keys, v_earlier, p_revive, p_now);
                 v_overtaken := v_stored.overtaken;
             END IF;
             IF v_overtaken THEN
@@ -196,8 +206,9 @@ BEGIN
             occurred_at = d.occurred_at, valid_from = d.valid_from, valid_until = d.valid_until,
             -- A draft can pin but not unpin (`pin` does), or every import would unpin memories.
             expires_at = d.expires_at, pinned = m.pinned OR d.pinned, updated_at = d.updated_at, archived_at = NULL,
-            -- What a person marked stays so until it is marked otherwise.
-            speech_act = coalesce(d.speech_act, m.speech_act), act_marked = m.act_marked OR d.speech_act IS NOT NULL,
+            -- What a person marked stays so until it is marked otherwise, or shall be found out again.
+            speech_act = CASE WHEN d.act_marked IS NOT FALSE THEN coalesce(d.speech_act, m.speech_act) END,
+            act_marked = d.act_marked IS NOT FALSE AND (m.act_marked OR d.speech_act IS NOT NULL),
             embedded_with = CASE WHEN d.embedded_with IS NOT NULL THEN d.embedded_with
                                  WHEN (d.title, d.body) = (m.title, m.body) THEN m.embedded_with END,
             passage_count = CASE WHEN d.embedded_with IS NOT NULL THEN d.passage_count
@@ -211,6 +222,7 @@ BEGIN
                 d.metadata, d.occurred_at, d.valid_from, d.valid_until, d.expires_at, m.pinned OR d.pinned)
                OR (d.embedded_with IS NOT NULL AND m.embedded_with IS DISTINCT FROM d.embedded_with)
                OR (d.speech_act IS NOT NULL AND (m.speech_act, m.act_marked) IS DISTINCT FROM (d.speech_act, true))
+               OR (d.act_marked IS FALSE AND m.act_marked)
                OR (p_revive AND m.archived_at IS NOT NULL))
         RETURNING m.key, m.content_hash
     )

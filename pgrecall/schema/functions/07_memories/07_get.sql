@@ -1,11 +1,11 @@
 -- Reading memories by id, key or source.
 
--- content_hashes: the memories with these keys: key, content hash, source, and whether it has an embedding.
+-- content_hashes: the memories with these keys: key, content hash, source, whether it has an embedding, and title.
 CREATE OR REPLACE FUNCTION recall.content_hashes(p_keys text[])
-RETURNS TABLE (key text, content_hash text, source text, embedded boolean)
+RETURNS TABLE (key text, content_hash text, source text, embedded boolean, title text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT m.key, m.content_hash, m.source, m.embedded_with IS NOT NULL
+    SELECT m.key, m.content_hash, m.source, m.embedded_with IS NOT NULL, m.title
     FROM recall.memory m
     WHERE m.tenant = (SELECT recall.current_tenant()) AND m.key = ANY (p_keys)
 $$;

@@ -89,23 +89,27 @@ $$;
 -- link_drafts: makes the links of stored drafts equal to those that the drafts declare, stores links without an existing
 -- target as pending, and resolves pending links to newly stored memories. Only memories in p_locked are linked: a link to
 -- a memory stored since then stays pending until the job resolves it. p_links, p_ids and p_outcomes have the order of
--- the drafts; without outcomes, all are new. Links of the memories in p_also_recount are recounted too.
+-- the drafts; without outcomes, all are new. Links of the memories in p_also_recount are recounted too. With p_keep, a
+-- memory whose draft has NULL as links keeps its links. Returns the memories whose links changed.
 CREATE OR REPLACE FUNCTION recall.link_drafts(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_locked bigint[],
-    p_also_recount bigint[], p_now timestamptz
-) RETURNS void
+    p_also_recount bigint[], p_now timestamptz, p_keep boolean DEFAULT false
+) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_ids bigint[];
     v_changed bigint[];
+    v_declaring bigint[];
+    v_relinked bigint[];
     v_cited bigint[];
 BEGIN
-    SELECT array_agg(s.id), array_agg(s.id) FILTER (WHERE s.outcome IS DISTINCT FROM 'unchanged')
-    INTO v_ids, v_changed
-    FROM unnest(p_ids, p_outcomes) AS s(id, outcome) WHERE s.id IS NOT NULL AND s.outcome IS DISTINCT FROM 'rejected';
+    SELECT array_agg(s.id), array_agg(s.id) FILTER (WHERE s.outcome IS DISTINCT FROM 'unchanged'),
+           array_agg(s.id) FILTER (WHERE NOT p_keep OR s.links IS NOT NULL)
+    INTO v_ids, v_changed, v_declaring
+    FROM unnest(p_ids, p_outcomes, p_links) AS s(id, outcome, links) WHERE s.id IS NOT NULL AND s.outcome IS DISTINCT FROM 'rejected';
     IF v_ids IS NULL THEN
-        RETURN;
+        RETURN NULL;
     END IF;
     WITH wanted AS MATERIALIZED (
         SELECT d.src, d.target, k.id AS dst, d.relation, d.weight, d.created_at
@@ -113,7 +117,7 @@ BEGIN
         LEFT JOIN (SELECT DISTINCT u.id FROM unnest(p_locked || v_ids) u(id)) k ON k.id = d.dst
     ), dropped AS (
         DELETE FROM recall.link l
-        WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_ids)
+        WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_declaring)
           AND NOT EXISTS (SELECT FROM wanted w
                           WHERE w.src = l.src AND w.dst = l.dst AND w.relation = l.relation)
         RETURNING l.*
@@ -122,10 +126,11 @@ BEGIN
         SELECT d.tenant, d.src, d.dst, d.relation, d.created_at, p_now FROM dropped d
     ), abandoned AS (
         DELETE FROM recall.pending_link p
-        WHERE p.tenant = p_tenant AND p.src = ANY (v_ids)
+        WHERE p.tenant = p_tenant AND p.src = ANY (v_declaring)
           AND NOT EXISTS (SELECT FROM wanted w
                           WHERE w.src = p.src AND w.target = p.target AND w.relation = p.relation
                             AND w.dst IS NULL)
+        RETURNING p.src
     ), made AS (
         INSERT INTO recall.link (tenant, src, dst, relation, weight, created_at, drafted)
         SELECT DISTINCT ON (w.src, w.dst, w.relation)
@@ -134,7 +139,7 @@ BEGIN
         ORDER BY w.src, w.dst, w.relation
         ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET weight = excluded.weight
         WHERE link.drafted AND link.weight <> excluded.weight
-        RETURNING dst
+        RETURNING src, dst
     ), kept AS (
         INSERT INTO recall.pending_link (tenant, src, target, relation, weight, created_at)
         SELECT DISTINCT ON (w.src, w.target, w.relation)
@@ -143,12 +148,16 @@ BEGIN
         ORDER BY w.src, w.target, w.relation
         ON CONFLICT (tenant, src, target, relation) DO UPDATE SET weight = excluded.weight
         WHERE pending_link.weight <> excluded.weight
+        RETURNING src
     )
-    SELECT array_agg(DISTINCT x.dst) INTO v_cited
-    FROM (SELECT dst FROM made UNION ALL SELECT dst FROM dropped) x;
+    SELECT array_agg(DISTINCT x.dst), array_agg(DISTINCT x.src) INTO v_cited, v_relinked
+    FROM (SELECT src, dst FROM made UNION ALL SELECT src, dst FROM dropped
+          UNION ALL SELECT src, NULL FROM kept UNION ALL SELECT src, NULL FROM abandoned) x;
+    v_cited := array_remove(v_cited, NULL);
     -- Includes changed memories: their activations are updated next, and all must be locked in one order.
     PERFORM recall.recount_links(
         p_tenant, v_cited || recall.resolve_pending_links_to(p_tenant, v_changed, p_locked) || v_changed || p_also_recount);
+    RETURN v_relinked;
 END $$;
 
 -- drafted_links: the links that drafts declare; `dst` is NULL if no memory has that key or name yet.

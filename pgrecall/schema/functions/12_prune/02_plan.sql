@@ -71,7 +71,9 @@ END $$;
 
 -- prune_candidates: live memories in the dormant zone of their layer at p_now, lowest vitality first. They are neither
 -- pinned nor protected, got no link within prune.revival_days, and were stored and last accessed before the grace
--- period (NULL means the setting). Links are not checked: archiving them may disconnect others.
+-- period (NULL means the setting). What had happened more than a day before it was stored, as in an import of old notes, was
+-- dormant at once: it is a candidate only if any memory was shown or used since, before the grace period, so that it could
+-- have been used too. Links are not checked: archiving them may disconnect others.
 CREATE OR REPLACE FUNCTION recall.prune_candidates(
     p_grace_days double precision DEFAULT NULL, p_layers text[] DEFAULT NULL, p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (memory_id bigint, vitality double precision)
@@ -85,7 +87,11 @@ DECLARE
     v_now double precision := recall.epoch(recall.require_moment(p_now));
     v_quiet double precision := v_now - 86400 * (v_options ->> 'grace_days')::double precision;
     v_unlinked double precision := v_now - 86400 * (v_options ->> 'revival_days')::double precision;
+    v_in_use double precision;
 BEGIN
+    -- Of all accesses there is no index by time; a plan reads all memories anyway.
+    SELECT recall.epoch(max(x.at)) INTO v_in_use FROM recall.access x
+    WHERE x.tenant = v_tenant AND x.kind <> 'write' AND recall.epoch(x.at) < v_quiet;
     RETURN QUERY
     SELECT v.memory_id, v.vitality
     FROM recall.live_memories(v_tenant, p_now) v
@@ -94,6 +100,8 @@ BEGIN
     WHERE v.zone = 'dormant' AND NOT m.pinned AND NOT a.protected
       AND recall.epoch(m.created_at) < v_quiet AND a.t1 < v_quiet
       AND coalesce(a.last_linked_at < v_unlinked, true)
+      AND (m.occurred_at >= m.created_at - interval '1 day' OR m.occurred_at IS NULL
+           OR recall.epoch(m.created_at) < v_in_use)
       AND (p_layers IS NULL OR v.layer = ANY (p_layers))
     ORDER BY v.vitality, v.memory_id;
 END $$;

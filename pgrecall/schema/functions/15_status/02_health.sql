@@ -104,12 +104,14 @@ SET search_path FROM CURRENT AS $$
     WHERE p_grown >= 20 AND cardinality(p_zones) = 1
 $$;
 
--- queue_alarm: a sentence if accesses have waited for folding for more than an hour; else NULL.
-CREATE OR REPLACE FUNCTION recall.queue_alarm(p_waiting bigint, p_oldest timestamptz, p_now timestamptz)
-RETURNS text
+-- queue_alarm: a sentence if accesses have waited for folding for more than an hour, or for more than a week if no job
+-- has run yet (not p_ran): who has just begun need not have a worker. Else NULL.
+CREATE OR REPLACE FUNCTION recall.queue_alarm(
+    p_waiting bigint, p_oldest timestamptz, p_now timestamptz, p_ran boolean
+) RETURNS text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
-RETURN CASE WHEN p_oldest < p_now - interval '1 hour' THEN
+RETURN CASE WHEN p_oldest < p_now - CASE WHEN p_ran THEN interval '1 hour' ELSE interval '7 days' END THEN
     format('The job fold does not keep up: %s accesses wait, the oldest since %s.', p_waiting,
            CASE WHEN isfinite(p_oldest) THEN recall.moment_text(p_oldest) ELSE 'the last upgrade' END) END;
 
@@ -179,7 +181,7 @@ BEGIN
         || ARRAY(SELECT recall.sameness_alarms(
             v_pulse.memories, v_pulse.grown, v_pulse.low, v_pulse.high, v_pulse.zones))
         || array_remove(ARRAY[
-            recall.queue_alarm(v_queue.waiting, v_queue.oldest, p_now),
+            recall.queue_alarm(v_queue.waiting, v_queue.oldest, p_now, v_runs <> '[]'),
             recall.embedding_alarm(v_unembedded.waiting, v_unembedded.oldest, p_now)], NULL)
         || ARRAY(SELECT recall.job_alarms(v_runs));
 END $$;

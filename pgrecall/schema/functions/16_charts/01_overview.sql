@@ -134,8 +134,9 @@ $$;
 
 -- zones_over_time: the number of live memories in each layer and zone at each of these moments (at most 100), by
 -- moment, layer and zone. At most p_sample memories (100 to 100,000) are read, always the same ones, and the counts
--- are scaled up. Exact for a tenant with no more memories; otherwise within 1 / sqrt(p_sample) of all memories with a
--- probability of 95 %.
+-- are scaled up: of memories that are live now, and of archived ones, each to their number, so that the counts of the
+-- present add up to the live memories. Exact for a tenant with no more memories; otherwise within 1 / sqrt(p_sample) of all
+-- memories with a probability of 95 %.
 CREATE OR REPLACE FUNCTION recall.zones_over_time(p_instants timestamptz[], p_sample int DEFAULT 1000)
 RETURNS TABLE (at timestamptz, layer text, zone text, memories double precision)
 LANGUAGE plpgsql STABLE
@@ -145,18 +146,25 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_weights recall.weights := recall.vitality_weights(v_tenant);
     v_ids bigint[];
-    v_each double precision;
+    v_live_each double precision;
+    v_archived_each double precision;
 BEGIN
     PERFORM recall.require_between(cardinality(p_instants), 0, 100, 'The number of p_instants'),
             recall.require_between(p_sample, 100, 100000, 'p_sample');
     PERFORM recall.require_moment(u.at) FROM unnest(p_instants) u(at);
     -- Ids grow with time, so the sample is taken by a hash of them.
-    SELECT array_agg(s.id), coalesce(max(s.every), 0)::double precision / greatest(count(*), 1) INTO v_ids, v_each
-    FROM (SELECT m.id, count(*) OVER () AS every FROM recall.memory m
+    SELECT array_agg(s.id),
+           max(s.live)::double precision / nullif(count(*) FILTER (WHERE NOT s.archived), 0),
+           max(s.every - s.live)::double precision / nullif(count(*) FILTER (WHERE s.archived), 0)
+    INTO v_ids, v_live_each, v_archived_each
+    FROM (SELECT m.id, m.archived_at IS NOT NULL AS archived, count(*) OVER () AS every,
+                 count(*) FILTER (WHERE m.archived_at IS NULL) OVER () AS live
+          FROM recall.memory m
           WHERE m.tenant = v_tenant ORDER BY hashint8(m.id), m.id LIMIT p_sample) s;
     FOR at IN SELECT DISTINCT u.at FROM unnest(p_instants) u(at) ORDER BY u.at LOOP
         RETURN QUERY
-        SELECT zones_over_time.at, m.layer, t.zone, count(*) * v_each
+        SELECT zones_over_time.at, m.layer, t.zone,
+               sum(CASE WHEN m.archived_at IS NULL THEN v_live_each ELSE v_archived_each END)
         FROM recall.activations_as_of(v_tenant, coalesce(v_ids, '{}'), zones_over_time.at) a
         JOIN recall.memory m ON m.tenant = v_tenant AND m.id = a.memory_id
         JOIN recall.effective_layers(v_tenant) l ON l.name = m.layer
