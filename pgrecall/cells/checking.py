@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Literal
 from pgrecall.cells import replicas
 from pgrecall.cells.addresses import shown
 from pgrecall.cells.cell import Cell
-from pgrecall.cells.directory import CellEntry
+from pgrecall.cells.directory import CellEntry, MoveEntry
 from pgrecall.cells.moves.rights import missing_rights
 from pgrecall.errors import RecallError
 
 if TYPE_CHECKING:
     from pgrecall.cells.fleet import Fleet
+
+_MOVING = (
+    "SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database() "
+    "AND l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 "
+    "AND (l.classid, l.objid) = (hashtext('recall_cells')::oid, hashtext(%(tenant)s)::oid)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +45,22 @@ def check(fleet: Fleet) -> Iterator[CellFinding]:
         except RecallError as error:
             yield CellFinding(entry.number, "fail", error.message, error.hint)
     for move in fleet.directory.moves():
-        message = f"Tenant {move.tenant} moves from cell {move.source} to {move.target} ({move.step})."
-        yield CellFinding(None, "warn", message, f"pgrecall tenant move {move.tenant} --to {move.target}")
+        yield _check_move(move, under_way=_is_moving(fleet, move.tenant))
+
+
+def _check_move(move: MoveEntry, *, under_way: bool) -> CellFinding:
+    """A move that a process is making is in order; one that nobody continues has to be continued."""
+    way = f"from cell {move.source} to {move.target} ({move.step})"
+    if under_way:
+        return CellFinding(None, "ok", f"Tenant {move.tenant} moves {way}; a process is at it.")
+    message = f"The move of tenant {move.tenant} {way} was interrupted; no process continues it."
+    return CellFinding(None, "warn", message, f"pgrecall tenant move {move.tenant} --to {move.target}")
+
+
+def _is_moving(fleet: Fleet, tenant: str) -> bool:
+    """Whether a process holds the lock of `Directory.exclusive`."""
+    with fleet.directory.connected() as connection:
+        return connection.execute(_MOVING, {"tenant": tenant}).fetchone() is not None
 
 
 def _check(

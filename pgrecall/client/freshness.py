@@ -71,6 +71,11 @@ class Freshness:
             old = [one for one in before if one.at <= self._clock() - self.limit][-1:]
             self._marks = [*old, *recent, mark]
 
+    def forget_marks(self) -> None:
+        """Forgets all marks, because the primary is another one now."""
+        with self._lock:
+            self._marks = []
+
     def required_position(self, tenant: str) -> int | None:
         """The position that a replica must have replayed for a search of this tenant; None: none will do."""
         with self._lock:

@@ -18,6 +18,7 @@ from pgrecall.database.connections import (
     is_fresh,
     read_json_quickly,
 )
+from pgrecall.database.log_positions import Server, server_in
 from pgrecall.database.pool import Database
 from pgrecall.database.pooler import PROCESS, is_pooled
 from pgrecall.database.server import Call, Row
@@ -121,16 +122,16 @@ class AsyncDatabase:
                 connection.last_answer_at = time.monotonic()
                 return await cursor.fetchall()
 
-    async def fetch_replayed(self, call: Call, *, tenant: str) -> tuple[int | None, list[Row]]:
+    async def fetch_replayed(self, call: Call, *, tenant: str) -> tuple[Server, list[Row]]:
         """Makes one call for ``tenant`` that changes nothing, and says how far this standby had replayed.
 
         Returns:
-            The position in the log of the primary, in bytes, up to which the rows are current; None if this
-            server is no standby. And the rows.
+            The server, with the position in the log of its primary up to which the rows are current; None
+            if it is no standby. And the rows.
         """
         return await cancelled_once(self._fetch_replayed(call, tenant))
 
-    async def _fetch_replayed(self, call: Call, tenant: str) -> tuple[int | None, list[Row]]:
+    async def _fetch_replayed(self, call: Call, tenant: str) -> tuple[Server, list[Row]]:
         first, second = self._limits.replica_statements(call, tenant)
         pool = await self._open_pool()
         with self._limits.translating_errors(pool):
@@ -141,7 +142,7 @@ class AsyncDatabase:
                     cursor = await connection.execute(*second)
                 connection.last_answer_at = time.monotonic()
                 [replayed] = await opened.fetchall()
-                return replayed["replayed"], await cursor.fetchall()
+                return server_in(replayed), await cursor.fetchall()
 
     def stats(self) -> dict[str, int]:
         """Returns statistics of the pool; empty before it is used."""

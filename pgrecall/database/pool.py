@@ -17,6 +17,7 @@ from pgrecall.database.connections import (
     read_json_quickly,
     set_formats,
 )
+from pgrecall.database.log_positions import Server, server_in
 from pgrecall.database.pooler import is_pooled, process_of
 from pgrecall.database.server import Call, Row, ServerFacts, server_facts
 from pgrecall.database.session import Session, open_session
@@ -139,12 +140,12 @@ class Database:
             connection.last_answer_at = time.monotonic()
             return cursor.fetchall()
 
-    def fetch_replayed(self, call: Call, *, tenant: str) -> tuple[int | None, list[Row]]:
+    def fetch_replayed(self, call: Call, *, tenant: str) -> tuple[Server, list[Row]]:
         """Makes one call for ``tenant`` that changes nothing, and says how far this standby had replayed.
 
         Returns:
-            The position in the log of the primary, in bytes, up to which the rows are current; None if this
-            server is no standby. And the rows.
+            The server, with the position in the log of its primary up to which the rows are current; None
+            if it is no standby. And the rows.
         """
         first, second = self._limits.replica_statements(call, tenant)
         pool = self._open_pool()
@@ -155,7 +156,7 @@ class Database:
                 cursor = connection.execute(*second)
             connection.last_answer_at = time.monotonic()
             [replayed] = opened.fetchall()
-            return replayed["replayed"], cursor.fetchall()
+            return server_in(replayed), cursor.fetchall()
 
     @contextmanager
     def open_transaction(self, tenant: str) -> Iterator[OpenTransaction]:

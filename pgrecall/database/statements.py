@@ -23,6 +23,7 @@ from pgrecall.database.connections import (
     keepalive_options,
 )
 from pgrecall.database.error_translation import translated
+from pgrecall.database.log_positions import REPLICA_COLUMNS
 from pgrecall.database.server import Call
 from pgrecall.errors import DatabaseBusy, DatabaseTimeout, DatabaseUnavailable, SchemaMismatch
 from pgrecall.settings import PreparedStatements
@@ -32,12 +33,6 @@ GRACE = 1.0
 
 PREPARE_AFTER = 5
 """Executions of a statement by a connection after which it is prepared on the server."""
-
-REPLAYED = (
-    "CASE WHEN pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint END "
-    "AS replayed"
-)
-"""How much of the primary's log a standby has replayed, in bytes; null for a server that is none."""
 
 Statement = tuple[str, Mapping[str, object]]
 
@@ -131,14 +126,15 @@ class Limits:
         return self.opening(tenant, durable=call.durable), (call.sql, parameters)
 
     def replica_statements(self, call: Call, tenant: str) -> tuple[Statement, Statement]:
-        """Returns the statements for one read of a standby. The first asks how far it has replayed.
+        """Returns the statements for one read of a standby. The first asks how far it has replayed
+        the log of which primary: each answer says so, because an address may lead elsewhere at any time.
 
         Each statement sees what is committed when it begins, so the second sees at least as much.
         """
         self._require_usable(call)
         opening, values = self.opening(tenant, durable=True)
         parameters = {**call.parameters, "tenant": tenant} if call.acting else call.parameters
-        return (f"{opening}, {REPLAYED}", values), (call.sql, parameters)
+        return (f"{opening}, {REPLICA_COLUMNS}", values), (call.sql, parameters)
 
     def _require_usable(self, call: Call) -> None:
         if self.unusable:  # it may change while the client is open

@@ -8,5 +8,6 @@ charts         pictures, for the page, the command line and reports
 editors        connecting editors and coding agents
 telemetry      metrics and traces
 doctor         checks of an installation
+json_bodies    what JSON from callers may hold
 wording, snippets  words and excerpts that several faces show
 """

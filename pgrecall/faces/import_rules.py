@@ -10,12 +10,13 @@ from pgrecall.importers.fields import Rules
 from pgrecall.models.layers import Layer
 
 
-def import_rules(layers: Iterable[Layer], wanted: str | None = None) -> Rules:
-    """The rules for an import now.
+def import_rules(layers: Iterable[Layer], wanted: str | None = None, now: datetime | None = None) -> Rules:
+    """The rules for an import.
 
     Args:
         layers: those of the tenant.
         wanted: the layer that the caller chose for what is imported.
+        now: the time of the import; None: that of the clock.
 
     Raises:
         InvalidInput: the tenant has no such layer.
@@ -25,4 +26,4 @@ def import_rules(layers: Iterable[Layer], wanted: str | None = None) -> Rules:
         raise InvalidInput(
             f"There is no layer {wanted!r:.100}.", hint=f"The layers are {', '.join(sorted(names))}."
         )
-    return Rules(datetime.now(UTC), names)
+    return Rules(now or datetime.now(UTC), names)

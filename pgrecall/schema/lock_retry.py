@@ -19,6 +19,9 @@ T = TypeVar("T")
 
 _LOCK_NOT_AVAILABLE = "55P03"
 
+_NAME_CHARACTERS = 200
+"""Postgres' limit of the names of prepared transactions, in bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class LockRetry:
@@ -65,6 +68,12 @@ def _lock_hint(url: str, timeout: float) -> str:
     if holder is None:
         return "Try again when there is less to do."
     since = f", open since {holder['since']:%Y-%m-%d %H:%M:%S %Z}," if holder["since"] else ""
+    if holder["prepared"] is not None:
+        name = str(holder["prepared"])[:_NAME_CHARACTERS].replace("'", "''")
+        return (
+            f"A prepared transaction of role {holder['role']}{since} holds recall.{holder['relation']}: "
+            f"end it with ROLLBACK PREPARED '{name}' or COMMIT PREPARED."
+        )
     return (
         f"A transaction of role {holder['role']} (process {holder['pid']}){since} holds "
         f"recall.{holder['relation']}: end it, or upgrade when it has ended."

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pgrecall.errors import RecallError, RerankerError
+from pgrecall.search.foreign_words import described
 
 MAX_LATE_THREADS = 4
 """Threads of one reranker that may still run after their deadline; with as many, no new work starts."""
@@ -105,9 +106,4 @@ def _run_guarded(work: Callable[[], None], name: str) -> None:
     except (RecallError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a model or a caller's function fails in any way, sys.exit included
-        raise RerankerError(f"The reranker {name} failed: {_describe(error)}.", hint=_HINT) from error
-
-
-def _describe(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0].rstrip('.')}" if lines else type(error).__name__
+        raise RerankerError(f"The reranker {name} failed: {described(error)}.", hint=_HINT) from error

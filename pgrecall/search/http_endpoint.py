@@ -16,13 +16,18 @@ from tenacity import RetryCallState, RetryError, Retrying, retry_if_exception_ty
 from tenacity.wait import wait_exponential, wait_random
 
 from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.search.endpoint_limits import (
+    MAX_ANSWER_BYTES,
+    AnswerTooLarge,
+    bounded_client,
+    ending_at,
+    has_too_many_lists,
+    read_answer,
+)
 from pgrecall.search.quoted_texts import texts_in, without_quotations
 from pgrecall.setting_types import Secret
 
 RETRY_AFTER_CAP = 30.0  # seconds; an endpoint that asks for more is tried again after this
-MAX_ANSWER_BYTES = 256 * 2**20
-"""Maximum bytes of an answer; 2,048 vectors of 4,000 dimensions take 160 million."""
-
 _LATER = (
     0.5  # seconds after the caller's limit, so that its own deadline passes before ours reports a timeout
 )
@@ -74,7 +79,7 @@ class Endpoint:
         elif address.userinfo:
             login = httpx.BasicAuth(address.username, address.password)
         self._new_client = partial(
-            httpx.Client,
+            bounded_client,
             headers=headers,
             auth=login,
             timeout=timeout,
@@ -92,10 +97,19 @@ class Endpoint:
         """Closes its connections; it cannot be used again."""
         self._client.close()
 
-    def post(self, body: Mapping[str, Any], until: float | None = None) -> Any:
-        """Sends ``body`` and returns the parsed answer, None if it is not JSON.
+    def post(
+        self,
+        body: Mapping[str, Any],
+        until: float | None = None,
+        *,
+        texts: int = 1,
+        answer_bytes: int = MAX_ANSWER_BYTES,
+    ) -> Any:
+        """Sends ``body`` and returns the parsed answer, None if it is not JSON or has far more lists
+        than an answer about so many ``texts``.
 
-        No attempt starts after ``until`` (on the clock of ``time.monotonic``) or lasts much longer.
+        No attempt starts after ``until`` (on the clock of ``time.monotonic``) or lasts much longer. An answer
+        of more than ``answer_bytes`` is refused.
 
         Raises:
             RecallError: of the class in the wording, if there is no usable answer.
@@ -109,7 +123,13 @@ class Endpoint:
 
         retrying = Retrying(retry=retry_if_exception_type(_TransientError), stop=last, wait=_wait)
         try:
-            return parse_json(retrying(self._attempt, content, until, texts_in(body)))
+            answer = retrying(self._attempt, content, until, texts_in(body), answer_bytes)
+            return None if has_too_many_lists(answer, texts) else parse_json(answer)
+        except AnswerTooLarge as large:
+            raise self._wording.error(
+                f"The answer of the {self._wording.noun} at {self.shown} {large}.",
+                hint=f"Check {self._wording.prefix}_URL.",
+            ) from large
         except RetryError as given_up:
             error, tried = given_up.last_attempt.exception(), given_up.last_attempt.attempt_number
             assert isinstance(error, _TransientError)  # nothing else is tried again
@@ -122,14 +142,14 @@ class Endpoint:
             hint=error.hint,
         )
 
-    def _attempt(self, content: bytes, until: float | None, texts: list[str]) -> bytes:
+    def _attempt(self, content: bytes, until: float | None, texts: list[str], limit: int) -> bytes:
         noun, prefix = self._wording.noun, self._wording.prefix
         if self._client.is_closed:
             raise self._wording.error(f"The {noun} at {self.shown} is closed.", hint="Make a new one.")
         left = self._timeout if until is None else max(until - time.monotonic(), 0.0) + _LATER
         timeout = min(self._timeout, left)
         try:
-            status, headers, answer = self._exchange(content, timeout)
+            status, headers, answer = self._exchange(content, timeout, limit)
         except httpx.TimeoutException as error:
             raise _TransientError(
                 f"no answer within {timeout:.3g} seconds", hint=self._wording.slow
@@ -146,23 +166,12 @@ class Endpoint:
             raise self._refusal(status, headers, self._message(answer, texts))
         return answer
 
-    def _exchange(self, content: bytes, timeout: float) -> tuple[int, httpx.Headers, bytes]:
-        until = time.monotonic() + timeout
-        with self._client.stream("POST", self._address, content=content, timeout=timeout) as response:
-            chunks: list[bytes] = []
-            read = 0
-            for chunk in response.iter_bytes():
-                chunks.append(chunk)
-                read += len(chunk)
-                if read > MAX_ANSWER_BYTES:
-                    raise self._wording.error(
-                        f"The {self._wording.noun} at {self.shown} answered with more than "
-                        f"{MAX_ANSWER_BYTES:,} bytes.",
-                        hint=f"Check {self._wording.prefix}_URL.",
-                    )
-                if time.monotonic() > until:  # httpx limits each read, not their sum
-                    raise httpx.ReadTimeout("the answer trickles in too slowly")
-        return response.status_code, response.headers, b"".join(chunks)
+    def _exchange(self, content: bytes, timeout: float, limit: int) -> tuple[int, httpx.Headers, bytes]:
+        with (
+            ending_at(time.monotonic() + timeout),
+            self._client.stream("POST", self._address, content=content, timeout=timeout) as response,
+        ):
+            return response.status_code, response.headers, read_answer(response, limit)
 
     def _refusal(self, status: int, headers: httpx.Headers, reason: str) -> RecallError | _TransientError:
         wording = self._wording
@@ -191,7 +200,7 @@ class Endpoint:
 
     def _message(self, answer: bytes, texts: list[str]) -> str:
         """The message of an error answer, short, on one line, without the key and what it quotes of texts."""
-        message = parse_json(answer)
+        message = None if has_too_many_lists(answer, len(texts)) else parse_json(answer)
         for name in ("error", "message", "detail"):
             if isinstance(message, dict):
                 message = message.get(name, message)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pgrecall.errors import InvalidInput, MissingExtra
+from pgrecall.search.foreign_words import message_of
 from pgrecall.setting_types import expand_home
 from pgrecall.settings import set_for_libraries
 
@@ -73,8 +74,7 @@ def without_surrogates(text: str) -> str:
 
 def first_line(error: Exception) -> str:
     """The first line of an error's message, without its full stop."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(".")
+    return message_of(error) or type(error).__name__
 
 
 def max_positions(config: Mapping[str, Any]) -> int:

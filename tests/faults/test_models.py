@@ -17,7 +17,6 @@ import pytest
 from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import EmbedderError
 from pgrecall.jobs.runner import Runner
-from pgrecall.search import http_endpoint as endpoints
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.search.embed.http import HttpEmbedder
 from pgrecall.search.rerank.http import HttpReranker
@@ -222,10 +221,9 @@ def test_an_answer_without_end_is_not_read_to_its_end(
     shared_url: str, monkeypatch: pytest.MonkeyPatch, inject: Inject
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(endpoints, "MAX_ANSWER_BYTES", 2**22)
     with endless() as url, http(url) as embedder:
         with opened(shared_url, "endless", embedder=embedder) as memory:
-            with pytest.raises(EmbedderError, match="more than 4,194,304 bytes"):
+            with pytest.raises(EmbedderError, match="more than 1,179,648 bytes"):
                 memory.remember("The ferry leaves at nine")
             assert "bytes" in memory.search("ferry").skipped[0]
         with HttpReranker(url, "m", timeout=30, attempts=1) as reranker:

@@ -3474,6 +3474,8 @@ export interface operations {
                 readonly tools?: boolean;
                 /** @description Refuse the whole file if any part of it is invalid. */
                 readonly strict?: boolean;
+                /** @description Time to use instead of the clock, except for an export, which has its own times. */
+                readonly now?: string;
                 /** @description Wait until the import is done; false responds at once. */
                 readonly wait?: boolean;
             };

@@ -47,7 +47,6 @@ class Replica:
         self._wait = resources.settings.connect_timeout
         self._primary: Server | None = None
         self._seen = -1
-        self._is_ours = False
         self._failure = ""
 
     def close(self) -> None:
@@ -68,26 +67,25 @@ class Replica:
             raise NoReplica(_NOBODY_KNOWS)
         try:
             if self._seen < required:
-                self._require(self._position(tenant), required)
-            replayed, rows = self._database.fetch_replayed(operation, tenant=tenant)
-            self._require(replayed, required)
+                self._require(self._standby(tenant), required)
+            standby, rows = self._database.fetch_replayed(operation, tenant=tenant)
+            replayed = self._require(standby, required)
         except (InvalidInput, TenantElsewhere):
             raise NoReplica from None  # what it names may be newer than the replica is; the primary knows
         except DatabaseError as error:
             raise self._failed(error.message) from error
-        assert replayed is not None  # _require
         return operation.read(rows), self.freshness.staleness(replayed)
 
     def status(self, tenant: str, primary: Database) -> ReplicaStatus:
         """How far it lags now, as a client of this tenant sees it."""
         try:
             self._update_primary(tenant, primary, always=True)
-            replayed = self._position(tenant)
+            replayed = self._position(self._standby(tenant))
         except NoReplica as none:
             return ReplicaStatus(self.freshness.limit, problem=none.reason)
         except DatabaseError as error:
             return ReplicaStatus(self.freshness.limit, problem=f"replica: {error.message}")
-        if replayed is None or self._primary is None or self._primary.position is None:
+        if self._primary is None or self._primary.position is None:
             return ReplicaStatus(self.freshness.limit, problem=_NO_STANDBY)
         late = f"replica: it lags more than {self.freshness.limit:g} s"
         behind = max(self._primary.position - replayed, 0)
@@ -117,28 +115,34 @@ class Replica:
             raise NoReplica from None  # the primary repeats it, and the tenant is looked up again
         except DatabaseError as error:
             raise self._failed(error.message) from error
+        if self._primary is not None and not found.has_log_of(self._primary):
+            self._seen = -1
+            self.freshness.forget_marks()  # they are positions of another log
         self._primary = found
         if found.position is not None:
             self.freshness.add(Mark(asked, found.position))
 
-    def _position(self, tenant: str) -> int | None:
-        """How far the standby has replayed; once it is known to be that of this primary."""
+    def _standby(self, tenant: str) -> Server:
+        """How far the standby has replayed the log of its primary."""
         operation = replica_position()
-        found = operation.read(self._database.fetch(operation, tenant=tenant))
-        if not self._is_ours and self._primary is not None:
-            if not found.is_same_database(self._primary):
-                raise self._failed("it is not a standby of this database")
-            self._is_ours = True
-        return found.position
+        return operation.read(self._database.fetch(operation, tenant=tenant))
 
-    def _require(self, replayed: int | None, required: int) -> None:
-        """Raises NoReplica unless it has replayed what is required."""
-        if replayed is None:
+    def _position(self, standby: Server) -> int:
+        """How far a standby of this primary has replayed. Raises NoReplica if it is another server."""
+        if standby.position is None:
             raise self._failed(_NO_STANDBY)
-        self._seen = replayed
+        if self._primary is not None and not standby.has_log_of(self._primary):
+            same = standby.is_same_database(self._primary)
+            raise self._failed(_OTHER_LOG if same else "it is not a standby of this database")
+        return standby.position
+
+    def _require(self, standby: Server, required: int) -> int:
+        """The position of a standby that has replayed what is required. Raises NoReplica for another."""
+        self._seen = replayed = self._position(standby)
         if replayed < required:
             late = f"replica: it lags more than {self.freshness.limit:g} s, so the primary answered"
             raise NoReplica(late if self.freshness.is_late(replayed) else "")
+        return replayed
 
     def _failed(self, message: str) -> NoReplica:
         self.freshness.pause("replica")
@@ -150,6 +154,7 @@ class Replica:
 
 _NOBODY_KNOWS = "replica: the position of the primary is unknown, so the lag is unknown"
 _NO_STANDBY = "replica: its server is not a standby"
+_OTHER_LOG = "it follows another primary, or has not caught up since the last promotion"
 
 
 class Reading:

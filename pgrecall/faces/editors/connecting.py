@@ -62,6 +62,21 @@ def hook_parts(
     )
 
 
+def require_inside(parts: Sequence[Part], project: Path) -> None:
+    """Raises InvalidInput if a file of a project is a link out of it, to where its author wants."""
+    top = project.resolve()
+    for part in parts:
+        try:
+            real = part.file.resolve()
+        except RuntimeError:  # links in a circle, of which reading the file tells
+            continue
+        if not real.is_relative_to(top):
+            raise InvalidInput(
+                f"{part.file} is a link out of the project, to {real}.",
+                hint="Replace it by a file, or change that file by hand; --print shows the entry.",
+            )
+
+
 def added(parts: Sequence[Part], known: Sequence[Part]) -> Sequence[SettingsFile]:
     """The files with these parts. A file that has any part of pgrecall already keeps the copy from before it.
 

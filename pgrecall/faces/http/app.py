@@ -24,7 +24,6 @@ from pgrecall.faces.http.middleware import (
 )
 from pgrecall.faces.http.openapi_document import API_PREFIX, finish_document
 from pgrecall.faces.http.problems import add_error_handlers
-from pgrecall.faces.http.request_limits import require_parsable
 from pgrecall.faces.http.routes import (
     dedupe,
     erasures,
@@ -147,7 +146,6 @@ def _mcp_app(service: Service) -> McpApp | None:
         memory_for,
         turn_for=lambda memory: service.queue.slot(memory.tenant),
         hold_body=lambda memory: service.bodies.hold(memory.tenant),
-        check_body=require_parsable,
         body_limit=service.settings.http_body_bytes,
         body_seconds=service.settings.http_timeout,
         telemetry=service.telemetry,

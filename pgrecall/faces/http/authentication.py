@@ -135,6 +135,17 @@ async def tenant_of_key(service: Service, key: str) -> str | None:
     return holder.tenant
 
 
+async def require_valid_key(service: Service, headers: Headers) -> None:
+    """Looks the key up again, for a request that holds a slot and has waited for it.
+
+    Raises:
+        HTTPException: 401, it was revoked meanwhile.
+    """
+    key = bearer_key(headers, required=False)
+    if key is not None and await service.memory.keys.holder(key) is None:
+        raise _unauthorized("This key is unknown or revoked.", "invalid_token")
+
+
 def may_write(headers: Headers) -> bool:
     """Whether a request may change something: unless its key may only read."""
     key = bearer_key(headers, required=False)

@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -58,7 +59,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How a file is imported, as by `pgrecall import`."""
+    """How a file is imported, as by `pgrecall import`. `now` is not for exports, which have times."""
 
     kind: SourceKind | Literal["export"] = "auto"
     layer: str | None = None
@@ -66,6 +67,7 @@ class ImportOptions:
     prefix: str = ""
     tools: bool = False
     strict: bool = False
+    now: datetime | None = None
 
 
 class Imports:
@@ -147,7 +149,7 @@ class Imports:
                 began.set_result(None)
                 await self._read_export(memory, made, path)
             else:
-                rules = import_rules(await memory.layers.list(), options.layer)
+                rules = import_rules(await memory.layers.list(), options.layer, options.now)
                 kind, items = await asyncio.to_thread(_items, path, options, rules)
                 made.kind, made.total = kind, len(items)
                 began.set_result(None)
@@ -186,7 +188,11 @@ class Imports:
 
         by_session = made.kind in BY_SESSION
         made.report = await memory.import_drafts(
-            items, source=_source(options, made.kind, made.name), by_session=by_session, progress=reached
+            items,
+            source=_source(options, made.kind, made.name),
+            by_session=by_session,
+            progress=reached,
+            now=options.now,
         )
 
 

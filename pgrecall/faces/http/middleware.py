@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 REQUEST_ID = "x-request-id"
 _REQUEST_ID_FORM = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+
 _PROBES = ("/healthz", "/readyz", "/metrics")
 """Monitors request them every few seconds: counted, but logged only when they fail."""
 
@@ -51,14 +53,14 @@ class TelemetryMiddleware:
             await send(message)
 
         telemetry = self._service.telemetry
-        with telemetry.tracing.request_span(scope["method"], headers), telemetry.searches():
+        with telemetry.tracing.request_span(_known_method(scope), headers), telemetry.searches():
             try:
                 await self._app(scope, receive, send_with_id)
             finally:
                 self._record(scope, status, time.perf_counter() - start)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        service, method, route = self._service, scope["method"], route_path(scope)
+        service, method, route = self._service, _known_method(scope), route_path(scope)
         service.metrics.observe_request(method, route, status, seconds)
         service.telemetry.tracing.end_request(method, route, status)
         if route in _PROBES and status < 500:
@@ -111,6 +113,13 @@ class BodyLengthMiddleware:
             await http_problem(refused)(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+
+def _known_method(scope: Scope) -> str:
+    """The method if it is a usual one. A client may send any word of 30,000 letters, and without a key: it
+    would be in the log, in the names of spans, and in as many series of figures."""
+    method: str = scope["method"]
+    return method if method in _METHODS else "other"
 
 
 def route_path(scope: Scope) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -17,15 +16,6 @@ T = TypeVar("T")
 
 DRAIN_SECONDS = 1.0
 """How long the rest of a refused request is read, so that its client gets to read the response."""
-
-
-MAX_CONTAINERS = 200_000
-"""Lists and objects in one body."""
-
-MAX_VALUES = 2_000_000
-"""Values in one body: as many numbers of vectors as 8 MB hold with three digits each."""
-
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class ClientConnection:
@@ -115,47 +105,6 @@ class ClientConnection:
 
 def body_too_large(limit: int) -> HTTPException:
     return HTTPException(413, f"The body is larger than {limit:,} bytes; send smaller requests.")
-
-
-def require_parsable(body: bytes) -> None:
-    """Refuses JSON before it is parsed, if it is not UTF-8 or has too many values.
-
-    Raises:
-        HTTPException: 400 or 413.
-    """
-    _require_utf8(body)
-    require_few_values(body)
-
-
-def _require_utf8(body: bytes) -> None:
-    """Refuses encodings other than UTF-8: the parser would recognize them, but what is counted here are the
-    signs of UTF-8. JSON has no byte 0, and every other encoding of it has."""
-    try:
-        readable = b"\0" not in body and (body.isascii() or bool(body.decode()))
-    except UnicodeDecodeError:
-        readable = False
-    if not readable:
-        raise HTTPException(400, "The body is not UTF-8, the only encoding of JSON; send UTF-8.")
-
-
-def require_few_values(body: bytes) -> None:
-    """Refuses JSON of so many values that parsing it would keep all other requests waiting.
-
-    8 MB of small lists took half a second. Parsing is C code that no thread can interrupt.
-
-    Raises:
-        HTTPException: 413.
-    """
-    if _is_heavy(body) and _is_heavy(_STRING.sub(b"", body)):  # signs inside of a text do not count
-        raise HTTPException(
-            413,
-            f"The body has more than {MAX_CONTAINERS:,} JSON lists and objects or {MAX_VALUES:,} values; "
-            "send smaller requests.",
-        )
-
-
-def _is_heavy(body: bytes) -> bool:
-    return body.count(b"[") + body.count(b"{") > MAX_CONTAINERS or body.count(b",") > MAX_VALUES
 
 
 def replay(body: bytes) -> Receive:

@@ -14,6 +14,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from pgrecall.client.concurrency import threads_left
+from pgrecall.faces import wording
 
 MAX_RETRY_AFTER = 30
 """Seconds."""
@@ -156,7 +157,8 @@ class RequestQueue:
     def _make_room(self, tenant: str | None) -> None:
         """Refuses the last request of the longest line: the new one, unless another line is longer."""
         longest = max(self._lines, key=lambda each: len(self._lines[each]), default=tenant)
-        reason = f"{self.running} requests are running and {self.waiting} are waiting."
+        running = wording.counted(self.running, "request is", "requests are")
+        reason = f"{running} running and {wording.counted(self.waiting, 'is', 'are')} waiting."
         if len(self._lines.get(longest, ())) <= len(self._lines.get(tenant, ())) + 1:
             raise self._refusal(tenant, reason)
         turn = self._lines[longest][-1]
@@ -174,7 +176,8 @@ class RequestQueue:
             status = 429
             line = self._lines.get(tenant, ())
             reason = (
-                f"Your tenant has {self._running[tenant]} requests running and {len(line)} waiting, "
+                f"Your tenant has {wording.counted(self._running[tenant], 'request')} running and "
+                f"{len(line)} waiting, "
                 "and the other slots are for other tenants."
             )
         return HTTPException(

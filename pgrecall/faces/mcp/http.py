@@ -31,6 +31,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from pgrecall import AsyncMemory
 from pgrecall.errors import RecallError
+from pgrecall.faces.json_bodies import require_parsable
 from pgrecall.faces.mcp.server import Request as McpRequest
 from pgrecall.faces.mcp.server import TurnForRequest, build_server
 from pgrecall.faces.telemetry.telemetry import Telemetry
@@ -68,7 +69,6 @@ class McpApp:
         memory_for: returns the client for a request.
         turn_for: bounds how many calls of a tenant run at once.
         hold_body: bounds the memory of a tenant's requests.
-        check_body: refuses a body that costs too much to parse.
         allowed_hosts: allowed values of the headers Host and Origin; None when the application around it
             asks for keys.
         body_limit: bytes that a request may have.
@@ -82,7 +82,6 @@ class McpApp:
         *,
         turn_for: TurnForRequest = lambda _: nullcontext(),
         hold_body: HoldBody = lambda _: nullcontext(lambda _: None),
-        check_body: Callable[[bytes], None] = lambda _: None,
         allowed_hosts: Sequence[str] | None = None,
         body_limit: int = BODY_LIMIT,
         body_seconds: float = BODY_SECONDS,
@@ -94,7 +93,6 @@ class McpApp:
             _memory_from_scope, _session_id, self._telemetry, _trace_from_scope, _with_our_errors(turn_for)
         )
         self._hold_body = hold_body
-        self._check_body = check_body
         self._security = _security_settings(allowed_hosts)
         self._body_limit = body_limit
         self._body_seconds = body_seconds
@@ -128,7 +126,8 @@ class McpApp:
         """The same request with its whole body there; the SDK would wait for a slow client without end.
 
         Raises:
-            HTTPException: 408, it did not arrive in time; or what ``take`` or ``check_body`` raises.
+            HTTPException: 408, it did not arrive in time; 400 or 413, it is not JSON that is cheap to
+                parse; or what ``take`` raises.
             ClientDisconnect: the client went away.
         """
         messages: list[Message] = []
@@ -147,7 +146,8 @@ class McpApp:
         except TimeoutError:
             detail = f"The request did not arrive within {self._body_seconds:g} seconds."
             raise HTTPException(408, detail, {"Connection": "close"}) from None
-        self._check_body(b"".join(message.get("body", b"") for message in messages))
+        if not more and size <= self._body_limit:
+            require_parsable(b"".join(message.get("body", b"") for message in messages))
 
         async def replayed() -> Message:
             return messages.pop(0) if messages else await receive()
@@ -197,10 +197,12 @@ def serve_local(
     open_memory: Callable[[], AbstractAsyncContextManager[AsyncMemory]],
     listening: socket.socket,
     telemetry: Telemetry | None = None,
+    *,
+    body_limit: int = BODY_LIMIT,
 ) -> None:
     """Serves one tenant at ``/mcp`` to clients on this machine, without keys, until a signal arrives.
 
-    With metrics in its telemetry, it answers ``/metrics`` too.
+    With metrics in its telemetry, it answers ``/metrics`` too. ``body_limit`` is in bytes.
     """
     port = listening.getsockname()[1]
     hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
@@ -209,7 +211,7 @@ def serve_local(
     async def memory_for(_: Request) -> AsyncMemory:
         return opened[0]
 
-    app = McpApp(memory_for, allowed_hosts=hosts, telemetry=telemetry)
+    app = McpApp(memory_for, allowed_hosts=hosts, body_limit=body_limit, telemetry=telemetry)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

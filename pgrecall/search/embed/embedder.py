@@ -14,6 +14,7 @@ from typing import Protocol, assert_never, runtime_checkable
 from pgrecall.errors import EmbedderError, InvalidInput, RecallError
 from pgrecall.models.embedding import Embedded, TokenSigns
 from pgrecall.search.embed.vector_checks import check_vectors
+from pgrecall.search.foreign_words import described
 from pgrecall.settings import Settings
 
 Vectors = list[list[float]]
@@ -194,9 +195,8 @@ def as_embedder_error(embedder: Embedder) -> Iterator[None]:
     except RecallError:
         raise
     except Exception as error:  # a user's own embedder may raise anything
-        reason = (str(error).strip().splitlines() or [""])[0].rstrip(".")
         raise EmbedderError(
-            f"The embedder {embedder.name} failed: {type(error).__name__}{f': {reason}' if reason else ''}.",
+            f"The embedder {embedder.name} failed: {described(error)}.",
             hint="Correct it, or choose another with PGRECALL_EMBEDDER.",
         ) from error
 

@@ -12,6 +12,7 @@ import httpx
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.search.embed.embedder import Vectors
 from pgrecall.search.embed.vector_checks import check_vectors
+from pgrecall.search.endpoint_limits import MORE_BYTES
 from pgrecall.search.http_endpoint import Endpoint, ErrorWording, parse_address
 from pgrecall.setting_types import Secret
 
@@ -24,6 +25,11 @@ _WORDING = ErrorWording(
     slow=f"Raise {_PREFIX}_TIMEOUT or lower {_PREFIX}_BATCH.",
     refused=f"Check {_PREFIX}_URL, {_PREFIX}_MODEL and the length of the texts.",
 )
+
+
+_NUMBER_BYTES, _NUMBERS = 32, 4_096
+"""Bytes of a number as some servers print it, and how many a vector may have at least: fewer would hide that
+a model has other dimensions."""
 
 
 class HttpEmbedder:
@@ -95,7 +101,11 @@ class HttpEmbedder:
         vectors: Vectors = []
         for start in range(0, len(texts), self._batch):
             part = texts[start : start + self._batch]
-            answer = self._endpoint.post({**self._request, "input": list(part)})
+            answer = self._endpoint.post(
+                {**self._request, "input": list(part)},
+                texts=len(part),
+                answer_bytes=MORE_BYTES + len(part) * _NUMBER_BYTES * max(self._dimensions or 0, _NUMBERS),
+            )
             answered = self._in_order(answer, len(part))
             vectors += check_vectors(answered, len(part), self._dimensions or len(answered[0]), self.name)
             with self._learning:

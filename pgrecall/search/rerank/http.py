@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, assert_never, get_args
 import httpx
 
 from pgrecall.errors import InvalidInput, RerankerError
+from pgrecall.search.endpoint_limits import MORE_BYTES
 from pgrecall.search.http_endpoint import Endpoint, ErrorWording, parse_address
 from pgrecall.search.rerank.batching import (
     MAX_PAIRS,
@@ -109,7 +110,9 @@ class HttpReranker:
 
     def _ask(self, query: str, texts: Sequence[str], until: float | None) -> list[object]:
         """Returns the scores as received, one for each text in their order; the values are not validated."""
-        answer = self._endpoint.post(self._body(query, texts), until)
+        # Some send the texts back, and an escape in JSON may take six bytes for one character.
+        limit = MORE_BYTES + 1_000 * len(texts) + 6 * sum(map(len, texts))
+        answer = self._endpoint.post(self._body(query, texts), until, texts=len(texts), answer_bytes=limit)
         items, named = _items(answer, self._form)
         if items is None:
             raise RerankerError(

@@ -7,6 +7,7 @@ from typing import Protocol, assert_never, runtime_checkable
 
 from pgrecall.errors import InvalidInput, RecallError, RerankerError
 from pgrecall.search.deadline import IsCancelled, run_within
+from pgrecall.search.foreign_words import in_one_line
 from pgrecall.search.rerank.batching import (
     MAX_PAIRS,
     BatchingReranker,
@@ -157,14 +158,22 @@ def try_rerank(
 def _checked(returned: object, name: str, candidates: Sequence[RerankCandidate], top_n: int) -> RerankOutcome:
     """Recomputes the ranks of an outcome; its ids must be those of candidates, each at most once."""
     places = {candidate.id: place for place, candidate in enumerate(candidates)}
-    if not isinstance(returned, RerankOutcome) or not _scores_each_once(returned, places):
+    if (
+        not isinstance(returned, RerankOutcome)
+        or not isinstance(returned.scores, tuple | list)
+        or not _scores_each_once(returned, places)
+    ):
         raise RerankerError(
             f"The reranker {name} returned something that is not an outcome of its candidates.",
             hint="Return a RerankOutcome that scores each of them at most once.",
         )
     logits = as_logits([score.score for score in returned.scores], len(returned.scores), "logit", name)
     by_place = {places[score.id]: logit for score, logit in zip(returned.scores, logits, strict=True)}
-    return RerankOutcome(rank_by_logit(candidates, by_place, top_n), returned.complete, returned.reason)
+    complete = returned.complete is True
+    reason = in_one_line(returned.reason)
+    if not complete and not reason:
+        reason = f"the reranker {in_one_line(name)} left out texts and does not say why"
+    return RerankOutcome(rank_by_logit(candidates, by_place, top_n), complete, reason or None)
 
 
 def _scores_each_once(outcome: RerankOutcome, places: Mapping[int, int]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from numbers import Real
 from typing import Literal, assert_never
 
@@ -16,6 +17,12 @@ may lie between 0 and 1, and a second sigmoid would squeeze probabilities into 0
 
 EPSILON = 1e-6
 """Probabilities are clipped to this distance from 0 and 1, which limits logits to 13.9."""
+
+MAX_SCORE = 1e9
+"""Limit of logits: with weights of a calibration, larger ones could become infinite, which no JSON has."""
+
+_MORE = 1_000
+"""Scores that are read beyond those asked for, to say how many there are; there may be no end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ def as_logits(values: object, count: int, scale: Scale, name: str) -> list[float
             f"The reranker {name} returned {type(values).__name__} instead of a list of numbers.",
             hint="Return one score for each text, in their order.",
         )
-    scores = [_finite(value, name) for value in values]
+    scores = [_finite(value, name) for value in islice(values, count + _MORE)]
     if len(scores) != count:
         raise RerankerError(
             f"The reranker {name} returned {len(scores)} scores for {count} texts.",
@@ -68,7 +75,7 @@ def as_logits(values: object, count: int, scale: Scale, name: str) -> list[float
         )
     match scale:
         case "logit":
-            return scores
+            return [min(max(score, -MAX_SCORE), MAX_SCORE) for score in scores]
         case "probability":
             return [_logit(score, name) for score in scores]
     assert_never(scale)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pgrecall import encoding
 from pgrecall.cells import routes
-from pgrecall.faces.http import connections, request_limits, schemas, server
+from pgrecall.faces import json_bodies
+from pgrecall.faces.http import connections, schemas, server
 from pgrecall.faces.mcp import http as mcp_http
 from pgrecall.importers import draft_checks
 from pgrecall.models import word_differences
@@ -25,7 +26,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
         ("text ", [draft_checks.MAX_BODY_LENGTH]),
         ("title ", [draft_checks.MAX_TITLE_LENGTH]),
         ("metadata: depth", [encoding.MAX_LEVELS]),
-        ("JSON lists", [request_limits.MAX_CONTAINERS, request_limits.MAX_VALUES]),
+        ("JSON lists", [json_bodies.MAX_CONTAINERS, json_bodies.MAX_VALUES]),
         ("items of one list", [schemas.MAX_ITEMS]),
         ("headers", [server.MAX_HEADER_BYTES // 1024]),
         ("MCP sessions", [mcp_http.SESSIONS]),

@@ -156,6 +156,19 @@ def test_a_packed_vault_that_unpacks_to_far_more_is_refused(api: Served, tmp_pat
     assert "vault.zip unpacks to more than 2,000,000 bytes" in refused.json()["detail"]
 
 
+def test_the_time_of_an_import_is_an_argument(api: Served) -> None:
+    """What is stored, and which events have not occurred yet, does not depend on the calendar."""
+    record = json.dumps({"body": "The tide turns.", "occurred_at": "2026-03-10T12:00:00Z"}).encode()
+    found = []
+    for name, now in (("early.jsonl", "2026-03-01T12:00:00Z"), ("late.jsonl", "2026-03-11T12:00:00Z")):
+        sent(api, name, record, now=now, prefix=name)
+        [made] = [one for one in api.client.get("/v1/memories").json() if name in one["source"]]
+        found.append(made["happened_at"])
+    # Nine days ahead it cannot have occurred, so the time of storing counts.
+    assert found == ["2026-03-01T12:00:00Z", "2026-03-10T12:00:00Z"]
+    assert send(api, "tides.jsonl", record, now="yesterday").status_code == 422
+
+
 def test_it_can_be_followed(api: Served) -> None:
     lines = "\n".join(json.dumps({"key": f"n{number}", "body": f"Note {number}"}) for number in range(300))
     begun = sent(api, "notes.jsonl", lines.encode(), wait=False)

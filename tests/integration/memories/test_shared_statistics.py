@@ -18,3 +18,14 @@ def test_a_setting_of_the_session_does_not_thin_them(memory: Memory, query: Quer
     query(f"SELECT {call}")
     [found] = query(HELD)
     assert found["held"] > 50
+
+
+def test_nor_those_of_a_table_of_its_own(memory: Memory, query: Query) -> None:
+    memory.remember_many([Draft(f"Rope {number} is new.") for number in range(500)])
+    query("SELECT set_config('default_statistics_target', '1', false)")
+    assert query("SELECT recall.move_vectors_to_own_table(0) AS moved") == [{"moved": 500}]
+    [found] = query(
+        "SELECT array_length(histogram_bounds, 1) AS held FROM pg_stats s JOIN recall.vector_home h "
+        "ON s.tablename = 'vector_' || h.number WHERE s.schemaname = 'recall' AND s.attname = 'memory_id'"
+    )
+    assert found["held"] > 50

@@ -14,14 +14,9 @@ from starlette.exceptions import HTTPException
 
 from pgrecall.client.concurrency import async_run
 from pgrecall.faces.http.authentication import MAX_KNOWN, KnownTenants
-from pgrecall.faces.http.request_limits import (
-    MAX_CONTAINERS,
-    MAX_VALUES,
-    require_few_values,
-    require_parsable,
-)
 from pgrecall.faces.http.request_queue import MAX_RETRY_AFTER, RequestQueue
 from pgrecall.faces.http.server import listening_socket
+from pgrecall.faces.json_bodies import MAX_CONTAINERS, MAX_VALUES, require_few_values, require_parsable
 
 
 class Requests:
@@ -177,7 +172,7 @@ def test_a_full_queue_drops_the_last_of_the_longest_line() -> None:
         with pytest.raises(HTTPException) as refused:
             await waiting[2]
         assert refused.value.status_code == 429
-        assert refused.value.detail.startswith("Your tenant has 1 requests running and 2 waiting")
+        assert refused.value.detail.startswith("Your tenant has 1 request running and 2 waiting")
         assert refused.value.headers is not None
         assert "Retry-After" in refused.value.headers
         with pytest.raises(HTTPException) as full:  # no line is longer than its own would be

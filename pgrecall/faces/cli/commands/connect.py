@@ -16,7 +16,7 @@ from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.cli.invocation import FAILED, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.rendering.console import notes, output
 from pgrecall.faces.editors import capture as hooks
-from pgrecall.faces.editors.connecting import added, hook_parts, removed, server_part
+from pgrecall.faces.editors.connecting import added, hook_parts, removed, require_inside, server_part
 from pgrecall.faces.editors.editors import EDITORS, SERVER, EditorName, server_entry
 from pgrecall.faces.editors.settings_files import SettingsFile, toml_entry
 from pgrecall.settings import environment_variables
@@ -66,6 +66,8 @@ def connect(
         )
     chosen, folder = EDITORS[editor], _current_folder() if project else None
     known = (server_part(editor, Path.home(), folder), *hook_parts(editor, Path.home(), folder))
+    if folder is not None and not only_print:
+        require_inside(known, folder)
     if undo:
         changes = removed(known)
     else:

@@ -163,7 +163,7 @@ def _serve_http(given: GlobalOptions, host: str, port: int) -> None:
             await memory.close()
 
     with listening:
-        serve_local(opened, listening, _http_telemetry())
+        serve_local(opened, listening, _http_telemetry(), body_limit=given.settings().http_body_bytes)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.imports import NAME, Import, ImportOptions, checked_name
 from pgrecall.faces.http.request_handling import UploadRoute
-from pgrecall.faces.http.schemas import response_model
+from pgrecall.faces.http.schemas import OptionalTimestamp, response_model
 from pgrecall.faces.http.service import get_service
 from pgrecall.importers.detect import SourceKind
 
@@ -43,6 +43,10 @@ async def import_file(
     prefix: Annotated[str, Query(description="Prefix of every key.", max_length=500)] = "",
     tools: Annotated[bool, Query(description="With chats: keep tool calls and their results.")] = False,
     strict: Annotated[bool, Query(description="Refuse the whole file if any part of it is invalid.")] = False,
+    now: Annotated[
+        OptionalTimestamp,
+        Query(description="Time to use instead of the clock, except for an export, which has its own times."),
+    ] = None,
     wait: Annotated[bool, Query(description="Wait until the import is done; false responds at once.")] = True,
 ) -> Import:
     """Import a file: chats, notes, records, or an export of pgrecall, as `pgrecall import` does.
@@ -51,7 +55,7 @@ async def import_file(
     of another file, what could not be used is counted in `report.problems`. The import goes on if the
     connection is lost. A second import of the same file changes nothing.
     """
-    options = ImportOptions(cast(SourceKind, kind), layer, source, prefix, tools, strict)
+    options = ImportOptions(cast(SourceKind, kind), layer, source, prefix, tools, strict, now)
     imports = get_service(request).imports
     data = await request.body()
     if not data:

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,8 +87,11 @@ class Imports:
         found = self._imports.get(number)
         return found if found is not None and found.tenant == tenant else None
 
-    def start(self, memory: AsyncMemory, uploads: Iterable[Upload]) -> str:
+    def start(self, memory: AsyncMemory, uploads: Iterable[Upload], now: datetime) -> str:
         """Starts to import files, and returns the number of the import.
+
+        Args:
+            now: the time of the request, which counts for all files.
 
         Raises:
             InvalidInput: another import of this tenant is running.
@@ -100,7 +103,7 @@ class Imports:
         for number in own[: max(len(own) + 1 - KEPT, 0)]:
             del self._imports[number]
         number = secrets.token_urlsafe(12)
-        started = Import(memory.tenant, tuple(each.name for each in files), datetime.now(UTC))
+        started = Import(memory.tenant, tuple(each.name for each in files), now)
         self._imports[number] = started
         task = asyncio.create_task(_import(memory, started, files, self._body_bytes))
         self._tasks.add(task)
@@ -116,7 +119,7 @@ def import_views(imports: Imports) -> tuple[View, View]:
     async def receive(request: PageRequest) -> Response:
         if not request.uploads:
             raise InvalidInput("No file was sent.", hint="Choose one or more, or drop them on the field.")
-        number = imports.start(request.memory, request.uploads)
+        number = imports.start(request.memory, request.uploads, request.now)
         if _wants_json(request):
             return JSONResponse({"address": f"/import/{number}"})
         return redirect(f"/import/{number}")
@@ -163,13 +166,14 @@ async def _import_file(memory: AsyncMemory, state: Import, path: Path, body_byte
         await asyncio.to_thread(require_unpacked, path, body_bytes)
         kind = await asyncio.to_thread(known_kind, path)
         source = kind if kind in BY_SESSION else f"page:{path.name}"
-        rules = import_rules(await memory.layers.list())
+        rules = import_rules(await memory.layers.list(), now=state.started_at)
         items = bounded(open_source(path, kind=kind, source=source, rules=rules), path.name)
         return await memory.import_drafts(
             problems_without_folder(items, path.parent),
             source=source,
             by_session=kind in BY_SESSION,
             progress=reached,
+            now=state.started_at,
         )
     except InvalidInput as error:
         return ImportReport(problems=(Problem(path.name, without_folder(str(error), path.parent)),))

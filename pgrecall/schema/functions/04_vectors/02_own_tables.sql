@@ -87,10 +87,12 @@ BEGIN
 END $$;
 
 -- switch_vector_table: applies what has changed since this table was copied, and makes it the table of a tenant's
--- vectors. Returns the number of vectors. Prevents writes of this tenant's vectors until the transaction ends.
+-- vectors. Returns the number of vectors. Prevents writes of this tenant's vectors until the transaction ends. The size of
+-- the table's statistics does not follow the caller's setting.
 CREATE OR REPLACE FUNCTION recall.switch_vector_table(p_tenant text, p_table text, p_number bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+SET search_path FROM CURRENT
+SET default_statistics_target = 100 AS $$
 DECLARE
     v_moved bigint;
 BEGIN
