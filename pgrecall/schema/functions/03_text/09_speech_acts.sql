@@ -81,31 +81,42 @@ RETURN (
     || 'mencionado)'
 )::tsquery;
 
--- own_words: a text without code, quotations and mail that it answers or forwards; of a long one, the beginning and the
--- end are read.
-CREATE OR REPLACE FUNCTION recall.own_words(p_text text) RETURNS text
+-- words_of_one: a short text without code, quotations and mail that it answers or forwards.
+CREATE OR REPLACE FUNCTION recall.words_of_one(p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_text text := p_text;
+    v_block text;
 BEGIN
-    IF p_text ~ '["\u201C\u201E\u2018\u00AB\u00BB\u2039\u203A\u300C\u300E`~<>#]|//|--|/\*|:\s*\n|(^|[\s(:])''|(^|\n)( {4}|\t)' THEN
-        -- Blocks first: what they contain may look like the rest. A pattern with alternatives matches as much as it can,
-        -- so that what ends as soon as it can has a pattern of its own.
-        v_text := regexp_replace(v_text, '(```|~~~).*?(\1|$)', ' ', 'g');
-        v_text := regexp_replace(v_text, '<(blockquote|pre|code)\M.*?(</\1>|$)', ' ', 'gi');
-        v_text := regexp_replace(v_text, '/\*.*?(\*/|$)', ' ', 'g');
-        v_text := regexp_replace(
-            v_text, '(^|\n)(-{2,} ?(forwarded|original|weitergeleitete|ursprüngliche|mensaje)\M'
-            '|[^\n]{0,200}\m(wrote|schrieb|escribió)\M[^\n]{0,80}:\s*\n).*$', ' ', 'i');
-        v_text := regexp_replace(
-            v_text, '(^|\n)([ \t]*(>|//|#|--)|( {4}|\t)|[^\n]*[=;{}][^\n]*(//|#|--))[^\n]*', ' ', 'g');
-        v_text := regexp_replace(
-            v_text, '`[^`\n]*`|"[^"]{1,255}"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|‹[^›]*›|›[^‹]*‹|「[^」]*」|『[^』]*』|‘[^\n]*’'
-            '|(?<![[:alnum:]])''[^''\n]+(''[[:alnum:]][^''\n]*)*''(?![[:alnum:]])', ' ', 'g');
+    IF p_text !~ '["\u201C\u201E\u2018\u00AB\u00BB\u2039\u203A\u300C\u300E`~<>#]|//|--|/\*|:\s*\n|(^|[\s(:])''|(^|\n)( {4}|\t)' THEN
+        RETURN p_text;
     END IF;
-    RETURN CASE WHEN length(v_text) > 1500 THEN left(v_text, 1000) || E'\n' || right(v_text, 500) ELSE v_text END;
+    -- Blocks first: what they contain may look like the rest. One pattern each, because one that begins with alternatives
+    -- matches as much as it can.
+    FOREACH v_block IN ARRAY ARRAY['```.*?(```|$)', '~~~.*?(~~~|$)', '/\*.*?(\*/|$)', '<blockquote\M.*?(</blockquote>|$)',
+                                   '<pre\M.*?(</pre>|$)', '<code\M.*?(</code>|$)'] LOOP
+        v_text := regexp_replace(v_text, v_block, ' ', 'gi');
+    END LOOP;
+    v_text := regexp_replace(
+        v_text, '(^|\n)(-{2,} ?(forwarded|original|weitergeleitete|ursprüngliche|mensaje)\M'
+        '|[^\n]{0,200}\m(wrote|schrieb|escribió)\M[^\n]{0,80}:\s*\n).*$', ' ', 'i');
+    v_text := regexp_replace(
+        v_text, '(^|\n)([ \t]*(>|//|#|--)|( {4}|\t)|[^\n]*[=;{}][^\n]*(//|#|--))[^\n]*', ' ', 'g');
+    RETURN regexp_replace(
+        v_text, '`[^`\n]*`|"[^"]{1,255}"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|‹[^›]*›|›[^‹]*‹|「[^」]*」|『[^』]*』|‘[^\n]*’'
+        '|(?<![[:alnum:]])''[^''\n]+(''[[:alnum:]][^''\n]*)*''(?![[:alnum:]])', ' ', 'g');
 END $$;
+
+-- own_words: what a message says in its author's own words (see words_of_one). Of a long one, the beginning and the end are
+-- read, so that no text takes long.
+CREATE OR REPLACE FUNCTION recall.own_words(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN length(p_text) <= 1500 THEN recall.words_of_one(p_text) ELSE
+    recall.words_of_one(left(p_text, 1000)) || E'\n' || recall.words_of_one(
+        -- A block of code that is open where the end begins.
+        CASE WHEN (length(left(p_text, -500)) - length(replace(left(p_text, -500), '```', ''))) / 3 % 2 = 1 THEN '```' ELSE '' END
+        || right(p_text, 500)) END;
 
 -- is_only_question: whether a message does nothing but ask: each of its sentences asks something or only leads up to that.
 -- A long message tells something too.
