@@ -79,7 +79,7 @@ def test_what_is_quoted_is_no_directive(memory: Memory, text: str) -> None:
     assert act_of(memory, text) not in DIRECTIVES
 
 
-@pytest.mark.parametrize("around", ['"{}" is what the page says. ', "> {}\n"])
+@pytest.mark.parametrize("around", ['"{}" is what the page says. ', "```\n{}\n```\n", "> {}\n"])
 def test_a_directive_beside_a_quotation_is_one(memory: Memory, around: str) -> None:
     assert act_of(memory, around.format("The winch is red.") + RULE) == "instruction"
 
@@ -177,6 +177,9 @@ def test_the_middle_of_a_long_message_makes_no_directive(memory: Memory) -> None
         " " * 299 + "?",
         "ok " * 26 + "@",
         "and, " * 58 + "x?",
+        "<pre>" * 20_000,
+        "<code >a" * 12_000,
+        '"a' * 50_000,
         "«»" * 50_000,
         "``~~" * 25_000,
         "/*a*/" * 20_000,
