@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from pgrecall.errors import InvalidInput
 from pgrecall.models.context import ContextRequest
@@ -25,9 +26,12 @@ class ContextBudget:
     for any counter, even one that is not additive.
     """
 
-    def __init__(self, request: ContextRequest, newest: Mapping[int, int]) -> None:
+    def __init__(
+        self, request: ContextRequest, newest: Mapping[int, int], earlier: Mapping[int, datetime]
+    ) -> None:
         self._request = request
         self._newest = newest
+        self._earlier = earlier
         self._count = request.count_tokens or estimate_tokens
         self.shown: tuple[Entry, ...] = ()
         self.text = ""
@@ -59,7 +63,7 @@ class ContextBudget:
         return ""
 
     def _with(self, hit: Hit, cut: int | None) -> tuple[tuple[Entry, ...], str, int]:
-        entry = Entry(hit, self._newest.get(hit.id), cut)
+        entry = Entry(hit, self._newest.get(hit.id), cut, self._earlier.get(hit.id))
         shown = tuple(sorted((*self.shown, entry), key=self._place))
         text = render(shown)
         return shown, text, require_count(self._count, text)

@@ -12,7 +12,7 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import cached_property
 
 from pgrecall.models.search import Hit
@@ -36,7 +36,8 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 @dataclass(frozen=True)
 class Entry:
-    """One memory as the block shows it: ``cut`` is where its body ends early; ``successor`` replaces it.
+    """One memory as the block shows it: ``cut`` is where its body ends early; ``successor`` replaces it;
+    ``earlier`` is the time of an earlier statement that says the same with another value and is left out.
 
     A body that is cut begins with the passage that is nearest to the query.
     """
@@ -44,6 +45,7 @@ class Entry:
     hit: Hit
     successor: int | None = None
     cut: int | None = None
+    earlier: datetime | None = None
 
     @property
     def body(self) -> str:
@@ -123,6 +125,7 @@ def _marker(number: int, entry: Entry) -> str:
         " ".join(filter(None, (hit.role or "", _string(hit.author) if hit.author else ""))),
         f"{hit.happened_at.astimezone(UTC):%Y-%m-%d}",
         "" if entry.successor is None else f"superseded by id {entry.successor}",
+        "" if entry.earlier is None else f"newer than what was said on {entry.earlier.astimezone(UTC):%Y-%m-%d}",
         "" if entry.cut is None else "cut",
     ]
     return f"[{number}] {' · '.join(filter(None, parts))}"

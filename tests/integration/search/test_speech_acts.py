@@ -215,4 +215,5 @@ def test_a_context_shows_directives_apart_and_the_newest_version(memory: Memory)
     assert block.text.startswith("What the user asked for or prefers")
     assert [source.key for source in block.sources] == ["rule", "new"]
     assert [(left.key, left.reason) for left in block.left_out] == [("old", "superseded")]
+    assert f"2026-04-01 · newer than what was said on {DAY:%Y-%m-%d}" in block.text
     assert "> Always answer in two sentences." in block.text

@@ -49,6 +49,19 @@ RETURN coalesce(p_idfs[1] * (p_held >> 0 & 1), 0) + coalesce(p_idfs[2] * (p_held
     + coalesce(p_idfs[7] * (p_held >> 6 & 1), 0) + coalesce(p_idfs[8] * (p_held >> 7 & 1), 0)
     + CASE WHEN p_held < 256 THEN 0 ELSE recall.weight_of_more_held(p_held, p_idfs) END END;
 
+-- word_trust: how far the words of a query can be trusted, 0 to 1, by the share of them that the best hit by words holds
+-- (p_coverage, by idf). If no memory holds more than a fifth of the words of a sentence, none was found by what the
+-- sentence is about, and memories that share its common words keep out those that share its meaning. A query of few words
+-- names what it looks for.
+CREATE OR REPLACE FUNCTION recall.word_trust(p_words int, p_coverage double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_words >= 5 THEN least(greatest((p_coverage - 0.2) * 10, 0), 1) ELSE 1 END;
+
+-- weight_of_words: by what the features of words are multiplied at this trust. Inlined.
+CREATE OR REPLACE FUNCTION recall.weight_of_words(p_trust double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 0.1 + 0.9 * p_trust;
+
 -- relevance_logit: the log-odds that a candidate answers the query, computed from its features by a logistic model or by
 -- one of two fixed blends of other systems (reciprocal ranks, or a weighted sum). p_arms has the weights of the arms:
 -- semantic, lexical, name, author, cue, graph, period. p_trust is how far the words of the query are trusted (see
@@ -71,19 +84,11 @@ RETURN CASE w.form
         + coalesce(w.coverage * p_arms[2] / (60 + p_lexical_rank), 0)
         + coalesce(w.name * p_arms[3] / (60 + p_name_rank), 0)))
     ELSE w.intercept + coalesce(w.similarity * p_arms[1] * p_similarity * (2 - p_trust), w.no_similarity)
-        + p_arms[2] * (0.1 + 0.9 * p_trust) * (w.coverage * coalesce(p_coverage, 0) + w.information * ln(1 + p_strength)
+        + p_arms[2] * recall.weight_of_words(p_trust) * (w.coverage * coalesce(p_coverage, 0) + w.information * ln(1 + p_strength)
             + w.phrase * coalesce(p_phrase, 0) + w.session_coverage * p_session)
         + w.name * p_arms[3] * p_likeness * CASE WHEN p_alone THEN 2 ELSE 1 END
         + p_author * p_authored + w.cue * p_arms[5] * p_cue + w.period * p_arms[7] * p_period
         - w.question * p_question + w.speaker * p_speaker END;
-
--- word_trust: how far the words of a query can be trusted, 0 to 1, by the share of them that the best hit by words holds
--- (p_coverage, by idf). If no memory holds more than a fifth of the words of a sentence, none was found by what the
--- sentence is about, and memories that share its common words keep out those that share its meaning. A query of few words
--- names what it looks for.
-CREATE OR REPLACE FUNCTION recall.word_trust(p_words int, p_coverage double precision) RETURNS double precision
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN p_words >= 5 THEN least(greatest((p_coverage - 0.2) * 10, 0), 1) ELSE 1 END;
 
 -- candidates: the memories that the arms find for one query.
 -- The query: q has its parts and p_embedding is its vector; both are NULL without a query. With p_window, all memories in
@@ -306,7 +311,7 @@ BEGIN
         WHERE p_tokens <> '{}' AND p_arms[1] > 0
     ), weighed AS MATERIALIZED (
         SELECT f.*, f.logit + CASE WHEN p_window OR w.form <> 'logistic' THEN 0
-                   ELSE coalesce(w.token_similarity * p_arms[1] * (0.1 + 0.9 * v_trust) * f.token_similarity,
+                   ELSE coalesce(w.token_similarity * p_arms[1] * recall.weight_of_words(v_trust) * f.token_similarity,
                                  w.no_token_similarity) END AS log_odds
         FROM (
             SELECT j.*, CASE WHEN j.compared THEN a.similarity

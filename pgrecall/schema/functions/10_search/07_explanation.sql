@@ -43,7 +43,7 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_name double precision := e.likeness * CASE WHEN e.named_alone THEN 2 ELSE 1 END;
-    v_words double precision := 0.1 + 0.9 * e.word_trust;
+    v_words double precision := recall.weight_of_words(e.word_trust);
     v_similarity double precision := (e.similarity - e.typical_similarity) * (2 - e.word_trust);
     v_tokens double precision := e.token_similarity * v_words;
 BEGIN
