@@ -123,12 +123,16 @@ def _marker(number: int, entry: Entry) -> str:
         _string(label) if label.strip() else "",
         hit.layer if _PLAIN.fullmatch(hit.layer) else _string(hit.layer),
         " ".join(filter(None, (hit.role or "", _string(hit.author) if hit.author else ""))),
-        f"{hit.happened_at.astimezone(UTC):%Y-%m-%d}",
+        _day(hit.happened_at),
         "" if entry.successor is None else f"superseded by id {entry.successor}",
-        "" if entry.earlier is None else f"newer than what was said on {entry.earlier.astimezone(UTC):%Y-%m-%d}",
+        "" if entry.earlier is None else f"newer than what was said on {_day(entry.earlier)}",
         "" if entry.cut is None else "cut",
     ]
     return f"[{number}] {' · '.join(filter(None, parts))}"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d}"
 
 
 def _source(number: int, hit: Hit) -> str:

@@ -49,7 +49,9 @@ def select_memories(
     replaced = {old: newer for old, newer in (successors or {}).items() if newer}
     outdated = _outdated(ranked)
     left_out = outdated | _superseded(ranked, replaced)
-    earlier = {hit.newer_version: hit.happened_at for hit in ranked if hit.newer_version and hit.id in outdated}
+    earlier = {
+        hit.newer_version: hit.happened_at for hit in ranked if hit.newer_version and hit.id in outdated
+    }
     budget = ContextBudget(request, {old: newer[-1] for old, newer in replaced.items()}, earlier)
     there = [hit for hit in ranked if hit.id not in left_out]
     left_out |= _add_directives(budget, there, request, similarities or {})
