@@ -28,8 +28,8 @@ HOME = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["
 
 
 OPTIONAL = (
-    "pgrecall.faces.http", "pgrecall.faces.page", "pgrecall.faces.mcp", "pgrecall.faces.telemetry.census",
-    "pgrecall.faces.telemetry.metrics", "pgrecall.integrations",
+    "pgrecall.faces.http", "pgrecall.faces.page", "pgrecall.faces.mcp", "pgrecall.faces.json_bodies",
+    "pgrecall.faces.telemetry.census", "pgrecall.faces.telemetry.metrics", "pgrecall.integrations",
 )  # fmt: skip
 IMPORTS = f"""
 import importlib, pkgutil, pgrecall, pgrecall.client
