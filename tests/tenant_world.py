@@ -87,9 +87,9 @@ def _store(memory: Memory, rng: random.Random, size: int) -> dict[str, datetime]
         memory.remember_many([draft], now=at)
         if draft.key:
             born[draft.key] = at
-    # Rewritten without its links, which are history from then on.
+    # Replaced without its links, which are history from then on.
     memory.remember_many(
-        [Draft("harbour again", key="note-3", layer="knowledge")], now=NOW - timedelta(hours=9)
+        [Draft("harbour again", key="note-3", layer="knowledge")], keep=False, now=NOW - timedelta(hours=9)
     )
     return born
 
