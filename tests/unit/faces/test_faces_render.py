@@ -68,7 +68,8 @@ def _plain_output(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shown(*hits: Hit, width: int, explain: bool = False, names: tuple[str, ...] = ()) -> str:
     stream = io.StringIO()
-    show_hits(SafeConsole(stream, width=width), SearchResult(hits, names=names), explain=explain)
+    result = SearchResult(hits, names=names)
+    show_hits(SafeConsole(stream, width=width), "gauges", result, {} if explain else None)
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
