@@ -196,7 +196,7 @@ def passage_items(passages: Sequence[EmbeddedPassage] | None) -> list[dict[str, 
 
 
 def embedding_item(embedded: Embedded) -> dict[str, object]:
-    """Encodes the embedding of one memory for ``recall.store_embeddings``."""
+    """Encodes the embedding of one memory; tokens and passages that it lacks are None."""
     return {
         "embedding": vector_text(embedded.vector),
         "tokens": token_texts(embedded.tokens),
@@ -241,6 +241,13 @@ def is_too_deep(value: object) -> bool:
         level = [item for items in (*mappings, *lists) for item in items]
     return bool(level)
 
+
+def without_json_strings(document: bytes) -> bytes:
+    """JSON without its texts, whose signs can look like those of its structure."""
+    return _JSON_STRING.sub(b"", document)
+
+
+_JSON_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 # An odd number of backslashes before u0000 is the escape; an even number is text that speaks of it.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")

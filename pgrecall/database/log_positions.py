@@ -44,15 +44,15 @@ def server_in(row: Row) -> Server:
 
 _FROM = "(SELECT system_identifier FROM pg_control_system()) AS system, current_database()::text AS database"
 
-# At the beginning of a page the position includes the page's header, which is not replayed. The
-# header is 40 bytes long in the first page of a file, and 24 in others; no record is so short.
-# Beyond what is on disk there may be records of reads and of failed transactions, which a quiet server writes
-# and sends many seconds later. Only commits that wait for no disk may be among them.
 _PRIMARY_TIMELINE = (
     "CASE WHEN NOT pg_is_in_recovery() "
     "THEN ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer END AS timeline"
 )
 
+# At the beginning of a page the position includes the page's header, which is not replayed. The
+# header is 40 bytes long in the first page of a file, and 24 in others; no record is so short.
+# Beyond what is on disk there may be records of reads and of failed transactions, which a quiet server writes
+# and sends many seconds later. Only commits that wait for no disk may be among them.
 PRIMARY = (
     "SELECT CASE WHEN mod(p.at, p.segment) = 40 THEN p.at - 40 "
     f"WHEN mod(p.at, p.block) = 24 THEN p.at - 24 ELSE p.at END AS position, {_FROM}, {_PRIMARY_TIMELINE} "

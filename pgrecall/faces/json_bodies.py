@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from starlette.exceptions import HTTPException
+
+from pgrecall.encoding import without_json_strings
 
 MAX_CONTAINERS = 200_000
 """Lists and objects in one body."""
 
 MAX_VALUES = 2_000_000
 """Values in one body: as many numbers of vectors as 8 MB hold with three digits each."""
-
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 def require_parsable(body: bytes) -> None:
@@ -44,7 +42,7 @@ def require_few_values(body: bytes) -> None:
     Raises:
         HTTPException: 413.
     """
-    if _is_heavy(body) and _is_heavy(_STRING.sub(b"", body)):  # signs inside of a text do not count
+    if _is_heavy(body) and _is_heavy(without_json_strings(body)):
         raise HTTPException(
             413,
             f"The body has more than {MAX_CONTAINERS:,} JSON lists and objects or {MAX_VALUES:,} values; "

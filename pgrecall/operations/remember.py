@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
-from pgrecall.encoding import passage_items, to_json, token_texts, vector_text
+from pgrecall.encoding import embedding_item, to_json
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.memories import Draft, DraftLink, Outcome, Remembered, Similar
@@ -105,12 +105,7 @@ def _given(draft: Draft, embedded: Embedded | None, content_hash: str) -> dict[s
 def _embedding(embedded: Embedded | None) -> dict[str, object]:
     if embedded is None:
         return {}
-    found: dict[str, object] = {"embedding": vector_text(embedded.vector)}
-    if embedded.tokens is not None:
-        found["tokens"] = token_texts(embedded.tokens)
-    if embedded.passages is not None:
-        found["passages"] = passage_items(embedded.passages)
-    return found
+    return {name: value for name, value in embedding_item(embedded).items() if value is not None}
 
 
 def _links(value: object) -> list[dict[str, object]]:

@@ -6,7 +6,6 @@ would hold its caller for ever, so here every read also ends with the attempt.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 import zlib
@@ -16,6 +15,8 @@ from typing import Any
 
 import httpcore
 import httpx
+
+from pgrecall.encoding import without_json_strings
 
 MAX_ANSWER_BYTES = 256 * 2**20
 """Maximum bytes of any answer; 2,048 vectors of 4,000 dimensions take 160 million."""
@@ -34,8 +35,6 @@ which can unpack a few kilobytes to gigabytes in a single step."""
 _GZIP = 31  # the window of zlib with the header of gzip
 
 _PIECE = 65_536
-
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class AnswerTooLarge(Exception):
@@ -153,7 +152,7 @@ def read_answer(response: httpx.Response, at_most: int) -> bytes:
 def has_too_many_lists(answer: bytes, texts: int) -> bool:
     """Whether an answer about so many texts has far more lists and objects than that takes."""
     limit = _CONTAINERS_PER_TEXT * texts + _MORE_CONTAINERS
-    return _brackets(answer) > limit and _brackets(_STRING.sub(b"", answer)) > limit
+    return _brackets(answer) > limit and _brackets(without_json_strings(answer)) > limit
 
 
 def _brackets(answer: bytes) -> int:

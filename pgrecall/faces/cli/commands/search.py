@@ -109,11 +109,11 @@ def search(
     arguments = read_search_options(options)
     with given.opened(embeds=True) as memory:
         result = memory.search(asked, weights=arms or None, **arguments)
-        names = names_of_others(memory, result.hits) if explain and not as_json else {}
+        names = names_of_others(memory, result.hits) if explain and not as_json else None
     if as_json:
         print_json(search_document(asked, result))
     else:
-        _show(asked, result, names if explain else None)
+        _show(asked, result, names)
     raise Exit(DONE if result.hits else NOTHING_FOUND)
 
 

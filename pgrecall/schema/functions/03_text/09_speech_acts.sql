@@ -1,5 +1,6 @@
--- What a message says: its speech act, found by rules for English, German and Spanish. An instruction and a preference
--- are directives: they apply to what is asked later, whatever it is about.
+-- What a message says: its speech act, found by rules: for English, German and Spanish, and for directives in a few
+-- words of four more languages. An instruction and a preference are directives: they apply to what is asked later, whatever
+-- it is about.
 
 -- speech_acts: the speech acts that a memory can have.
 CREATE OR REPLACE FUNCTION recall.speech_acts() RETURNS text[]
@@ -81,8 +82,9 @@ RETURN (
     || 'mencionado)'
 )::tsquery;
 
--- words_of_one: a short text without code, quotations and mail that it answers or forwards.
-CREATE OR REPLACE FUNCTION recall.words_of_one(p_text text) RETURNS text
+-- without_quotations: a text without code, quotations and mail that it answers or forwards. For short texts: the time grows
+-- with the square of the length.
+CREATE OR REPLACE FUNCTION recall.without_quotations(p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -108,12 +110,12 @@ BEGIN
         '|(?<![[:alnum:]])''[^''\n]+(''[[:alnum:]][^''\n]*)*''(?![[:alnum:]])', ' ', 'g');
 END $$;
 
--- own_words: what a message says in its author's own words (see words_of_one). Of a long one, the beginning and the end are
+-- own_words: what a message says in its author's own words (see without_quotations). Of a long one, the beginning and the end are
 -- read, so that no text takes long.
 CREATE OR REPLACE FUNCTION recall.own_words(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN length(p_text) <= 1500 THEN recall.words_of_one(p_text) ELSE
-    recall.words_of_one(left(p_text, 1000)) || E'\n' || recall.words_of_one(
+RETURN CASE WHEN length(p_text) <= 1500 THEN recall.without_quotations(p_text) ELSE
+    recall.without_quotations(left(p_text, 1000)) || E'\n' || recall.without_quotations(
         -- A block of code that is open where the end begins.
         CASE WHEN (length(left(p_text, -500)) - length(replace(left(p_text, -500), '```', ''))) / 3 % 2 = 1 THEN '```' ELSE '' END
         || right(p_text, 500)) END;
@@ -173,8 +175,7 @@ BEGIN
     IF length(p_body) > 300 THEN
         RETURN 'statement';
     ELSIF length(p_body) <= 80 AND lower(p_body) ~ recall.acknowledgement_pattern()
-          OR length(p_body) <= 160 AND left(p_body, 50) ~* 'know|idea|have|told|mention|said|ahnung|wei|habe|gesagt|zähl|sé|lo se|tengo|ha'
-             AND to_tsvector('pg_catalog.simple', left(p_body, 50)) @@ recall.no_answer_words() THEN
+          OR length(p_body) <= 160 AND to_tsvector('pg_catalog.simple', left(p_body, 50)) @@ recall.no_answer_words() THEN
         RETURN 'acknowledgement';
     ELSIF recall.is_only_question(p_body) THEN
         RETURN 'question';

@@ -137,8 +137,8 @@ RETURN (
     || '<-> me <-> (plan | write | choose | find | decide | set | with | organize | understand) | (i | we) <-> (m | '
     || 'am | re | are) <-> (planning | thinking | looking | trying | about <-> to | going <-> to) | '
     -- German
-    || '(kannst | (könntest | koenntest | konntest)) <-> du <-> (mir | uns) | ((können | koennen | konnen) | '
-    || '((könnten | koennten | konnten))) <-> sie <-> (mir | uns) | was <-> (schlägst | schlaegst | schlagst | '
+    || '(kannst | (könntest | koenntest | konntest)) <-> du <-> (mir | uns) | (können | koennen | konnen | '
+    || 'könnten | koennten | konnten) <-> sie <-> (mir | uns) | was <-> (schlägst | schlaegst | schlagst | '
     || 'empfiehlst | (würdest | wuerdest | wurdest)) <-> du | (soll | sollte | sollen | sollten) <-> (ich | wir) | '
     -- Spanish
     || '(puedes | (podrías | podrias) | puede | (podría | podria)) <-> (ayudarme | recomendarme | sugerirme | '
@@ -250,6 +250,8 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_words tsvector := to_tsvector('pg_catalog.simple', left(p_query, 1000));
+    v_requests boolean := v_words @@ recall.request_words();
+    v_recalls boolean := v_words @@ recall.recall_words();
     v_intent recall.query_intent;
 BEGIN
     v_intent.about_questions := v_words @@ recall.asked_words();
@@ -260,10 +262,8 @@ BEGIN
     v_intent.about_past := v_words @@ recall.past_words();
     v_intent.seeks := CASE
         WHEN v_intent.about_questions OR v_intent.speaker IS NOT NULL OR v_words @@ recall.did_words() THEN 'recall'
-        WHEN v_words @@ recall.advice_words() THEN 'request'
-        ELSE CASE (v_words @@ recall.request_words())::int - (v_words @@ recall.recall_words())::int
-            WHEN 1 THEN 'request' WHEN -1 THEN 'recall'
-            ELSE CASE WHEN recall.asks_about_someone(p_query, v_words) THEN 'recall' END END END;
+        WHEN v_words @@ recall.advice_words() OR v_requests > v_recalls THEN 'request'
+        WHEN v_recalls > v_requests OR recall.asks_about_someone(p_query, v_words) THEN 'recall' END;
     v_intent.needs_context := length(p_query) <= 120 AND v_words @@ recall.reference_words()
         AND NOT recall.has_topic(v_words);
     RETURN v_intent;

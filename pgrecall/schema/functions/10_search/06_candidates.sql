@@ -99,8 +99,8 @@ RETURN CASE w.form
 -- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it. A
 -- cosine counts by the amount that it exceeds the typical one (see typical_similarity). A question lends relevance to its
 -- answer. Some directives (`search.directives`) are lifted in proportion to their similarity and by
--- `search.directive_lift`, for a query of an unknown kind by half of it and not above the best other memory, and not at
--- all for a query about what was said or happened. `own_logit` is without the lift. `held` are the words that the
+-- `search.directive_lift`, for a query of an unknown kind two of them, by half of it and to at most 1 below the
+-- best other memory, and none for a query about what was said or happened. `own_logit` is without the lift. `held` are the words that the
 -- memory contains (see words_held), `floored` is whether the protection floor applies, and `named` whether the query
 -- names the memory exactly. `activation` is S as in vitality. In `use`, every access counts as at least an hour old, and
 -- accesses of p_recent as at least a day, because being used in this session is no news. `evidence` is only computed with
