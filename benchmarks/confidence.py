@@ -98,8 +98,13 @@ def _search(memory: Memory, judged: Judged, size: float, own: bool) -> Searched:
         "k": ASKED, "vitality_mode": "off", "explain": False, "log": False, "profile": "balanced",
         "now": None if "as_of" in judged.options else NOW,
     }  # fmt: skip
-    hits = memory.search(judged.query, **cast(SearchOptions, {**judged.options, **options})).hits
-    best = max((logit_of(hit.relevance) for hit in hits), default=-20.0)
+    result = memory.search(judged.query, **cast(SearchOptions, {**judged.options, **options}))
+    hits = result.hits
+    assert result.confidence is not None, "a query has a confidence"
+    # What the search takes for evidence: a question or an acknowledgement is none, a lifted directive half.
+    shipped = {setting.name: setting.value for setting in memory.settings.list()}
+    intercept, relevance, weight = (shipped[f"confidence.{name}"] for name in NAMES)
+    best = (logit_of(result.confidence) - intercept - weight * size) / relevance
     keys = {key for hit in hits for key in (hit.key or "", (hit.key or "").partition("#")[0])}
     return Searched(
         judged.corpus, own, (1.0, best, size), bool(judged.relevant), bool(keys & judged.relevant)

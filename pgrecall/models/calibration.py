@@ -10,7 +10,7 @@ from pgrecall.models.search import SearchRequest
 
 FEATURES = (
     "similarity", "token_similarity", "coverage", "information", "name", "author", "phrase", "cue", "period",
-    "session_coverage", "question", "speaker", "graph",
+    "session_coverage", "question", "speaker", "no_number", "graph",
 )  # fmt: skip
 """The features of relevance, as in explanations; each has a coefficient of its name."""
 

@@ -27,6 +27,7 @@ _PARTS = {
     "session_coverage": "words of the session",
     "question": "only asks",
     "speaker": "who said it",
+    "no_number": "no number",
     "graph": "links",
     "answer": "question before it",
     "directive": "applies",

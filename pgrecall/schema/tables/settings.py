@@ -98,6 +98,7 @@ def _relevance_model(metadata: MetaData) -> Table:
         Column("period", Double, nullable=False, server_default=text("0")),
         Column("question", Double, nullable=False, server_default=text("0")),
         Column("speaker", Double, nullable=False, server_default=text("0")),
+        Column("no_number", Double, nullable=False, server_default=text("0")),
         PrimaryKeyConstraint("tenant", "embedder", "profile", name="relevance_model_pkey"),
         CheckConstraint("form IN ('logistic', 'seed', 'rrf')", name="relevance_model_form_check"),
         CheckConstraint("vitality_weight BETWEEN 0 AND 10", name="relevance_model_weight_check"),

@@ -91,7 +91,7 @@ def relevance_row(relevance: Mapping[str, Any], graph: float, author: float = 1.
     """
     features = relevance["features"]
     missing = [float(features[name] is None) for name in CONSTANTS]
-    signs = {"author": author, "question": -1.0}
+    signs = {"author": author, "question": -1.0, "no_number": -1.0}
     known = [float(features.get(name) or 0.0) * signs.get(name, 1.0) for name in FEATURES[:-1]]
     # Explanations of earlier versions have neither.
     linked = relevance["logit"] - relevance.get("answer", 0.0) - relevance.get("directive", 0.0)

@@ -20,7 +20,7 @@ def fitted(coefficients: object, **fields: Any) -> dict[str, str]:
 SOUND = dict.fromkeys(
     (
         "coverage", "information", "name", "author", "phrase", "cue", "period", "session_coverage",
-        "question", "speaker", "graph", "token_similarity",
+        "question", "speaker", "no_number", "graph", "token_similarity",
     ),
     1,
 )  # fmt: skip

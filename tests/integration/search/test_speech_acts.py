@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -202,6 +203,53 @@ def test_entries_of_a_list_are_no_versions(memory: Memory) -> None:
 def test_what_a_query_seeks(query: Query, asked: str, seeks: str | None) -> None:
     [row] = query("SELECT (recall.query_intent(%s)).seeks", (asked,))
     assert row["seeks"] == seeks
+
+
+@pytest.mark.parametrize(
+    ("asked", "number"),
+    [
+        ("How much is the council tax?", True),
+        ("what did the double pram cost?", True),
+        ("What's the dose of her tablets?", True),
+        ("Wie alt ist die Kora?", True),
+        ("¿cuántos gatos tiene Renata?", True),
+        ("How did the roof get mended?", False),
+        ("What does the roofer want as a price?", True),
+        ("Who said the roof costs too much?", False),
+        ("Wie heißt mein Schwager?", False),
+    ],
+)
+def test_which_queries_ask_for_a_number(query: Query, asked: str, number: bool) -> None:
+    [row] = query("SELECT (recall.query_intent(%s)).asks_number", (asked,))
+    assert row["asks_number"] is number
+
+
+def test_a_memory_without_a_number_says_less_to_a_query_that_asks_for_one(memory: Memory) -> None:
+    memory.remember("The double pram is grey and was a present.", key="without")
+    memory.remember("The double pram was three hundred.", key="in words")
+    memory.remember("We ordered the double pram.", title="Pram, 300 pounds", key="in the title")
+    terms = {
+        hit.key: hit.explanation["relevance"]["no_number"]
+        for hit in memory.search("What did the double pram cost?").hits
+    }
+    assert terms == {"without": -1, "in words": 0, "in the title": 0}
+    others = memory.search("Where is the double pram?").hits
+    assert {hit.explanation["relevance"]["no_number"] for hit in others} == {0}
+
+
+def test_a_question_lends_only_to_another_speaker(memory: Memory) -> None:
+    """What the same person says next is not the answer."""
+    turns = (("user", "Which code opens the wifi?"), ("user", "brb, frisbee"), ("assistant", "4711 it is."))
+    ids = [
+        memory.remember(text, role=role, key=str(n), occurred_at=DAY + timedelta(minutes=n)).id
+        for n, (role, text) in enumerate(turns)
+    ]
+    for src, dst in pairwise(ids):
+        memory.link(src, dst, "next")
+    found = memory.search("Which code opens the wifi?")
+    assert not found.answered
+    graph = {hit.key: hit.explanation["relevance"]["graph"] for hit in found.hits}
+    assert graph["1"] == pytest.approx(0, abs=0.01)
 
 
 def test_a_context_shows_directives_apart_and_the_newest_version(memory: Memory) -> None:

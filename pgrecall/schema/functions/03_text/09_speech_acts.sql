@@ -69,11 +69,12 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
     '(don <-> t | dont | do <-> not) <-> (know | have <-> (that | any | this | access | information)) | no <-> '
-    || 'idea | have <-> no <-> (record | information | note | memory) | (haven <-> t | have <-> not | never | didn '
+    || 'idea | (can <-> t | cant | cannot | couldn <-> t) <-> (know | tell) | (no | any) <-> way <-> of <-> knowing | not <-> me | '
+    || 'no <-> clue | have <-> no <-> (record | information | note | memory) | (haven <-> t | have <-> not | never | didn '
     || '<-> t) <-> (told | tell | mention | mentioned | said | shared | share) <-> (me | that | it) | you <-> '
     || '(never | haven <-> t) <-> (mentioned | said) | '
     -- German
-    || 'keine <-> ahnung | ((weiß | weiss) | weiss) <-> (ich <-> nicht | nicht | ich <-> leider <-> nicht) | habe '
+    || 'keine <-> ahnung | ((weiß | weiss) | weiss) <-> (ich <-> nicht | nicht | (es | das) <-> nicht | ich <-> leider <-> nicht) | habe '
     || '<-> ich <-> (keine | nichts | leider) | (nicht | nie) <-> (gesagt | (erzählt | erzaehlt | erzahlt) | '
     || '(erwähnt | erwaehnt | erwahnt)) | '
     -- Spanish

@@ -213,6 +213,29 @@ RETURN (
     || '(qué | que) <-> no | y <-> eso)'
 )::tsquery;
 
+-- number_words: matches a query that asks for a number.
+CREATE OR REPLACE FUNCTION recall.number_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    -- English
+    'how <-> (much | many | old | tall | far | heavy | high | big | large) | what <-> (did | does | do | will | is | was '
+    || '| are | were | s) & (cost | costs | price | salary | rent | fee | dose | dosage | fare | mileage | percentage | paid) '
+    || '| what <-> (price | salary | rent | fee | dose | dosage | percentage | size | age | year | score | amount) | '
+    -- German
+    || 'wie <-> (viel | viele | alt | hoch | (groß | gross) | weit | schwer | teuer) | was <-> (kostet | kosten | '
+    || 'verdient | verdiene) | was <-> (hat | haben) & (gekostet | verdient) | '
+    -- Spanish
+    || '(cuánto | cuánta | cuántos | cuántas | cuantos | cuantas) | (qué | que) <-> (edad | precio)'
+)::tsquery;
+
+-- holds_number: whether a text holds a number, in digits or, near its beginning, in words.
+CREATE OR REPLACE FUNCTION recall.holds_number(p_text text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN left(p_text, 10000) ~ '\d' OR lower(left(p_text, 2000)) ~ (
+    '\m(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand|million|half|dozen|once|twice'
+    '|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|hundert|tausend|hälfte'
+    '|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|veinte|treinta|cien|ciento|mil|mitad)\M');
+
 -- has_topic: whether these words contain one that says what a text is about: one that is neither a pronoun, an auxiliary
 -- verb nor a word that any conversation has.
 CREATE OR REPLACE FUNCTION recall.has_topic(p_words tsvector) RETURNS boolean
@@ -243,7 +266,7 @@ RETURN NOT tsvector_to_array(p_words) <@ string_to_array(
 
 -- query_intent: what a query wants. `seeks` is `recall` for what happened or was said, `request` for something to be done
 -- and for advice, else NULL; `speaker` is the role whose words it asks for; `about_questions` whether it asks for
--- questions that were asked, `about_past` for how something was before. `needs_context` is whether it has no word of its
+-- questions that were asked, `about_past` for how something was before, `asks_number` for a number. `needs_context` is whether it has no word of its
 -- own that says what it is about, so that only its conversation does.
 CREATE OR REPLACE FUNCTION recall.query_intent(p_query text) RETURNS recall.query_intent
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -264,6 +287,7 @@ BEGIN
         WHEN v_intent.about_questions OR v_intent.speaker IS NOT NULL OR v_words @@ recall.did_words() THEN 'recall'
         WHEN v_words @@ recall.advice_words() OR v_requests > v_recalls THEN 'request'
         WHEN v_recalls > v_requests OR recall.asks_about_someone(p_query, v_words) THEN 'recall' END;
+    v_intent.asks_number := v_words @@ recall.number_words();
     v_intent.needs_context := length(p_query) <= 120 AND v_words @@ recall.reference_words()
         AND NOT recall.has_topic(v_words);
     RETURN v_intent;

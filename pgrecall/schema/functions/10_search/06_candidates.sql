@@ -71,7 +71,7 @@ CREATE OR REPLACE FUNCTION recall.relevance_logit(
     p_coverage double precision, p_strength double precision, p_phrase int, p_likeness double precision,
     p_alone boolean, p_authored int, p_cue double precision, p_semantic_rank bigint, p_lexical_rank bigint,
     p_name_rank bigint, p_period double precision, p_session double precision, p_trust double precision,
-    p_question int, p_speaker int
+    p_question int, p_speaker int, p_no_number int
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE w.form
@@ -88,7 +88,7 @@ RETURN CASE w.form
             + w.phrase * coalesce(p_phrase, 0) + w.session_coverage * p_session)
         + w.name * p_arms[3] * p_likeness * CASE WHEN p_alone THEN 2 ELSE 1 END
         + p_author * p_authored + w.cue * p_arms[5] * p_cue + w.period * p_arms[7] * p_period
-        - w.question * p_question + w.speaker * p_speaker END;
+        - w.question * p_question + w.speaker * p_speaker - w.no_number * p_no_number END;
 
 -- candidates: the memories that the arms find for one query.
 -- The query: q has its parts and p_embedding is its vector; both are NULL without a query. With p_window, all memories in
@@ -146,6 +146,7 @@ DECLARE
     v_typical double precision := 0;  -- the cosine of unrelated memories
     v_trust double precision := 1;
     v_speaker text := p_intent.speaker;
+    v_asks_number boolean := coalesce(p_intent.asks_number, false);
     v_ordinary boolean := NOT coalesce(p_intent.about_questions, false);
     v_questions bigint[] := '{}';
     v_answers bigint[] := '{}';
@@ -242,7 +243,7 @@ BEGIN
         -- OFFSET 0 keeps both lookups one index probe for each candidate, whatever the planner estimates.
         SELECT c.*, m.layer, m.superseded_by, a.activation, a.use, a.protected OR m.pinned AS floored, m.authored,
                m.period, m.speech_act, (v_ordinary AND recall.says_nothing(m.speech_act))::int AS question,
-               coalesce(m.role = v_speaker, false)::int AS speaker,
+               coalesce(m.role = v_speaker, false)::int AS speaker, m.no_number,
                m.strength AS weight, CASE WHEN m.comparable THEN c.similarity END AS likeness_of_meaning,
                least(m.strength / nullif(v_idf_sum, 0), 1) AS coverage, m.session_id,
                CASE WHEN m.strength > 0 THEN recall.words_held(m.words, v_queries) ELSE 0 END AS held,
@@ -250,6 +251,8 @@ BEGIN
         FROM candidate c
         CROSS JOIN LATERAL (
             SELECT k.layer, k.superseded_by, f.words, k.session_id, k.role, coalesce(k.speech_act, 'statement') AS speech_act,
+                   CASE WHEN v_asks_number THEN (NOT (coalesce(recall.holds_number(k.title), false)
+                        OR recall.holds_number(k.body)))::int ELSE 0 END AS no_number,
                    CASE WHEN p_period IS NULL THEN 0 ELSE recall.period_match(p_period, k.happened_at) END AS period,
                    k.pinned AND p_filter.as_of IS NULL AS pinned,
                    -- A vector of another model, which has not been replaced yet, is not comparable.
@@ -292,11 +295,11 @@ BEGIN
         -- Every memory in a window answers a search for the window alone.
         SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.semantic_rank, f.lexical_rank,
                f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
-               f.authored, f.cue, f.cued_by, f.period, f.held, s.session_coverage, f.speech_act, f.question, f.speaker,
+               f.authored, f.cue, f.cued_by, f.period, f.held, s.session_coverage, f.speech_act, f.question, f.speaker, f.no_number,
                CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
                    w, p_arms, p_author_weight, f.likeness_of_meaning - v_typical, f.coverage, f.weight, f.phrase, f.likeness,
                    f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
-                   s.session_coverage, v_trust, f.question, f.speaker) END AS logit
+                   s.session_coverage, v_trust, f.question, f.speaker, f.no_number) END AS logit
         FROM sessioned f
         CROSS JOIN LATERAL (
             SELECT coalesce(recall.weight_of_held(f.held_by_session, v_idfs) / v_idf_sum, 0) AS session_coverage
@@ -321,7 +324,7 @@ BEGIN
         SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall.logistic(j.log_odds))
                    * (1 - least(v_graph * l.share * recall.logistic(s.log_odds), 1)) AS probability
         FROM unnest(v_linked, v_seeds, v_shares) l(id, seed, share)
-        JOIN weighed j ON j.id = l.id JOIN weighed s ON s.id = l.seed
+        JOIN weighed j ON j.id = l.id JOIN weighed s ON s.id = l.seed AND s.question = 0
         ORDER BY l.id, l.share * recall.logistic(s.log_odds) DESC, l.seed
     ), asked AS (
         -- A question that is much like the query has an answer that is too, whatever its words.
@@ -358,6 +361,6 @@ BEGIN
                j.authored, j.cue, j.cued_by, j.seed, j.share, j.log_odds, j.period,
                j.session_coverage, j.token_similarity, v_typical, j.speech_act, j.question, j.speaker, v_trust,
                CASE WHEN j.own > j.linked THEN j.asked_by END, j.own - j.linked,
-               coalesce(u.logit, j.own) - j.own)::recall.evidence END
+               coalesce(u.logit, j.own) - j.own, j.no_number)::recall.evidence END
     FROM told j LEFT JOIN lifted u ON u.id = j.id;
 END $$;

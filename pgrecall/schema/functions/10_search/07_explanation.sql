@@ -75,6 +75,7 @@ BEGIN
             'token_similarity', CASE WHEN w.form <> 'logistic' THEN 0
                 ELSE coalesce(w.token_similarity * p_arms[1] * v_tokens, w.no_token_similarity) END,
             'question', -w.question * e.question, 'speaker', w.speaker * e.speaker,
+            'no_number', -w.no_number * e.no_number,
             'graph', p_logit - e.directive - e.lent_by_question - e.own_logit,
             'answer', e.lent_by_question, 'directive', e.directive,
             'form', w.form,
@@ -83,7 +84,7 @@ BEGIN
                 'information', v_words * ln(1 + e.strength), 'phrase', v_words * coalesce(e.phrase, 0), 'name', v_name,
                 'author', e.authored, 'cue', e.cue, 'period', e.period, 'session_coverage', v_words * e.session_coverage,
                 'token_similarity', v_tokens, 'question', e.question, 'speaker', e.speaker,
-                'graph', coalesce(e.share, 0))),
+                'no_number', e.no_number, 'graph', coalesce(e.share, 0))),
         'vitality', p_vitality,
         'score', jsonb_build_object(
             'log_odds', p_final_log_odds, 'mode', p_mode, 'weight', p_weight,

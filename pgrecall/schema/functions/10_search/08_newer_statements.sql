@@ -34,23 +34,28 @@ DECLARE
 BEGIN
     -- Words first: most searches have no such pair, and read no vector.
     WITH one AS MATERIALIZED (
-        SELECT u.id, u.log_odds, u.held, m.*, tsvector_to_array(m.said) AS words
+        SELECT u.id, u.log_odds, u.held, m.*
         FROM unnest(p_ids, p_log_odds, p_held) u(id, log_odds, held)
         CROSS JOIN LATERAL (
-            SELECT k.happened_at, k.embedded_with, w.said FROM recall.memory k
+            SELECT k.happened_at, k.embedded_with, w.said, tsvector_to_array(w.said) AS words FROM recall.memory k
             CROSS JOIN LATERAL (SELECT ts_filter(k.search_text, '{a,c}') AS said OFFSET 0) w  -- title and body
             WHERE k.tenant = p_tenant AND k.id = u.id AND length(w.said) <= 20
               AND NOT recall.says_nothing(coalesce(k.speech_act, '')) OFFSET 0) m
+    ), word AS MATERIALIZED (
+        SELECT o.id, o.held, w AS word FROM one o CROSS JOIN LATERAL unnest(o.words) w
+    ), alike AS (
+        SELECT a.id AS older, b.id AS newer, count(*) AS shared
+        FROM word a JOIN word b ON b.word = a.word AND b.held = a.held AND b.id <> a.id
+        GROUP BY a.id, b.id
     )
     SELECT array_agg(o.id), array_agg(n.id), array_agg(o.log_odds), array_agg(n.happened_at),
            array_agg(n.happened_at > o.happened_at AND n.log_odds >= o.log_odds - p_gap)
     INTO v_older, v_newer, v_log_odds, v_at, v_follows
-    FROM one o
-    JOIN one n ON (n.happened_at, n.id) > (o.happened_at, o.id) AND n.embedded_with = o.embedded_with AND n.held = o.held
-    CROSS JOIN LATERAL (
-        SELECT (SELECT count(*) FROM unnest(o.words) w WHERE w = ANY (n.words)) AS shared OFFSET 0) c
-    WHERE c.shared >= 0.3 * (cardinality(o.words) + cardinality(n.words) - c.shared)
-      AND c.shared < cardinality(n.words) AND recall.differs_in_one_place(o.said, n.words);
+    FROM alike s
+    JOIN one o ON o.id = s.older
+    JOIN one n ON n.id = s.newer AND (n.happened_at, n.id) > (o.happened_at, o.id) AND n.embedded_with = o.embedded_with
+    WHERE s.shared >= 0.3 * (cardinality(o.words) + cardinality(n.words) - s.shared)
+      AND s.shared < cardinality(n.words) AND recall.differs_in_one_place(o.said, n.words);
     IF NOT true = ANY (coalesce(v_follows, '{}')) THEN
         RETURN;
     END IF;

@@ -98,8 +98,8 @@ DECLARE
 BEGIN
     v_model := recall.require_logistic_model(p_model ->> 'profile');
     PERFORM recall.check_coefficients(v_given, ARRAY['intercept', 'similarity', 'no_similarity', 'coverage',
-        'information', 'name', 'author', 'phrase', 'cue', 'period', 'session_coverage', 'question', 'speaker', 'graph',
-        'token_similarity', 'no_token_similarity'], ARRAY['intercept', 'no_similarity', 'no_token_similarity']);
+        'information', 'name', 'author', 'phrase', 'cue', 'period', 'session_coverage', 'question', 'speaker',
+        'no_number', 'graph', 'token_similarity', 'no_token_similarity'], ARRAY['intercept', 'no_similarity', 'no_token_similarity']);
     IF p_model ->> 'embedder' IS DISTINCT FROM v_embedder THEN
         PERFORM recall.raise_invalid(format('The coefficients were fitted with the embedder %s, and this database has %s.',
             coalesce(p_model ->> 'embedder', 'none'), coalesce(v_embedder, 'none')), 'Fit them with its own.');
@@ -113,7 +113,7 @@ BEGIN
         no_similarity = excluded.no_similarity, coverage = excluded.coverage,
         information = excluded.information, name = excluded.name, author = excluded.author,
         phrase = excluded.phrase, cue = excluded.cue, period = excluded.period, question = excluded.question,
-        speaker = excluded.speaker,
+        speaker = excluded.speaker, no_number = excluded.no_number,
         session_coverage = excluded.session_coverage, token_similarity = excluded.token_similarity,
         no_token_similarity = excluded.no_token_similarity, graph = excluded.graph, fitted_on = excluded.fitted_on;
 END $$;

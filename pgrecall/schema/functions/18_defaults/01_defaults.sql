@@ -15,29 +15,29 @@ ON CONFLICT (tenant, name) DO NOTHING;
 -- systems, for comparison.
 INSERT INTO recall.relevance_model (
     tenant, embedder, profile, form, intercept, similarity, no_similarity, token_similarity, no_token_similarity,
-    coverage, information, name, author, phrase, cue, period, session_coverage, question, speaker, graph,
+    coverage, information, name, author, phrase, cue, period, session_coverage, question, speaker, no_number, graph,
     vitality_weight,
     vitality_mode, fitted_on) VALUES
-    ('*', '*', 'balanced', 'logistic', -7.54, 5.11, 1.13, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 0.78, 5.08, 1.37, 1.22, 4.50, 1.15, 0.30, NULL, NULL,
+    ('*', '*', 'balanced', 'logistic', -7.54, 5.11, 1.13, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 0.78, 5.08, 1.37, 1.22, 4.50, 1.15, 1.00, 0.30, NULL, NULL,
      'all-MiniLM-L6-v2 over the judged queries of examples/: benchmarks/relevance.py'),
-    ('*', '*', 'identity', 'logistic', -7.64, 5.11, 1.10, 3.80, 1.13, 0.98, 1.15, 2.06, 2.25, 0.78, 5.08, 1.37, 1.22, 4.50, 1.15, 0.30, 0.25, NULL,
+    ('*', '*', 'identity', 'logistic', -7.64, 5.11, 1.10, 3.80, 1.13, 0.98, 1.15, 2.06, 2.25, 0.78, 5.08, 1.37, 1.22, 4.50, 1.15, 1.00, 0.30, 0.25, NULL,
      'balanced with name times 1.5, author times 1.5'),
-    ('*', '*', 'knowledge', 'logistic', -7.57, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 1.17, 5.08, 1.37, 1.22, 4.50, 1.15, 0.45, 0.25, NULL,
+    ('*', '*', 'knowledge', 'logistic', -7.57, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 1.17, 5.08, 1.37, 1.22, 4.50, 1.15, 1.00, 0.45, 0.25, NULL,
      'balanced with graph times 1.5, phrase times 1.5'),
-    ('*', '*', 'episodic', 'logistic', -7.59, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 0.78, 7.62, 1.37, 1.22, 4.50, 1.15, 0.45, NULL, NULL,
+    ('*', '*', 'episodic', 'logistic', -7.59, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 0.78, 7.62, 1.37, 1.22, 4.50, 1.15, 1.00, 0.45, NULL, NULL,
      'balanced with cue times 1.5, graph times 1.5'),
-    ('*', '*', 'activity', 'logistic', -7.56, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 0.78, 7.62, 1.37, 1.22, 4.50, 1.15, 0.30, 0.65, NULL,
+    ('*', '*', 'activity', 'logistic', -7.56, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 0.78, 7.62, 1.37, 1.22, 4.50, 1.15, 1.00, 0.30, 0.65, NULL,
      'balanced with cue times 1.5'),
-    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 'multiply',
+    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 'multiply',
      'a blend: 0.5 meaning + 0.3 words + 0.2 names, times vitality'),
-    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL,
+    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL,
      'reciprocal ranks of meaning, words and names, k = 60')
 ON CONFLICT (tenant, embedder, profile) DO UPDATE SET
     form = excluded.form, intercept = excluded.intercept, similarity = excluded.similarity,
     no_similarity = excluded.no_similarity, coverage = excluded.coverage, information = excluded.information,
     phrase = excluded.phrase, name = excluded.name, author = excluded.author, cue = excluded.cue,
     period = excluded.period, session_coverage = excluded.session_coverage, question = excluded.question,
-    speaker = excluded.speaker,
+    speaker = excluded.speaker, no_number = excluded.no_number,
     token_similarity = excluded.token_similarity,
     no_token_similarity = excluded.no_token_similarity, graph = excluded.graph,
     vitality_weight = excluded.vitality_weight, vitality_mode = excluded.vitality_mode, fitted_on = excluded.fitted_on;
