@@ -64,8 +64,9 @@ CREATE OR REPLACE FUNCTION recall.store_cut_sizes(
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
--- A merge join would fetch each row twice, in the order of ids.
-SET enable_mergejoin = off AS $$
+-- A merge join would fetch each row twice, in the order of ids. Few rows change, which refresh_graph does not know.
+SET enable_mergejoin = off
+SET enable_nestloop = on AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_min_cut int := recall.setting_number(v_tenant, 'graph.min_cut')::int;
