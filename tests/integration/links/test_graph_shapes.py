@@ -108,9 +108,7 @@ def tree_of_cliques(branches: int) -> nx.Graph[int]:
         pytest.param(lambda: nx.path_graph(LONG), (LONG - 1) // 2, id="path"),
         pytest.param(lambda: nx.star_graph(SHORT - 1), SHORT - 2, id="star"),
         pytest.param(lambda: nx.cycle_graph(SHORT), 0, id="ring"),
-        pytest.param(
-            lambda: nx.windmill_graph(SHORT // 4, 5), SHORT - 4, id="cliques around one"
-        ),
+        pytest.param(lambda: nx.windmill_graph(SHORT // 4, 5), SHORT - 4, id="cliques around one"),
         pytest.param(lambda: tree_of_cliques(2), None, id="tree of cliques"),
         pytest.param(lambda: tree_of_cliques(9), None, id="tree of larger cliques"),
         pytest.param(lambda: nx.Graph((i, i + 1) for i in range(0, SHORT, 2)), 0, id="pairs"),
