@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import linear_regression
 
-from pgrecall.graph.articulation import articulate
-from pgrecall.graph.link_graph import LinkGraph
+import networkx as nx
+
 from pgrecall.vitality.activation import AccessSummary, optimized_base_level
 from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS, LayerRates
 from pgrecall.vitality.score import activation_terms, vitality_of
@@ -126,8 +126,11 @@ KEPT = [4]
 
 def protection() -> str:
     """A graph of eleven memories: which of them hold it together, and which faded ones may go."""
-    graph = LinkGraph.of(LINKS)
-    cuts = articulate(graph).points()
+    graph: nx.Graph[int] = nx.Graph(LINKS)
+    cuts = {}
+    for point in nx.articulation_points(graph):
+        pieces = [len(piece) for piece in nx.connected_components(graph.subgraph(set(graph) - {point}))]
+        cuts[point] = sum(pieces) - max(pieces)
     drawing = Drawing(480, 250)
     for source, target in LINKS:
         drawing.path([PLACES[source], PLACES[target]])

@@ -256,7 +256,6 @@ _EVERYTHING = {
     "uses": "SELECT m.id, e.kind, e.weight, e.at, e.session_id FROM recall.memory m CROSS JOIN LATERAL "
     "recall.accesses_of(m.id) WITH ORDINALITY e(no, kind, weight, at, session_id, place) "
     "WHERE m.tenant = recall.current_tenant() ORDER BY m.id, e.place",
-    "graph": "SELECT octet_length(recall.link_graph())",
     "overview": "SELECT recall.overview(p_now => %(now)s)",
     "verified": "SELECT recall.verify(%(now)s)",
 }

@@ -31,7 +31,7 @@ def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[st
         with screen.status("Filling the database"):
             bench = build(url, chosen.memories)
         with bench.connection:
-            around = surroundings(bench.connection, "networkx", "numba")
+            around = surroundings(bench.connection, "networkx")
             rows: list[Row] = []
             for name, measured in (
                 ("Refresh", refresh(bench, chosen.rounds)),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
 
-from benchmarks.graph import Links, preferential_links
+Links = list[tuple[int, int]]
 
 TENANT = "bench"
 DAYS = 365
@@ -152,6 +153,21 @@ def fill_log(bench: Bench, tenant: str, first: int, memories: int) -> None:
 def fill_summaries(bench: Bench, tenant: str) -> None:
     """The summaries of the links and the log of a tenant."""
     bench.run(_ACTIVATIONS, tenant=tenant)
+
+
+def preferential_links(nodes: int, links: int, seed: int = 1) -> Links:
+    """Each link goes from a random node to an earlier one, nine times in ten in proportion to degree."""
+    rng = random.Random(seed)
+    ends = [0]
+    made = []
+    for source in sorted(rng.randrange(1, nodes) for _ in range(links)):
+        target = rng.choice(ends) if rng.random() < 0.9 else rng.randrange(source)
+        if target == source:
+            target = rng.randrange(source)
+        made.append((source, target))
+        ends += (source, target)
+    rng.shuffle(made)
+    return made
 
 
 def distinct_links(memories: int, links: int) -> Links:

@@ -13,15 +13,12 @@ from psycopg.rows import dict_row
 
 from benchmarks.harness import KNOWN, Goal, Row, seconds
 from benchmarks.maintenance.data import TENANT, Bench, log_searches
-from pgrecall.graph.articulation import articulate
-from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.jobs.catalogue import VITALITY_ROWS
 from pgrecall.operations.maintenance import (
     FOLD_ROWS,
     fold_accesses,
-    link_graph,
+    refresh_graph,
     refresh_vitality,
-    store_cut_sizes,
 )
 from pgrecall.operations.operation import Operation
 
@@ -52,7 +49,7 @@ _WAL = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
 
 def fetch(bench: Bench, operation: Operation[Any]) -> Any:
     """The result of an operation over the connection of the benchmark, like in a job."""
-    cursor = bench.connection.cursor(row_factory=dict_row, binary=operation.binary)
+    cursor = bench.connection.cursor(row_factory=dict_row)
     return operation.read(cursor.execute(operation.sql, operation.parameters).fetchall())
 
 
@@ -123,27 +120,16 @@ class _Writes:
 def graph(bench: Bench, rounds: int) -> Iterator[Row]:
     """The graph job from table to table, compared with networkx from the table to its articulation points."""
     bench.run(ENTER, tenant=TENANT)
-    found: dict[str, set[int]] = {}
+    found: dict[str, int] = {}
 
-    def job(name: str, *, accelerate: bool) -> Callable[[], None]:
-        def run() -> None:
-            links = LinkGraph.of_blob(fetch(bench, link_graph()), accelerate=accelerate)
-            points = articulate(links, accelerate=accelerate).points()
-            fetch(bench, store_cut_sizes(points))
-            found[name] = set(points)
-
-        return run
+    def job() -> None:
+        found["job"] = fetch(bench, refresh_graph(None)).points
 
     def oracle() -> None:
         rows = bench.connection.execute("SELECT src, dst FROM recall.link WHERE tenant = %s", (TENANT,))
-        found[ORACLE] = set(nx.articulation_points(nx.Graph(rows.fetchall())))
+        found[ORACLE] = sum(1 for _ in nx.articulation_points(nx.Graph(rows.fetchall())))
 
-    contenders = {
-        "the first time": job("numba", accelerate=True),
-        "again": job("numba", accelerate=True),
-        "again, plain Python": job("plain", accelerate=False),
-        ORACLE: oracle,
-    }
+    contenders = {"the first time": job, "again": job, ORACLE: oracle}
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for turn in range(rounds + 1):
         bench.run("UPDATE recall.activation SET cut_size = 0, protected = false WHERE cut_size > 0")
@@ -152,12 +138,10 @@ def graph(bench: Bench, rounds: int) -> Iterator[Row]:
             spent = seconds(action)
             if turn:
                 times[name].append(spent)
-    assert found["numba"] == found["plain"] == found[ORACLE], "all find the same articulation points"
+    assert found["job"] == found[ORACLE], "both find as many articulation points"
     least = median(times.pop(ORACLE))
     for name, spent_each in times.items():
-        # Plain Python is for graphs too small to compile for; it must not be slower than networkx.
-        goal = Goal(1) if "plain" in name else Goal(0.05)
-        yield Row(f"graph job, {name}", "networkx end to end", median(spent_each), least, "s", goal)
+        yield Row(f"graph job, {name}", "networkx end to end", median(spent_each), least, "s", Goal(1))
 
 
 def fold(bench: Bench, rounds: int, events: int) -> Iterator[Row]:

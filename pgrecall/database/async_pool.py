@@ -115,7 +115,7 @@ class AsyncDatabase:
         with self._limits.translating_errors(pool):
             async with pool.connection() as connection:
                 connection.deadline = self._limits.deadline()
-                cursor = connection.cursor(binary=call.binary)
+                cursor = connection.cursor()
                 async with connection.pipelined() if len(sent) > 1 else nullcontext():
                     for statement in sent:
                         await cursor.execute(*statement)

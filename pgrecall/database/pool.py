@@ -133,7 +133,7 @@ class Database:
         pool = self._open_pool()
         with self._limits.translating_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
-            cursor = connection.cursor(binary=call.binary)
+            cursor = connection.cursor()
             with connection.pipelined() if len(sent) > 1 else nullcontext():
                 for statement in sent:
                     cursor.execute(*statement)

@@ -58,7 +58,7 @@ class Session:
             with self._connection.transaction():
                 if self._begun_for(tenant) != self._process:
                     raise shared_process()
-                return self._connection.execute(call.sql, call.parameters, binary=call.binary).fetchall()
+                return self._connection.execute(call.sql, call.parameters).fetchall()
         except psycopg.Error as error:
             raise translated(error) from error
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pgrecall.errors import InvalidInput
-from pgrecall.graph.articulation import articulate
-from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.jobs.alerts import report_alarms
 from pgrecall.jobs.embedding import embed, reembed
 from pgrecall.jobs.job import Job, JobContext
-from pgrecall.models.maintenance import GraphReport, JobState, JobStatus
+from pgrecall.models.maintenance import JobState, JobStatus
 from pgrecall.operations import dedupe, maintenance, prune
 from pgrecall.operations.jobs import JobRow, job_states
 from pgrecall.operations.operation import Operation
@@ -47,36 +43,9 @@ def _vitality(context: JobContext) -> None:
     context.execute(maintenance.refresh_medians(context.now))
 
 
-@dataclass(frozen=True, slots=True)
-class GraphShape:
-    """Size and bridges of a link graph, and the number of memories each articulation point would cut off."""
-
-    memories: int
-    links: int
-    bridges: tuple[tuple[int, int], ...]
-    cut_sizes: Mapping[int, int]
-
-    def report(self, protected: int) -> GraphReport:
-        """Returns the report, given the number of protected memories."""
-        return GraphReport(self.memories, self.links, len(self.cut_sizes), self.bridges, protected)
-
-
-def graph_shape(blob: bytes) -> GraphShape:
-    """Computes the shape of a graph packed by ``recall.link_graph``."""
-    graph = LinkGraph.of_blob(blob)
-    found = articulate(graph)
-    return GraphShape(graph.node_count, graph.link_count, tuple(found.bridges), found.points())
-
-
-def refresh_graph(context: JobContext) -> GraphReport:
-    """Creates pending links and protects the memories that hold the graph together."""
-    context.execute(maintenance.resolve_pending_links())
-    shape = graph_shape(context.execute(maintenance.link_graph()))
-    return shape.report(context.execute(maintenance.store_cut_sizes(shape.cut_sizes, context.now)))
-
-
 def _graph(context: JobContext) -> None:
-    report = refresh_graph(context)
+    context.execute(maintenance.resolve_pending_links())
+    report = context.execute(maintenance.refresh_graph(context.now))
     context.report(report.memories, memories=report.memories, protected=report.protected)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from pgrecall.models.maintenance import AlarmChange, Check
+from pgrecall.models.maintenance import AlarmChange, Check, GraphReport
 from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
@@ -66,23 +66,12 @@ def resolve_pending_links() -> Operation[int]:
     )
 
 
-def link_graph() -> Operation[bytes]:
-    """Reads the links between live memories, packed for :meth:`pgrecall.graph.LinkGraph.of_blob`."""
+def refresh_graph(now: datetime | None) -> Operation[GraphReport]:
+    """Finds and protects the memories that hold the link graph together."""
     return Operation(
-        "SELECT recall.link_graph() AS blob",
-        {},
-        lambda rows: bytes(rows[0]["blob"] or b""),
-        repeatable=True,
-        binary=True,
-    )
-
-
-def store_cut_sizes(cut_sizes: Mapping[int, int], now: datetime | None = None) -> Operation[int]:
-    """Stores how many memories each articulation point would cut off; returns how many are protected."""
-    return Operation(
-        f"SELECT recall.store_cut_sizes(%(ids)s, %(sizes)s, {NOW}) AS protected",
-        {"ids": _array(cut_sizes), "sizes": _array(cut_sizes.values()), "now": now},
-        lambda rows: int(rows[0]["protected"]),
+        f"SELECT * FROM recall.refresh_graph({NOW})",
+        {"now": now},
+        lambda rows: _graph_report(rows[0]),
         repeatable=True,
     )
 
@@ -186,6 +175,6 @@ def _check(entry: Row) -> Check:
     return Check(entry["name"], entry["about"], entry["problems"], tuple(entry["examples"]))
 
 
-def _array(numbers: Iterable[int]) -> str:
-    """Encodes an array as text, which is faster than the driver's adaptation of each number."""
-    return f"{{{','.join(map(str, numbers))}}}"
+def _graph_report(row: Row) -> GraphReport:
+    bridges = tuple((one, two) for one, two in row["bridges"])
+    return GraphReport(row["memories"], row["links"], row["points"], bridges, row["protected"])

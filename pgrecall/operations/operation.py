@@ -37,7 +37,6 @@ class Operation(Generic[T]):
         durable: whether its commit waits for the disk; otherwise a crash of the server within the next second
             may lose it.
         acting: whether the statement sets its tenant itself (:func:`acting`), so that none precedes it.
-        binary: whether to request binary format, which is cheaper for many bytes.
         reads: whether it changes nothing, so that a replica can answer it.
     """
 
@@ -47,7 +46,6 @@ class Operation(Generic[T]):
     repeatable: bool = False
     durable: bool = True
     acting: bool = False
-    binary: bool = False
     reads: bool = False
 
 

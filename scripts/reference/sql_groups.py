@@ -26,7 +26,7 @@ GROUPS: dict[str, str] = {
     "undo_dedupe",
     "Erasures": "plan_erasure get_erasure erasures apply_erasure drop_erasure",
     "Jobs and maintenance": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes "
-    "refresh_medians resolve_pending_links link_graph store_cut_sizes unembedded count_unembedded "
+    "refresh_medians resolve_pending_links refresh_graph unembedded count_unembedded "
     "store_embeddings begin_reembedding "
     "expire_memories expire_searches make_access_partitions move_vectors_to_own_table rebuild "
     "job_states job_runs run_due_job alarm_changes",

@@ -10,8 +10,6 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 
-from pgrecall.graph.articulation import articulate
-from pgrecall.graph.link_graph import LinkGraph
 from tests.concurrency.crowd import Connection, call, connected
 
 # Not those of the suite's ground, which is long to load: each process loads this.
@@ -190,10 +188,7 @@ class Client:
         """One of the jobs, by chance."""
         match self.chance.randrange(8):
             case 0:
-                blob = call(self.connection, "link_graph()") or b""
-                points = articulate(LinkGraph.of_blob(bytes(blob))).points()
-                cuts = (list(points), list(points.values()), self.now())
-                call(self.connection, "store_cut_sizes(%s::bigint[], %s::int[], %s)", *cuts)
+                call(self.connection, "refresh_graph(%s)", self.now())
             case 1:
                 call(self.connection, "refresh_vitality(0, 100, %s)", self.now())
             case 2:

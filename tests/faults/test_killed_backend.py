@@ -121,7 +121,7 @@ HELD = {
     "fold": ("activation", "recall.fold_accesses"),
     "expire": ("archival", "recall.expire_memories"),
     "vitality": ("layer_median", "recall.refresh_medians"),
-    "graph": ("floor_change", "recall.store_cut_sizes"),
+    "graph": ("floor_change", "recall.refresh_graph"),
     "statistics": ("lexeme", "recall.refresh_lexemes"),
     "prune": ("prune_item", "recall.plan_prune"),
 }

@@ -11,8 +11,6 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from pgrecall.graph.articulation import articulate
-from pgrecall.graph.link_graph import LinkGraph
 from tests.integration.prune.prune_tools import cut_off
 from tests.stateful.base import TenantMachine, picks, tenant_names
 from tests.stateful.remembered import REFERENCES
@@ -52,13 +50,13 @@ class Maintenance(TenantMachine):
 
     def look_at_graph(self, tenant: str) -> None:
         model = self.tenants[tenant]
-        blob = self.value(tenant, "recall.link_graph()")
-        points = articulate(LinkGraph.of_blob(bytes(blob or b""))).points()
-        protected = self.value(tenant, "recall.store_cut_sizes(%s::bigint[], %s::int[], %s)",
-                               list(points), list(points.values()), self.now)  # fmt: skip
+        [report] = self.sql(tenant, "SELECT * FROM recall.refresh_graph(%s)", self.now)
+        cuts = "SELECT memory_id, cut_size FROM recall.activation WHERE tenant = %s AND cut_size > 0"
+        points = {row["memory_id"]: row["cut_size"] for row in self.sql(tenant, cuts, tenant)}
         model.look_at_graph()
         assert points == {one: m.cut_size for one, m in model.memories.items() if m.cut_size}
-        assert protected == sum(model.protected(memory) for memory in model.memories.values())
+        assert report["points"] == len(points)
+        assert report["protected"] == sum(model.protected(memory) for memory in model.memories.values())
 
     @rule(tenant=tenant_names)
     def plan(self, tenant: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -83,11 +82,8 @@ class AsyncMaintenanceGroup(AsyncGroup):
 
 async def refresh_graph(connection: AsyncConnection) -> GraphReport:
     """Creates pending links with a new target, and protects the memories that connect the graph."""
-    from pgrecall.jobs.catalogue import graph_shape
-
     await connection.execute(maintenance.resolve_pending_links())
-    shape = await connection.run(partial(graph_shape, await connection.execute(maintenance.link_graph())))
-    return shape.report(await connection.execute(maintenance.store_cut_sizes(shape.cut_sizes)))
+    return await connection.execute(maintenance.refresh_graph(None))
 
 
 class AsyncKeysGroup(AsyncGroup):

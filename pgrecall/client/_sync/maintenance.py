@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -84,11 +83,8 @@ class MaintenanceGroup(Group):
 
 def refresh_graph(connection: Connection) -> GraphReport:
     """Creates pending links with a new target, and protects the memories that connect the graph."""
-    from pgrecall.jobs.catalogue import graph_shape
-
     connection.execute(maintenance.resolve_pending_links())
-    shape = connection.run(partial(graph_shape, connection.execute(maintenance.link_graph())))
-    return shape.report(connection.execute(maintenance.store_cut_sizes(shape.cut_sizes)))
+    return connection.execute(maintenance.refresh_graph(None))
 
 
 class KeysGroup(Group):

@@ -46,7 +46,6 @@ NEEDLESS = {
     "pgrecall.operations.layers",
     "pgrecall.client._sync.drafts",
     "pgrecall.client.export_file",
-    "pgrecall.graph",
     "pgrecall.jobs.catalogue",
     "pgrecall.models.charts",
     "pgrecall.models.prune",

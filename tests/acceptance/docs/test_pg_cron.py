@@ -63,8 +63,8 @@ def test_the_schedules_are_whole() -> None:
     assert all(TIMES.fullmatch(times) for times, _ in found.values())
     named = ",".join(re.findall(r"'\{(.*)\}'", "".join(text for _, text in found.values()))).split(",")
     text = PAGE.read_text(encoding="utf-8")
-    assert f"`{'`, `'.join(('fold', 'expire', 'vitality', 'statistics'))}`" in text
-    assert len(named) == len(set(named)) == 9
+    assert f"`{'`, `'.join(('fold', 'expire', 'vitality', 'graph'))}`" in text
+    assert len(named) == len(set(named)) == 10
     stopped = re.findall(r"cron\.unschedule\('([\w-]+)'\)", text)
     assert stopped == list(found)
 
@@ -75,7 +75,7 @@ def test_what_is_scheduled_runs_every_job_for_every_tenant(query: Query, log_in:
     session = log_in("*")
     for _, statement in scheduled().values():
         session.execute(statement.encode())
-    per_tenant = ("dedupe", "expire", "fold", "prune", "statistics", "vectors", "verify", "vitality")
+    per_tenant = ("dedupe", "expire", "fold", "graph", "prune", "statistics", "vectors", "verify", "vitality")
     expected = {(tenant, job): "done" for tenant in ("acme", "globex") for job in per_tenant}
     assert states(query) == expected | {("*", "partitions"): "done"}
     assert query("SELECT count(*) AS n FROM recall.access_queue") == [{"n": 0}]

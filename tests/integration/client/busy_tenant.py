@@ -6,7 +6,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from pgrecall.jobs.catalogue import refresh_graph
+from pgrecall.jobs.catalogue import job_named
 from tests.conftest import NOW, Query
 from tests.integration.access.use_tools import fold_all, record
 from tests.integration.prune.prune_tools import LONG_AGO, apply, job_context, note, plan, undo
@@ -68,7 +68,7 @@ def busy(sql: Query, *, tenant: str = "acme") -> dict[str, int]:
     [search] = ours(call, ([ids["spare"], ids["leaf2"]], NOW - 2 * DAY))
     ours("SELECT recall.rejected(%s, %s, %s)", (search["id"], [ids["leaf2"], ids["spare"]], NOW - DAY))
     fold_all(ours)
-    refresh_graph(job_context(ours))
+    job_named("graph").run(job_context(ours))
     for said in ("once", "twice", "again"):
         ours("SELECT recall.edit(%s, %s)", (ids["leaf6"], json.dumps({"body": f"leaf6 {said} #hub"})))
     ours("SELECT recall.pin(%s, p_now => now())", (ids["pin"],))

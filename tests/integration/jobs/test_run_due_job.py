@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import psycopg
 import pytest
 
@@ -86,3 +88,23 @@ def test_a_transaction_that_a_tenant_leaves_open_stops_nobodys_jobs(query: Query
         other.rollback()
     assert runs(query, "job, state, error") == [("fold", "failed", "canceling statement due to lock timeout")]
     assert runs(query, "job, state", tenant="globex") == [("fold", "done")]
+
+
+def test_the_graph_is_refreshed_once_no_link_is_pending(query: Query) -> None:
+    """Seven in a row: the one in the middle holds three on each side, as soon as the last link is made."""
+    ids = [shown(query, f"note {number}") for number in range(7)]
+    for one, other in pairwise(ids[:-1]):
+        query("SELECT recall.link(%s, %s)", (one, other))
+    query("UPDATE recall.memory SET key = 'last' WHERE id = %s", (ids[-1],))
+    query(
+        "INSERT INTO recall.pending_link (tenant, src, target, relation, weight, created_at) "
+        "VALUES ('acme', %s, 'last', 'mentions', 1, now())",
+        (ids[-2],),
+    )
+    assert [run(query, "graph") for _ in range(3)] == [True, True, False]
+    assert runs(query, "job, state, counts") == [
+        ("graph", "stopped", {"memories": 0, "protected": 0}),
+        ("graph", "done", {"memories": 7, "protected": 1}),
+    ]
+    held = query("SELECT memory_id FROM recall.activation WHERE tenant = 'acme' AND protected")
+    assert held == [{"memory_id": ids[3]}]

@@ -178,10 +178,7 @@ def writes(ids: list[int]) -> dict[str, Call]:
         ),
         "set_language": ("SELECT recall.set_language('german')", ()),
         "use_preset": ("SELECT recall.use_preset((SELECT min(preset) FROM recall.presets()), %s)", (NOW,)),
-        "store_cut_sizes": (
-            "SELECT recall.store_cut_sizes(%s::bigint[], array_fill(5, ARRAY[40]), %s)",
-            (some, NOW),
-        ),
+        "refresh_graph": ("SELECT recall.refresh_graph(%s)", (NOW,)),
         "store_embeddings": (embedded, (vector(3), some)),
         "unembedded": ("SELECT recall.unembedded()", ()),
         "count_unembedded": ("SELECT recall.count_unembedded()", ()),

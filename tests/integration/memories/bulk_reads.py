@@ -63,7 +63,6 @@ def reads(ids: list[int]) -> dict[str, Call]:
             "p_now => %s)",
             (vector(4), NOW),
         ),
-        "link_graph": ("SELECT recall.link_graph()", ()),
         "accesses_of": (f"{each}, recall.accesses_of(i)", (some,)),
         "change_cursor": ("SELECT recall.change_cursor()", ()),
         "count_pending_links": ("SELECT recall.count_pending_links()", ()),

@@ -1,30 +1,60 @@
--- The link graph: input of the graph algorithms, and storage of their results.
+-- The link graph: which memories hold it together, and their protection.
 
--- link_graph: the references between live memories of this tenant as a blob of pairs (source, target), most significant
--- byte first. NULL if there are none. If all ids fit into four bytes, the blob is a byte 4 followed by four bytes for
--- each id, which halves the cost of collecting and sending, the largest cost. Otherwise it has eight bytes for each id,
--- without a first byte. It is one aggregate, because a row for each link would cost more than the algorithms. It is
--- PL/pgSQL, because an SQL function cannot use parallel workers.
-CREATE OR REPLACE FUNCTION recall.link_graph() RETURNS bytea
-LANGUAGE plpgsql STABLE
+-- refresh_graph: finds the articulation points of the references between live memories of this tenant, and stores how
+-- many memories each would disconnect (see store_cut_sizes). Counts linked memories, linked pairs, articulation points
+-- and protected memories. `bridges` are the pairs of ids, smaller first, whose link alone connects two parts. Links that
+-- are still pending do not count: call resolve_pending_links first.
+CREATE OR REPLACE FUNCTION recall.refresh_graph(p_now timestamptz DEFAULT now())
+RETURNS TABLE (memories bigint, links bigint, points bigint, bridges bigint[], protected bigint)
+LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 -- Otherwise the planner might scan the archived memories for each link.
-SET plan_cache_mode = force_custom_plan AS $$
+SET plan_cache_mode = force_custom_plan
+SET enable_nestloop = off
+SET jit = off AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     -- Both ends of every link exist, so it is enough to exclude archived memories, which are few.
     v_archived bigint[] := ARRAY(
         SELECT m.id FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NOT NULL);
-    v_narrow boolean := (SELECT min(m.id) >= 0 AND max(m.id) < 2147483648 FROM recall.memory m
-                         WHERE m.tenant = v_tenant);
+    v_ids bigint[];
+    v_ones int[];
+    v_twos int[];
+    v_points bigint[];
+    v_cut_sizes int[];
 BEGIN
-    RETURN (
-        SELECT CASE WHEN v_narrow THEN '\x04'::bytea ELSE '' END || string_agg(
-            CASE WHEN v_narrow THEN int8send(l.src << 32 | l.dst) ELSE int8send(l.src) || int8send(l.dst) END, '')
+    PERFORM recall.require_moment(p_now);
+    WITH pair AS MATERIALIZED (
+        SELECT DISTINCT least(l.src, l.dst) AS one, greatest(l.src, l.dst) AS two
         FROM recall.link l
         -- The tenant is hidden from the planner, whose statistics may know only others.
         WHERE l.tenant = (SELECT v_tenant) AND recall.is_reference(l.relation)
-          AND l.src <> ALL (v_archived) AND l.dst <> ALL (v_archived));
+          AND l.src <> ALL (v_archived) AND l.dst <> ALL (v_archived)
+    ), node AS MATERIALIZED (
+        SELECT u.id, row_number() OVER (ORDER BY u.id)::int AS number
+        FROM (SELECT p.one AS id FROM pair p UNION SELECT p.two FROM pair p) u
+    )
+    SELECT coalesce((SELECT array_agg(n.id ORDER BY n.number) FROM node n), '{}'),
+           coalesce(array_agg(o.number), '{}'), coalesce(array_agg(t.number), '{}'), count(*)
+    INTO v_ids, v_ones, v_twos, links
+    FROM pair p JOIN node o ON o.id = p.one JOIN node t ON t.id = p.two;
+    memories := cardinality(v_ids);
+    WITH tree AS MATERIALIZED (
+        SELECT u.id, v_ids[u.parent] AS parent, u.number = u.low AND u.parent > 0 AS bridge,
+               t.total - 1 - greatest(u.largest, t.total - 1 - u.apart) AS cut_size
+        FROM recall.depth_first_forest(
+            array_fill(1, ARRAY[cardinality(v_ids)]), v_ones || v_twos, v_twos || v_ones) f
+        CROSS JOIN LATERAL unnest(v_ids, f.parent, f.root, f.number, f.low, f.apart, f.largest)
+            u(id, parent, root, number, low, apart, largest)
+        CROSS JOIN LATERAL (SELECT f.below[u.root] AS total) t
+    )
+    SELECT array_agg(t.id) FILTER (WHERE t.cut_size > 0), array_agg(t.cut_size) FILTER (WHERE t.cut_size > 0),
+           (SELECT coalesce(array_agg(ARRAY[b.one, b.two] ORDER BY b.one, b.two), '{}')
+            FROM (SELECT least(x.id, x.parent) AS one, greatest(x.id, x.parent) AS two FROM tree x WHERE x.bridge) b)
+    INTO v_points, v_cut_sizes, bridges FROM tree t;
+    points := coalesce(cardinality(v_points), 0);
+    protected := recall.store_cut_sizes(v_points, v_cut_sizes, p_now);
+    RETURN NEXT;
 END $$;
 
 -- store_cut_sizes: stores how many memories each articulation point would disconnect, 0 for all other memories. A memory
@@ -34,19 +64,15 @@ CREATE OR REPLACE FUNCTION recall.store_cut_sizes(
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
--- A merge join would fetch each row twice, in the order of ids.
-SET enable_mergejoin = off AS $$
+-- A merge join would fetch each row twice, in the order of ids. Few rows change, which refresh_graph does not know.
+SET enable_mergejoin = off
+SET enable_nestloop = on AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_min_cut int := recall.setting_number(v_tenant, 'graph.min_cut')::int;
     v_changed bigint[];
     v_protected bigint;
 BEGIN
-    IF cardinality(p_ids) IS DISTINCT FROM cardinality(p_cut_sizes) THEN
-        PERFORM recall.raise_invalid(format('There are %s ids and %s cut sizes; give one cut size for each id.',
-            cardinality(p_ids), cardinality(p_cut_sizes)));
-    END IF;
-    PERFORM recall.require_moment(p_now);
     -- Most memories are not articulation points, before or after; changes are found without joining them.
     WITH held AS MATERIALIZED (
         SELECT a.memory_id, a.cut_size, a.protected FROM recall.activation a

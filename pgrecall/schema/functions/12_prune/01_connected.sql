@@ -148,12 +148,11 @@ SET search_path FROM CURRENT AS $$
         GROUP BY p.component) c
 $$;
 
--- contracted_graph: the links of the candidates that stay, after the others are removed. Each piece is one node:
--- `pieces` has its name, `weights` its number of memories. The neighbours of node n are
--- targets[starts[n] .. starts[n + 1] - 1].
+-- contracted_graph: the links of the candidates that stay, after the others are removed, for depth_first_forest. Each
+-- piece is one node: `pieces` has its name, `weights` its number of memories.
 CREATE OR REPLACE FUNCTION recall.contracted_graph(
     p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_going int[],
-    OUT pieces int[], OUT weights int[], OUT starts int[], OUT targets int[]
+    OUT pieces int[], OUT weights int[], OUT sources int[], OUT targets int[]
 )
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
@@ -169,70 +168,17 @@ SET jit = off AS $$
     ), arc AS MATERIALIZED (
         SELECT j.one, j.two FROM joined j UNION SELECT j.two, j.one FROM joined j
     ), numbered AS MATERIALIZED (
-        SELECT a.one AS piece, row_number() OVER (ORDER BY a.one)::int AS number, count(*) AS fan
-        FROM arc a GROUP BY a.one
-    ), sized AS (
-        SELECT x.number, x.piece, x.fan, n.memories
-        FROM numbered x
-        JOIN (SELECT n.piece, count(*)::int AS memories FROM node n GROUP BY n.piece) n ON n.piece = x.piece
+        SELECT n.piece, row_number() OVER (ORDER BY n.piece)::int AS number, count(*)::int AS memories
+        FROM node n WHERE n.piece IN (SELECT a.one FROM arc a) GROUP BY n.piece
     )
-    SELECT array_agg(z.piece ORDER BY z.number), array_agg(z.memories ORDER BY z.number),
-           array_agg(z.until::int ORDER BY z.number) || (SELECT count(*)::int + 1 FROM arc),
-           (SELECT array_agg(t.number ORDER BY o.number, t.number)
-            FROM arc a JOIN numbered o ON o.piece = a.one JOIN numbered t ON t.piece = a.two)
-    FROM (SELECT s.*, 1 + sum(s.fan) OVER (ORDER BY s.number) - s.fan AS until FROM sized s) z
+    SELECT x.pieces, x.weights, y.sources, y.targets
+    FROM (SELECT array_agg(n.piece ORDER BY n.number) AS pieces, array_agg(n.memories ORDER BY n.number) AS weights
+          FROM numbered n) x
+    CROSS JOIN (
+        SELECT array_agg(o.number ORDER BY o.number, t.number) AS sources,
+               array_agg(t.number ORDER BY o.number, t.number) AS targets
+        FROM arc a JOIN numbered o ON o.piece = a.one JOIN numbered t ON t.piece = a.two) y
 $$;
-
--- depth_first_forest: a depth-first forest of a contracted_graph (Tarjan 1972, without recursion). For each node:
--- parent (0 for a root), root, preorder `number`, `low` (the smallest number that its subtree links to), `last` (the
--- last number in its subtree), and `below` (the weight of its subtree).
-CREATE OR REPLACE FUNCTION recall.depth_first_forest(
-    p_weights int[], p_starts int[], p_targets int[],
-    OUT parent int[], OUT root int[], OUT number int[], OUT low int[], OUT last int[], OUT below bigint[]
-)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_cursor int[] := p_starts;
-    v_count int := 0;
-    v_at int;
-    v_next int;
-BEGIN
-    parent := array_fill(0, ARRAY[coalesce(cardinality(p_weights), 0)]);
-    root := parent;
-    number := parent;
-    low := parent;
-    last := parent;
-    below := p_weights;
-    FOR v_start IN 1 .. cardinality(parent) LOOP
-        CONTINUE WHEN number[v_start] > 0;
-        v_next := v_start;
-        v_at := 0;
-        LOOP
-            IF number[v_next] = 0 THEN
-                v_count := v_count + 1;
-                number[v_next] := v_count;
-                low[v_next] := v_count;
-                root[v_next] := v_start;
-                parent[v_next] := v_at;
-                v_at := v_next;
-            ELSIF v_next <> parent[v_at] THEN
-                low[v_at] := least(low[v_at], number[v_next]);
-            END IF;
-            WHILE v_cursor[v_at] = p_starts[v_at + 1] LOOP
-                last[v_at] := v_count;
-                v_next := v_at;
-                v_at := parent[v_next];
-                EXIT WHEN v_at = 0;
-                low[v_at] := least(low[v_at], low[v_next]);
-                below[v_at] := below[v_at] + below[v_next];
-            END LOOP;
-            EXIT WHEN v_at = 0;
-            v_next := p_targets[v_cursor[v_at]];
-            v_cursor[v_at] := v_cursor[v_at] + 1;
-        END LOOP;
-    END LOOP;
-END $$;
 
 -- kept_back_candidates: the candidates that stay, with `cut_size`, the number of memories that archiving this one as
 -- well would disconnect, and the ids of at most ten of them. Largest cut_size first. It is 0 if another candidate
@@ -248,9 +194,10 @@ SET jit = off AS $$
     WITH tree AS MATERIALIZED (
         SELECT u.*, r.number AS first, r.below AS total
         FROM recall.contracted_graph(p_tenant, p_nodes, p_worth, p_piece, p_going) c
-        CROSS JOIN LATERAL recall.depth_first_forest(c.weights, c.starts, c.targets) w
-        CROSS JOIN LATERAL unnest(c.pieces, c.weights, w.parent, w.root, w.number, w.low, w.last, w.below)
-            WITH ORDINALITY u(piece, weight, parent, root, number, low, last, below, node)
+        CROSS JOIN LATERAL recall.depth_first_forest(c.weights, c.sources, c.targets) w
+        CROSS JOIN LATERAL unnest(
+            c.pieces, c.weights, w.parent, w.root, w.number, w.low, w.last, w.below, w.apart, w.largest)
+            WITH ORDINALITY u(piece, weight, parent, root, number, low, last, below, apart, largest, node)
         CROSS JOIN LATERAL (SELECT w.number[u.root] AS number, w.below[u.root] AS below) r
     ), hanging AS MATERIALIZED (
         SELECT p.node, t.number AS first, t.last, t.below AS memories
@@ -258,20 +205,14 @@ SET jit = off AS $$
     ), part AS (
         SELECT h.node, h.first, h.last, h.memories FROM hanging h
         UNION ALL
-        SELECT t.node, t.first, t.number - 1,
-               t.total - t.weight - coalesce(h.memories, 0)
-        FROM tree t
-        LEFT JOIN (SELECT x.node, sum(x.memories)::bigint AS memories FROM hanging x GROUP BY x.node) h
-            ON h.node = t.node
-        WHERE t.parent > 0
+        SELECT t.node, t.first, t.number - 1, t.total - t.weight - t.apart FROM tree t WHERE t.parent > 0
     ), ranked AS MATERIALIZED (
         SELECT p.*, row_number() OVER (PARTITION BY p.node ORDER BY p.memories DESC, p.first) AS rank FROM part p
     ), stays AS MATERIALIZED (
-        SELECT n.id, t.node, coalesce(c.memories, 0) AS memories
+        SELECT n.id, t.node,
+               coalesce(t.total - t.weight - greatest(t.largest, t.total - t.weight - t.apart), 0) AS memories
         FROM unnest(p_nodes, p_worth, p_going) WITH ORDINALITY n(id, worth, going, number)
         LEFT JOIN tree t ON t.piece = n.number
-        LEFT JOIN (SELECT r.node, sum(r.memories)::bigint AS memories FROM ranked r WHERE r.rank > 1 GROUP BY r.node) c
-            ON c.node = t.node
         WHERE n.worth < 2 AND n.going IS NULL
         ORDER BY 3 DESC, 1 LIMIT p_limit
     ), member AS MATERIALIZED (

@@ -5,8 +5,8 @@
 CREATE OR REPLACE FUNCTION recall.sql_jobs() RETURNS TABLE (job text, whole boolean)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
-    VALUES ('fold', false), ('expire', false), ('vitality', false), ('statistics', false), ('vectors', false),
-           ('prune', false), ('dedupe', false), ('verify', false), ('partitions', true)
+    VALUES ('fold', false), ('expire', false), ('vitality', false), ('graph', false), ('statistics', false),
+           ('vectors', false), ('prune', false), ('dedupe', false), ('verify', false), ('partitions', true)
 $$;
 
 -- job_step: runs one step of a job for this tenant. Returns how much it did, by name, and whether the job is complete.
@@ -40,6 +40,15 @@ BEGIN
         PERFORM recall.refresh_vitality(0, 1000000000, p_now);
         PERFORM recall.refresh_medians(p_now);
         counts := '{"batches": 1}';
+    WHEN 'graph' THEN
+        -- The links are a step of their own, so that their locks do not wait for the graph.
+        complete := recall.resolve_pending_links() = 0;
+        IF complete THEN
+            SELECT g.memories, g.protected INTO v_first, v_second FROM recall.refresh_graph(p_now) g;
+        ELSE
+            v_first := 0;
+        END IF;
+        counts := jsonb_build_object('memories', v_first, 'protected', v_second);
     WHEN 'statistics' THEN
         counts := jsonb_build_object('memories', recall.refresh_lexemes());
     WHEN 'vectors' THEN
