@@ -97,7 +97,10 @@ class Settings:
         "hash: deterministic, for tests; none: search by words and names only.",
     )
     embedder_model: str | None = _setting(
-        None, Text(), "Folder or name of the model; if unset, all-MiniLM-L6-v2. Others need pgrecall[torch]."
+        None,
+        Text(),
+        "Folder or name of the model; if unset, all-MiniLM-L6-v2. multilingual-e5-small is for other "
+        "languages. Others need pgrecall[torch].",
     )
     # An address may hold a login, so it is not shown either.
     embedder_url: str | None = _setting(None, Text(), "Base URL of the HTTP embedder.", shown=False)
