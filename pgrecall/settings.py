@@ -97,7 +97,10 @@ class Settings:
         "hash: deterministic, for tests; none: search by words and names only.",
     )
     embedder_model: str | None = _setting(
-        None, Text(), "Folder or name of the model; if unset, all-MiniLM-L6-v2. Others need pgrecall[torch]."
+        None,
+        Text(),
+        "Folder or name of the model; if unset, all-MiniLM-L6-v2. multilingual-e5-small is for other "
+        "languages. Others need pgrecall[torch].",
     )
     # An address may hold a login, so it is not shown either.
     embedder_url: str | None = _setting(None, Text(), "Base URL of the HTTP embedder.", shown=False)
@@ -180,6 +183,18 @@ class Settings:
         None, SecretText(), "URL that the worker posts to, as JSON, when an alarm begins or ends."
     )
     alert_timeout: float = _setting(10.0, PositiveNumber(60), "Seconds an alert may take.")
+    backup_dir: Path | None = _setting(
+        None, FolderPath(), "Folder for the backups that the worker makes; if unset, it makes none."
+    )
+    backup_keep: int = _setting(
+        7, Integer(1, 10_000), "Backups to keep; the worker deletes older ones of the same database."
+    )
+    backup_url: Secret | None = _setting(
+        None,
+        SecretText(),
+        "URL of DATABASE_URL's database for backups, as a role that may read everything; if unset, "
+        "DATABASE_URL itself.",
+    )
     http_host: str = _setting("127.0.0.1", Text(1), "Address that `serve` listens on.")
     http_port: int = _setting(8766, Integer(0, 65535), "Port that `serve` listens on; 0: any free port.")
     http_concurrency: int | None = _setting(

@@ -19,6 +19,7 @@ from pgrecall.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from pgrecall.embedded.shared_server import EmbeddedServer
+    from pgrecall.schema.backups.folder import BackupFolder
 
 
 CELL_REFUSALS = 3.0
@@ -157,6 +158,19 @@ class Resources:
                 f"this database {self._dimensions}.",
                 hint="Configure the embedder it was made for, or use another database.",
             )
+
+    def backup_folder(self, url: str) -> BackupFolder | None:
+        """Where the worker puts backups of the database at this URL; None if no folder is configured."""
+        settings = self.settings
+        if settings.backup_dir is None:
+            return None
+        from pgrecall.schema.backups.folder import BackupFolder
+
+        if self.server is not None:
+            url = self.server.url  # the role that serves may not read everything
+        elif settings.backup_url is not None and self._url is None and self.routes is None:
+            url = settings.backup_url.get_secret_value()
+        return BackupFolder(url, settings.backup_dir, settings.backup_keep, settings.connect_timeout)
 
     def limits(self) -> dict[str, Any]:
         """The arguments for opening a database."""

@@ -123,6 +123,11 @@ class Database:
                 yield connection
 
     @property
+    def url(self) -> str:
+        """The connection string, with the password if it has one."""
+        return self._url
+
+    @property
     def blocking(self) -> Database:
         """The database for threads: this one."""
         return self

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pgrecall.errors import InvalidInput
 from pgrecall.jobs.alerts import report_alarms
 from pgrecall.jobs.embedding import embed, reembed
-from pgrecall.jobs.job import Job, JobContext
+from pgrecall.jobs.job import Job, JobContext, Stopped
 from pgrecall.models.maintenance import JobState, JobStatus
 from pgrecall.operations import dedupe, maintenance, prune
 from pgrecall.operations.jobs import JobRow, job_states
@@ -83,6 +83,18 @@ def _partitions(context: JobContext) -> None:
     context.report(made, made=made)
 
 
+def _backup(context: JobContext) -> None:
+    if context.task.backups is None:
+        raise InvalidInput("There is no folder for backups.", hint="Name one: PGRECALL_BACKUP_DIR.")
+    from pgrecall.schema.backups.programs import BrokenOff
+
+    try:
+        made, deleted = context.task.backups.add(now=context.now, stop=context.task.stop)
+    except BrokenOff:
+        raise Stopped from None
+    context.report(1, backups=1, bytes=made.bytes, deleted=deleted)
+
+
 JOBS: tuple[Job, ...] = (
     Job("fold", "Folds logged accesses into the activation of memories.", _fold),
     Job("embed", "Embeds memories without a vector, such as those stored by plain SQL.", embed, embeds=True),
@@ -96,6 +108,7 @@ JOBS: tuple[Job, ...] = (
     Job("verify", "Checks that stored summaries, links and plans are consistent.", _verify),
     Job("alerts", "Calls the alert hook when an alarm begins or ends.", report_alarms, alerts=True),
     Job("partitions", "Creates partitions of the access log for the coming months.", _partitions, whole=True),
+    Job("backup", "Backs up the database and deletes old backups.", _backup, whole=True, backs_up=True),
     Job(
         "reembed",
         "Replaces the vectors of all tenants after the embedder has changed.",

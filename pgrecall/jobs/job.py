@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Event
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pgrecall.database.session import Session
 from pgrecall.errors import InvalidInput
@@ -16,6 +16,9 @@ from pgrecall.models.embedding import Embedded
 from pgrecall.operations.operation import Operation
 from pgrecall.search.embed.embedder import TEXT_TOKENS, Embedder, embed_with_tokens
 from pgrecall.search.embed.passages import embed_memories
+
+if TYPE_CHECKING:
+    from pgrecall.schema.backups.folder import BackupFolder
 
 T = TypeVar("T")
 
@@ -38,6 +41,7 @@ class Task:
         stop: once set, runs stop before their next step.
         progress: called with the tenant, how much of its run is done, and of how much; None if unknown.
         alert: called by the job that reports alarms; None if no hook is configured.
+        backups: where the job that makes backups puts them; None if no folder is configured.
     """
 
     embedder: Embedder | None = None
@@ -46,6 +50,7 @@ class Task:
     stop: Event = field(default_factory=Event)
     progress: Callable[[str, int, int | None], None] = lambda *_: None
     alert: AlertHook | None = None
+    backups: BackupFolder | None = None
 
 
 @dataclass(slots=True)
@@ -140,6 +145,7 @@ class Job:
 
     ``whole``: it serves the whole database. ``joint``: it only makes sense for all tenants together.
     ``by_hand``: it has no schedule. ``embeds``: it needs an embedder. ``alerts``: it needs an alert hook.
+    ``backs_up``: it needs a folder for backups.
     """
 
     name: str
@@ -150,3 +156,4 @@ class Job:
     by_hand: bool = False
     embeds: bool = False
     alerts: bool = False
+    backs_up: bool = False

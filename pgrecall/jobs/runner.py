@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from threading import Event
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pgrecall.database.pool import Database
 from pgrecall.jobs.alerts import AlertHook
@@ -20,6 +20,9 @@ from pgrecall.models.maintenance import WHOLE_DATABASE, JobOutcome
 from pgrecall.operations.jobs import due_tenants, tenants
 from pgrecall.operations.operation import Operation
 from pgrecall.search.embed.embedder import Embedder
+
+if TYPE_CHECKING:
+    from pgrecall.schema.backups.folder import BackupFolder
 
 T = TypeVar("T")
 
@@ -39,6 +42,7 @@ class Runner:
         batch: maximum number of rows of a step; None uses the default of each job.
         progress: called with the tenant, how much of a run is done, and of how much; None if unknown.
         alert: called by the job that reports alarms.
+        backups: where the job that makes backups puts them.
     """
 
     def __init__(
@@ -51,11 +55,12 @@ class Runner:
         batch: int | None = None,
         progress: Callable[[str, int, int | None], None] = lambda *_: None,
         alert: AlertHook | None = None,
+        backups: BackupFolder | None = None,
     ) -> None:
         self.stop = stop or Event()
         self._database = database
         self._pauses = pauses
-        self._task = Task(embedder, None, batch, self.stop, progress, alert)
+        self._task = Task(embedder, None, batch, self.stop, progress, alert, backups)
         self._sessions = JobSessions(database)
 
     @property
@@ -64,8 +69,12 @@ class Runner:
         return self._task.embedder is not None
 
     def can_run(self, job: Job) -> bool:
-        """Whether it has what the job needs: an embedder, an alert hook."""
-        return (self.embeds or not job.embeds) and (self._task.alert is not None or not job.alerts)
+        """Whether it has what the job needs: an embedder, an alert hook, a folder for backups."""
+        return (
+            (self.embeds or not job.embeds)
+            and (self._task.alert is not None or not job.alerts)
+            and (self._task.backups is not None or not job.backs_up)
+        )
 
     def fetch(self, operation: Operation[T]) -> T:
         """Executes an operation on the whole database."""

@@ -99,7 +99,7 @@ def refuse_unknown(state: SchemaState) -> None:
         SchemaMismatch: it is newer, or never existed; the hint names the fix.
     """
     revision = state.revision
-    if revision is None or revision in _revisions():
+    if revision is None or revision in known_revisions():
         return
     if re.fullmatch(r"\d{4}", revision) and revision > head_revision():
         raise SchemaMismatch(
@@ -113,11 +113,11 @@ def refuse_unknown(state: SchemaState) -> None:
 
 def head_revision() -> str:
     """The newest revision this package knows."""
-    return _revisions()[-1]
+    return known_revisions()[-1]
 
 
 @cache
-def _revisions() -> list[str]:
+def known_revisions() -> list[str]:
     """Every revision, oldest first: their files begin with their names."""
     versions = _FOLDER / "migrations" / "versions"
     return sorted(path.name.partition("_")[0] for path in versions.glob("[0-9]*_*.py"))

@@ -30,6 +30,7 @@ GROUPS = {
     "Erase": "erasure",
     "Charts": "charts",
     "Jobs": "worker jobs metrics",
+    "Back up": "backup",
     "Serve": "serve keys connect capture mcp tools roles",
     "Several databases": "cell tenant router",
 }

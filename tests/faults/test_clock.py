@@ -111,7 +111,7 @@ def use_a_day(memory: Memory, at: datetime, *, pinned: bool) -> None:
     memory.maintenance.refresh_statistics(now=at)
     memory.prune.plan(now=at, max_share=1.0)
     for job in JOBS:
-        if not job.by_hand:
+        if not job.by_hand and not job.backs_up:
             [outcome] = memory.jobs.run(job.name, now=at)
             assert outcome.state == "done", outcome
 

@@ -134,6 +134,7 @@ class AsyncJobsGroup(AsyncGroup):
             stop=stop,
             progress=progress,
             alert=make_alert_hook(self._connection.resources.settings),
+            backups=self._connection.resources.backup_folder(database.blocking.url),
         )
 
 

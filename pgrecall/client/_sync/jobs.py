@@ -135,6 +135,7 @@ class JobsGroup(Group):
             stop=stop,
             progress=progress,
             alert=make_alert_hook(self._connection.resources.settings),
+            backups=self._connection.resources.backup_folder(database.blocking.url),
         )
 
 

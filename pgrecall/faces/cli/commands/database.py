@@ -15,7 +15,7 @@ from rich.table import Table
 
 from pgrecall.errors import DatabaseUnsuitable, InvalidInput, MissingExtra
 from pgrecall.faces.cli.commands.cells import size_text
-from pgrecall.faces.cli.invocation import DONE, NO_DATABASE, GlobalOptions, pass_globals
+from pgrecall.faces.cli.invocation import DONE, NO_DATABASE, GlobalOptions, offer_model, pass_globals
 from pgrecall.faces.cli.options import json_option, now_option
 from pgrecall.faces.cli.rendering.console import (
     ZONE_STYLES,
@@ -52,6 +52,8 @@ def init(given: GlobalOptions, dimensions: int | None) -> None:
     from pgrecall.schema import migrate
     from pgrecall.search.embed.embedder import dimensions_of, make_embedder
 
+    if dimensions is None:
+        offer_model(given.settings())
     if dimensions is None and given.settings().database_url is None:
         configured_embedder(
             given.settings(), own_server=True

