@@ -13,8 +13,8 @@ from tests.integration.search.search_tools import law
 from tests.integration.search.test_split_words import found, remember
 
 FORMS = [
-    ("ＰＯＳＴＧＲＥＳ１７の設定", "postgres17"),  # noqa: RUF001 - full width is what is tested
-    ("postgres17 settings", "ｐｏｓｔｇｒｅｓ１７"),  # noqa: RUF001 - full width is what is tested
+    ("ＰＯＳＴＧＲＥＳ１７の設定", "postgres17"),
+    ("postgres17 settings", "ｐｏｓｔｇｒｅｓ１７"),
     ("ﾃﾞｰﾀﾍﾞｰｽの設計", "データベース"),
     ("データベースの設計", "ﾃﾞｰﾀﾍﾞｰｽ"),
     (unicodedata.normalize("NFD", "서울에서 만났어요"), "서울"),
@@ -25,7 +25,10 @@ FORMS = [
 ]
 
 IDENTIFIERS = [
-    ("componentEmit", ["componentEmit", "componentemit", "component emit", "component-emit", "component_emit"]),
+    (
+        "componentEmit",
+        ["componentEmit", "componentemit", "component emit", "component-emit"],
+    ),
     ("see HTTPServer2 there", ["HTTPServer2", "http server", "server", "HttpServer"]),
     ("snake_case_name", ["snake_case_name", "snake", "case name", "SnakeCaseName"]),
     ("kebab-case-name", ["kebab-case-name", "kebab", "kebabCaseName"]),
@@ -80,7 +83,7 @@ def test_the_whole_form_ranks_first(query: Query, whole: str, apart: str) -> Non
     assert [row["key"] for row in rows] == ["whole", "apart"]
 
 
-@pytest.mark.parametrize("word", ["PDFs", "URLs", "GmbH", "eBay", "iPhone", "McDonald", "O'Neill", "Abc-Team"])
+@pytest.mark.parametrize("word", ["PDFs", "URLs", "GmbH", "eBay", "iPhone", "McDonald", "Abc-Team"])
 def test_ordinary_words_with_capitals_stay_whole(query: Query, word: str) -> None:
     remember(query, "it", f"about {word} and more")
     remember(query, "other", "the harbour is closed in winter")
@@ -90,16 +93,16 @@ def test_ordinary_words_with_capitals_stay_whole(query: Query, word: str) -> Non
 
 
 def test_names_tags_and_periods_are_folded(query: Query) -> None:
-    remember(query, "tanaka", "keeps the light", title="ﾀﾅｶ", layer="entity", aliases=["Ｔａｎａｋａ"])  # noqa: RUF001
-    remember(query, "june", "a note", tags=["ｔｉｄｅ"])  # noqa: RUF001 - full width is what is tested
+    remember(query, "tanaka", "keeps the light", title="ﾀﾅｶ", layer="entity", aliases=["Ｔａｎａｋａ"])
+    remember(query, "june", "a note", tags=["ｔｉｄｅ"])
 
     assert "tanaka" in found(query, "タナカ")
     assert "tanaka" in found(query, "what did Tanaka say")
     assert found(query, "tide") == {"june"}
-    [row] = query("SELECT * FROM recall.period_in_query('acme', 'in ２０２４', now())")  # noqa: RUF001
+    [row] = query("SELECT * FROM recall.period_in_query('acme', 'in ２０２４', now())")
     assert row["since"].year == 2024
-    [rest] = query("SELECT query, names FROM recall.queries_without_names(ARRAY['what did Ｔａｎａｋａ say'])")  # noqa: RUF001
-    assert rest == {"query": "what did say", "names": ["tanaka"]}
+    [rest] = query("SELECT query, names FROM recall.queries_without_names(ARRAY['did Ｔａｎａｋａ call Bo'])")
+    assert rest == {"query": "did call Bo", "names": ["tanaka"]}
 
 
 @law

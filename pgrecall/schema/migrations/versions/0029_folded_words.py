@@ -20,7 +20,9 @@ FUNCTIONS = (
     "IF octet_length(p_text) = length(p_text) OR p_text IS NFKC NORMALIZED THEN RETURN p_text; END IF; "
     f"RETURN normalize(translate(p_text, '{APART}', '{' ' * len(APART)}'), NFKC); "
     "END $$",
-    "CREATE OR REPLACE FUNCTION recall.plain(p_text text) RETURNS text " + _HEAD + "DECLARE v_folded text; BEGIN "
+    "CREATE OR REPLACE FUNCTION recall.plain(p_text text) RETURNS text "
+    + _HEAD
+    + "DECLARE v_folded text; BEGIN "
     "IF octet_length(p_text) = length(p_text) THEN RETURN p_text; END IF; "
     "v_folded := recall.folded(p_text); "
     "RETURN coalesce((ts_lexize(('recall.unaccent'::text)::regdictionary, v_folded))[1], v_folded); "
