@@ -44,7 +44,7 @@ def matches(text: str, lexemes: Mapping[str, float]) -> list[tuple[int, int, str
     longest = max((len(stem) for stem in stems), default=0)
     found = []
     for word in _WORD.finditer(text):
-        folded = word[0].casefold()
+        folded = unicodedata.normalize("NFKC", word[0]).casefold()  # as the words index holds it
         for size in range(min(longest, len(folded)), 0, -1):
             stem = folded[:size]
             if stem in stems and (len(folded) - size <= 5 if size > 2 else folded == stem):

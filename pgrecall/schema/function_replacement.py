@@ -71,7 +71,7 @@ _OUR_FUNCTIONS = (
     # Functions used by a column or an index are created in its revision.
     "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words', "
     "'tenant_trigrams', 'trigram_signature', "
-    "'unspaced_letters', 'spaced', 'compounds', 'compound_parts', 'text_words', 'body_words')"
+    "'unspaced_letters', 'folded', 'spaced', 'compounds', 'compound_parts', 'text_words', 'body_words')"
 )
 
 

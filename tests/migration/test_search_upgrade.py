@@ -17,6 +17,7 @@ from pgrecall.database.connections import connect
 from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate, state
 from tests.conftest import Query
+from tests.migration.old_schemas import take_to
 
 SETTINGS = (
     "INSERT INTO recall.setting (tenant, name, value) VALUES "
@@ -119,6 +120,29 @@ def test_words_that_were_counted_are_counted_again(empty_database: str, filled: 
     fresh = "SELECT tenant, word, documents FROM recall.lexeme WHERE tenant = 'acme' ORDER BY 1, 2"
     assert filled(fresh) == counted
     assert {"word": "jose", "documents": 2} in filled("SELECT word, documents FROM recall.lexeme")
+
+
+def test_folded_words_that_were_stored_are_found_after_the_upgrade(
+    empty_database: str,
+) -> None:
+    take_to(empty_database, "0027")
+    with statements(empty_database) as run:
+        store(run, "wide", "ＰＯＳＴＧＲＥＳの設定", title="ﾀﾅｶ", author="Ｎｏｒａ Ｂ")
+        store(run, "kana", "ﾃﾞｰﾀﾍﾞｰｽ")
+        store(run, "code", "HTTPServer2")
+        store(run, "signed", "plain words", author="Ｗｉｄｅ")
+        migrate.upgrade(empty_database, dimensions=64)
+
+        for question, key in {
+            "postgres": "wide", "タナカ": "wide", "データベース": "kana", "http server": "code",
+            "what did wide say": "signed",
+        }.items():  # fmt: skip
+            assert found(run, question)[0] == key, question
+        assert run("SELECT body FROM recall.memory WHERE key = 'kana'") == [{"body": "ﾃﾞｰﾀﾍﾞｰｽ"}]
+        words = "SELECT id, search_text::text, updated_at FROM recall.memory ORDER BY id"
+        before = run(words)
+        run("UPDATE recall.memory SET language = language")
+        assert run(words) == before
 
 
 def test_coefficients_of_ones_own_stay_and_are_logistic(empty_database: str, filled: Query) -> None:

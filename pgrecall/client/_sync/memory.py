@@ -81,7 +81,7 @@ class Memory(Store):
             replica, when it lags too much or is down. ``staleness`` says how old a replica's answer may be.
 
         Raises:
-            InvalidInput: the query is empty or too long, or has only stop words and there is no embedder; a
+            InvalidInput: the query is empty or too long, or only stop words or symbols without an embedder; a
                 filter, a profile or an arm is unknown; a number is out of its bounds.
             MemoryNotFound: a cue does not exist.
         """

@@ -57,8 +57,24 @@ def test_without_meaning_or_without_a_letter_it_is_refused(
         memory.search(QUESTION, **options)
 
 
-@pytest.mark.parametrize("question", ["?! ...", "\u00a0\u2003", "\N{OYSTER}\N{WATER WAVE}"])
-def test_punctuation_and_emoji_are_refused_with_a_vector_too(memory: Memory, question: str) -> None:
+@pytest.mark.parametrize("question", ["\N{OYSTER}", "\N{OYSTER}\N{WATER WAVE}", "\u2764\ufe0f", "=>"])
+def test_symbols_alone_are_searched_by_meaning(memory: Memory, settings: Settings, question: str) -> None:
+    memory.remember("the oysters are at Pellworth", key="oysters")
+
+    found = memory.search(question)
+
+    assert [hit.key for hit in found.hits] == ["oysters"]
+    assert found.skipped == ()
+    assert [hit.key for hit in memory.search("", queries=[question]).hits] == ["oysters"]
+    with (
+        Memory(settings=replace(settings, embedder="none")) as wordless,
+        pytest.raises(InvalidInput, match="Symbols alone are searched by meaning, which needs an embedding"),
+    ):
+        wordless.search(question)
+
+
+@pytest.mark.parametrize("question", ["?! ...", "\u00a0\u2003", "\u201e\u2026\u201c"])
+def test_punctuation_is_refused_with_a_vector_too(memory: Memory, question: str) -> None:
     memory.remember("harbour")
 
     with pytest.raises(InvalidInput, match="no letter or digit") as told:

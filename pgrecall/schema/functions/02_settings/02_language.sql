@@ -67,15 +67,15 @@ BEGIN
 END $$;
 
 -- reindex_changed_words: brings stored words up to date: reindexes words and names with accents after unaccent was
--- installed, and recounts words after an upgrade from an older schema. Does nothing if neither has happened since the
--- last call.
+-- installed, and after an upgrade from an older schema those that revision 0029 folds or splits; then recounts words.
+-- Does nothing if neither has happened since the last call.
 CREATE OR REPLACE FUNCTION recall.reindex_changed_words() RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_settled jsonb := (SELECT s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'schema.words');
     -- `words` is the revision that last changed how words are stored.
-    v_now jsonb := jsonb_build_object('accents_off', recall.removes_accents(), 'words', 24);
+    v_now jsonb := jsonb_build_object('accents_off', recall.removes_accents(), 'words', 29);
     v_tenant text;
 BEGIN
     IF v_settled = v_now THEN
@@ -84,6 +84,17 @@ BEGIN
         UPDATE recall.memory m SET language = m.language
         WHERE octet_length(m.search_text::text) <> length(m.search_text::text);
         UPDATE recall.name n SET name = n.name WHERE octet_length(n.name) <> length(n.name);
+    END IF;
+    IF coalesce((v_settled ->> 'words')::int, 0) < 29 THEN
+        -- Few memories have such words, so the table is read once instead of rewritten, and searches need not wait.
+        UPDATE recall.memory m SET language = m.language
+        FROM recall.memory o
+        CROSS JOIN LATERAL (
+            SELECT concat_ws(' ', o.title, o.author, o.body, o.context, recall.joined(o.tags || o.aliases)) AS text
+            OFFSET 0) t
+        WHERE m.tenant = o.tenant AND m.id = o.id
+          AND (t.text ~ '[[:upper:]]{2}[[:lower:]]{2}|[[:alpha:]]{3}[0-9]' OR recall.folded(t.text) <> t.text);
+        UPDATE recall.name n SET name = n.name WHERE recall.folded(n.name) <> n.name;
     END IF;
     FOR v_tenant IN SELECT DISTINCT l.tenant FROM recall.lexeme l LOOP
         PERFORM recall.count_lexemes(v_tenant);

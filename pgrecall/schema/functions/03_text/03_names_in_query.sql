@@ -20,9 +20,10 @@ CREATE OR REPLACE FUNCTION recall.query_phrases(p_query text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
+    v_query text := recall.folded(p_query);
     v_words text[] := ARRAY(
         SELECT btrim(regexp_replace(lower(w.found[1]), '(''|’)s?$', ''), '.-_')
-        FROM regexp_matches(p_query, '[[:alnum:]][[:alnum:]''’._-]*', 'g') WITH ORDINALITY w(found, place)
+        FROM regexp_matches(v_query, '[[:alnum:]][[:alnum:]''’._-]*', 'g') WITH ORDINALITY w(found, place)
         ORDER BY w.place LIMIT 60);
     v_phrases text[] := v_words;
 BEGIN
@@ -32,11 +33,11 @@ BEGIN
             v_phrases := v_phrases || (v_words[i] || ' ' || v_words[i + 1] || ' ' || v_words[i + 2]);
         END IF;
     END LOOP;
-    IF octet_length(p_query) > length(p_query) THEN
+    IF octet_length(v_query) > length(v_query) THEN
         v_phrases := v_phrases || ARRAY(
             SELECT lower(substr(r.run, first, letters))
             FROM (SELECT left(string_agg(m.found[1], ' ' ORDER BY m.place), 40) AS run
-                  FROM regexp_matches(p_query, '[' || recall.unspaced_letters() || ']{2,}', 'g')
+                  FROM regexp_matches(v_query, '[' || recall.unspaced_letters() || ']{2,}', 'g')
                        WITH ORDINALITY m(found, place)) r,
                  generate_series(1, length(r.run) - 1) first,
                  generate_series(2, least(6, length(r.run) - first + 1)) letters
@@ -270,7 +271,7 @@ BEGIN
         names := ARRAY(
             SELECT n.phrase FROM recall.exact_names_in_query(v_tenant, v_language, v_query, recall.query_phrases(v_query)) n
             GROUP BY n.phrase ORDER BY length(n.phrase) DESC, n.phrase);
-        query := recall.without_names(v_query, names);
+        query := recall.without_names(CASE WHEN names = '{}' THEN v_query ELSE recall.folded(v_query) END, names);
         IF to_tsvector(v_language, query) = '' THEN
             query := v_query;
             names := '{}';

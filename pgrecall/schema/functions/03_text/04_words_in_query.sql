@@ -29,15 +29,16 @@ RETURNS TABLE (word text, identifier boolean)
 LANGUAGE plpgsql STABLE ROWS 8
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_words text[] := tsvector_to_array(to_tsvector(p_language, recall.spaced(p_text)));
-    v_compounds text[] := recall.compounds(p_text);
+    v_text text := recall.folded(p_text);
+    v_words text[] := tsvector_to_array(to_tsvector(p_language, recall.spaced(v_text)));
+    v_compounds text[] := recall.compounds(v_text);
     v_parts text[] := tsvector_to_array(to_tsvector(p_language, recall.compound_parts(v_compounds)));
     v_wholes text[] := '{}';
     v_hiragana text;
 BEGIN
     v_words := v_words || ARRAY(
         SELECT h.found[1] FROM regexp_matches(
-            left(p_text, 1000), '(?<![\u4E00-\u9FFF])[\u4E00-\u9FFF](?![\u4E00-\u9FFF])', 'g') h(found));
+            left(v_text, 1000), '(?<![\u4E00-\u9FFF])[\u4E00-\u9FFF](?![\u4E00-\u9FFF])', 'g') h(found));
     IF v_parts <> '{}' THEN
         v_wholes := tsvector_to_array(to_tsvector(p_language, array_to_string(v_compounds, ' ')));
     END IF;
@@ -48,12 +49,12 @@ BEGIN
     RETURN QUERY SELECT u, u = ANY (v_wholes) AND u <> ALL (v_parts) OR coalesce(u ~ v_hiragana, false)
     FROM (SELECT unnest(v_words) UNION SELECT unnest(v_parts)) x(u) WHERE octet_length(u) <= 2040
     ORDER BY 1;
-    IF cardinality(v_words) > 0 AND (p_text = lower(p_text) OR p_text = upper(p_text)) THEN
+    IF cardinality(v_words) > 0 AND (v_text = lower(v_text) OR v_text = upper(v_text)) THEN
         RETURN;
     END IF;
     RETURN QUERY
     SELECT DISTINCT lower(t.token), true
-    FROM ts_parse('default', left(p_text, 2000)) WITH ORDINALITY t(kind, token, place)
+    FROM ts_parse('default', left(v_text, 2000)) WITH ORDINALITY t(kind, token, place)
     WHERE (cardinality(v_words) = 0
            OR t.token <> lower(t.token) AND (t.place > 1 OR length(t.token) > 1 AND t.token = upper(t.token)))
       AND to_tsvector(p_language, t.token) = '' AND to_tsvector(recall.configuration('simple'), t.token) <> ''
@@ -229,7 +230,7 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
 SET client_min_messages = warning AS $$
 BEGIN
-    RETURN phraseto_tsquery(p_language, recall.spaced(p_query));
+    RETURN phraseto_tsquery(p_language, recall.spaced(recall.folded(p_query)));
 END $$;
 
 -- hint_query: a tsquery for memories that contain every hint, as a phrase of the tenant's language or as it is written.
@@ -258,8 +259,8 @@ BEGIN
                 format('A hint has %s characters; the limit is 1,000.', length(v_hint)),
                 'Name a term that must occur.');
         END IF;
-        v_phrase := phraseto_tsquery(v_language, recall.spaced(v_hint));
-        v_written := phraseto_tsquery(recall.configuration('simple'), recall.spaced(v_hint));
+        v_phrase := phraseto_tsquery(v_language, recall.spaced(recall.folded(v_hint)));
+        v_written := phraseto_tsquery(recall.configuration('simple'), recall.spaced(recall.folded(v_hint)));
         IF numnode(v_phrase) = 0 AND (numnode(v_written) = 0 OR NOT EXISTS (
             SELECT FROM recall.memory m
             WHERE recall.tenant_words(m.tenant, m.search_text) @@ recall.tenant_query(p_tenant, v_written)

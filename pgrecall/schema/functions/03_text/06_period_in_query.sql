@@ -325,6 +325,7 @@ RETURNS recall.period
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
+    v_query text := recall.folded(p_query);
     v_today date := (p_moment AT TIME ZONE 'UTC')::date;
     v_written text[];
     t text[];
@@ -340,10 +341,10 @@ DECLARE
     v_dated boolean := false;
 BEGIN
     -- Most queries name no period and end here.
-    IF p_query !~* recall.hint_of_time() THEN
+    IF v_query !~* recall.hint_of_time() THEN
         RETURN NULL;
     END IF;
-    SELECT q.written, q.terms INTO v_written, t FROM recall.query_terms(p_query) q;
+    SELECT q.written, q.terms INTO v_written, t FROM recall.query_terms(v_query) q;
     WHILE i <= cardinality(t) LOOP
         IF t[i] IN ('', ',', '.', ';', 'the', 'of', 'in', 'on', 'and', 'n:1') AND NOT (t[i] = 'n:1' AND t[i + 1] ~ '^[nu]:') THEN
             i := i + 1;

@@ -148,9 +148,14 @@ BEGIN
     RETURN recall.relevance_model_of(p_tenant, p_embedder, ARRAY[v_of_layer, 'balanced']);
 END $$;
 
+-- symbols: a pattern of one emoji or other symbol, which has a meaning without being a word.
+CREATE OR REPLACE FUNCTION recall.symbols() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN '[$+<=>^`|~\u00A2-\u00A9\u00AC\u00AE-\u00B1\u00D7\u00F7\u2070-\u2DFF\U00010000-\U0010FFFF]';
+
 -- analyzed_query: the parts of a query: its words, rarest first, with their weights and the number of memories that
--- contain each; with p_named also the names in it. A query of stop words has neither: with p_by_meaning it is searched by
--- its vector alone, otherwise it is an error. A query without letters and digits is always an error.
+-- contain each; with p_named also the names in it. A query of stop words or symbols has neither: with p_by_meaning it is
+-- searched by its vector alone, otherwise it is an error. A query of punctuation is always an error.
 CREATE OR REPLACE FUNCTION recall.analyzed_query(
     p_tenant text, p_query text, p_named boolean, p_by_meaning boolean
 ) RETURNS recall.analyzed_query
@@ -159,6 +164,7 @@ SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_language regconfig := recall.text_configuration(p_tenant);
+    v_wordless boolean;
     q recall.analyzed_query;
 BEGIN
     SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), array_agg(w.query),
@@ -187,13 +193,14 @@ BEGIN
             FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
 
     IF q.words IS NULL AND q.named_ids IS NULL THEN
-        IF to_tsvector(recall.configuration('simple'), recall.spaced(p_query)) = '' THEN
+        v_wordless := to_tsvector(recall.configuration('simple'), recall.spaced(recall.folded(p_query))) = '';
+        IF p_by_meaning AND (NOT v_wordless OR p_query ~ recall.symbols()) THEN
+            RETURN q;
+        ELSIF v_wordless THEN
             PERFORM recall.raise_invalid(
                 format('The query %L holds no letter or digit.', left(p_query, 100)),
-                'Add a word that says what you look for.');
-        END IF;
-        IF p_by_meaning THEN
-            RETURN q;
+                'Add a word that says what you look for.' || CASE WHEN p_query ~ recall.symbols() THEN
+                    ' Symbols alone are searched by meaning, which needs an embedding.' ELSE '' END);
         END IF;
         PERFORM recall.raise_invalid(
             format('The query %L holds only stop words.', left(p_query, 100)),
