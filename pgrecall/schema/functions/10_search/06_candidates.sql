@@ -251,8 +251,10 @@ BEGIN
         FROM candidate c
         CROSS JOIN LATERAL (
             SELECT k.layer, k.superseded_by, f.words, k.session_id, k.role, coalesce(k.speech_act, 'statement') AS speech_act,
-                   CASE WHEN v_asks_number THEN (NOT (coalesce(recall.holds_number(k.title), false)
-                        OR recall.holds_number(k.body)))::int ELSE 0 END AS no_number,
+                   -- A question is read for what it lends to its answer, and holds no number either.
+                   CASE WHEN v_asks_number AND NOT recall.says_nothing(coalesce(k.speech_act, ''))
+                        THEN (NOT (coalesce(recall.holds_number(k.title), false) OR recall.holds_number(k.body)))::int
+                        ELSE 0 END AS no_number,
                    CASE WHEN p_period IS NULL THEN 0 ELSE recall.period_match(p_period, k.happened_at) END AS period,
                    k.pinned AND p_filter.as_of IS NULL AS pinned,
                    -- A vector of another model, which has not been replaced yet, is not comparable.
@@ -324,7 +326,9 @@ BEGIN
         SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall.logistic(j.log_odds))
                    * (1 - least(v_graph * l.share * recall.logistic(s.log_odds), 1)) AS probability
         FROM unnest(v_linked, v_seeds, v_shares) l(id, seed, share)
-        JOIN weighed j ON j.id = l.id JOIN weighed s ON s.id = l.seed AND s.question = 0
+        JOIN weighed j ON j.id = l.id
+        -- What the same person says after a question is not its answer.
+        JOIN weighed s ON s.id = l.seed AND (s.question = 0 OR l.id = ANY (v_answers))
         ORDER BY l.id, l.share * recall.logistic(s.log_odds) DESC, l.seed
     ), asked AS (
         -- A question that is much like the query has an answer that is too, whatever its words.
