@@ -30,6 +30,7 @@ from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, o
 from pgrecall.faces.cli.rendering.imports import dormant_hint, show_import, write_problems
 from pgrecall.faces.import_rules import import_rules
 from pgrecall.importers.detect import BY_SESSION, KnownKind, count_items, known_kind, open_source, source_name
+from pgrecall.importers.files import printable_path
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
 
@@ -86,6 +87,12 @@ _UNITS: dict[KnownKind, str] = {
 @click.option(
     "--embeddings/--no-embeddings", default=True, help="With an export: import its embeddings, or omit them."
 )
+@click.option("--watch", is_flag=True, help="Import a folder of notes, then its changes, until Ctrl-C.")
+@click.option(
+    "--archive-most",
+    is_flag=True,
+    help="With --watch: archive even if more than half of the memories are gone at once.",
+)
 @now_option
 @pass_globals
 def import_(
@@ -101,6 +108,8 @@ def import_(
     strict: bool,
     follow_links: bool,
     embeddings: bool,
+    watch: bool,
+    archive_most: bool,
     now: datetime | None,
 ) -> None:
     """Import memories. A second import updates what has changed and leaves the rest.
@@ -114,6 +123,7 @@ def import_(
         _refuse_options(kind, {
             "--layer": layer, "--source": source, "--prefix": prefix, "--tools": tools, "--strict": strict,
             "--follow-links": follow_links, "--now": now, "--problems": problems_file, "--json": as_json,
+            "--watch": watch, "--archive-most": archive_most,
         })  # fmt: skip
         import_export(given, path, embeddings=embeddings)
         return
@@ -123,6 +133,14 @@ def import_(
         open_source, path, kind=wanted, source=name, prefix=prefix, layer=layer, tools=tools,
         follow_links=follow_links,
     )  # fmt: skip
+    if watch:
+        _refuse_with_watch(path, wanted, {
+            "--json": as_json, "--problems": problems_file, "--strict": strict, "--now": now,
+        })  # fmt: skip
+        _watch(given, path.resolve(), read, name, layer, prefix, follow_links, archive_most)
+        return
+    if archive_most:
+        raise InvalidInput("--archive-most goes with --watch.", hint="Give both, or neither.")
     total = count_items(path, wanted, follow_links=follow_links)
     if total is None:  # reading takes a small part of the time that embedding does, so a chat is read twice
         total = sum(1 for item in read() if not isinstance(item, Skipped))
@@ -172,6 +190,43 @@ def _import_drafts(
             kept = wording.counted(stored, "memory is", "memories are")
             notes().print(f"stopped; {kept} stored, run it again to complete")
             raise Exit(INTERRUPTED) from None
+
+
+def _refuse_with_watch(path: Path, kind: KnownKind, given: dict[str, object]) -> None:
+    if kind != "markdown" or not path.is_dir():
+        raise InvalidInput(
+            f"--watch follows a folder of notes; {printable_path(path)} is none.", hint="Leave --watch out."
+        )
+    for option, value in given.items():
+        if value:
+            raise InvalidInput(f"{option} cannot be used with --watch.", hint="Leave out one of them.")
+
+
+def _watch(
+    given: GlobalOptions,
+    folder: Path,
+    read: Callable[..., Iterator[Draft | Problem | Skipped]],
+    source: str,
+    layer: str | None,
+    prefix: str,
+    follow_links: bool,
+    archive_most: bool,
+) -> None:
+    """Imports a folder and follows its changes until Ctrl-C or SIGTERM."""
+    from pgrecall.faces.cli.watching import FolderWatch, until_stopped
+
+    with until_stopped(), given.opened(embeds=True) as memory:
+        layers = memory.layers.list()
+        notes().print(f"Watching {printable_path(folder)}. SIGTERM or Ctrl-C stops it.")
+        FolderWatch(
+            memory,
+            folder,
+            prefix=prefix,
+            follow_links=follow_links,
+            archive_most=archive_most,
+            read=lambda: read(rules=import_rules(layers, layer)),
+            store=lambda items: memory.import_drafts(items, source=source),
+        ).follow()
 
 
 def _refuse_options(kind: Kind, given: dict[str, object]) -> None:

@@ -1,0 +1,232 @@
+"""Watching a folder of notes: waits until changes settle, imports it again, archives what is gone."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from watchfiles import Change, watch
+
+from pgrecall import Memory
+from pgrecall.errors import DatabaseUnavailable, InvalidInput
+from pgrecall.faces import wording
+from pgrecall.faces.cli.rendering.console import notes, output
+from pgrecall.faces.cli.rendering.imports import show_problems
+from pgrecall.importers.files import printable_path
+from pgrecall.importers.markdown.notes import is_note, note_file, walk
+from pgrecall.models.import_export import ImportReport, Problem, Skipped
+from pgrecall.models.memories import Draft
+
+QUIET_MS = 1000
+"""Milliseconds without a change after which changes count as settled; a half-written file still changes."""
+
+MAX_WAIT = 30.0
+"""Seconds after which changes are imported though others follow: a busy file must not hold up the rest."""
+
+RETRY_SECONDS = 2.0
+"""Seconds between attempts to reach a database that does not answer."""
+
+Items = Iterator[Draft | Problem | Skipped]
+
+
+class FolderWatch:
+    """The state of one watched folder: what it archived itself, and which problems it has told.
+
+    Args:
+        memory: the client.
+        folder: the folder of notes.
+        prefix: prefix of every key.
+        follow_links: whether links that lead out of the folder are read.
+        archive_most: archive even if more than half of the memories are gone at once.
+        store: imports the items of the whole folder.
+        read: reads the whole folder.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        folder: Path,
+        *,
+        prefix: str,
+        follow_links: bool,
+        archive_most: bool,
+        read: Callable[[], Items],
+        store: Callable[[Items], ImportReport],
+    ) -> None:
+        self._memory = memory
+        self._folder = folder
+        self._prefix = prefix
+        self._follow_links = follow_links
+        self._archive_most = archive_most
+        self._read = read
+        self._store = store
+        self._archived: set[str] = set()
+        self._told: tuple[Problem, ...] = ()
+        self._held: tuple[str, ...] = ()
+
+    def follow(self, *, quiet_ms: int = QUIET_MS) -> None:
+        """Imports the folder now and after each batch of changes, until an interrupt.
+
+        Raises:
+            InvalidInput: the folder is gone.
+        """
+        changes = watch(
+            self._folder, watch_filter=lambda _, path: may_be_note(self._folder, path), debounce=quiet_ms,
+            step=quiet_ms // 4, rust_timeout=quiet_ms, yield_on_timeout=True, ignore_permission_denied=True,
+        )  # fmt: skip
+        first = next(changes)  # the watch begins before the import, so that no change falls between
+        self._settle()
+        for batch in settled(_chained(first, changes), self._require_folder):
+            if batch:
+                self._settle()
+
+    def _settle(self) -> None:
+        """One import; a database that does not answer is waited for."""
+        told = False
+        while True:
+            self._require_folder()
+            try:
+                self._import()
+                return
+            except DatabaseUnavailable as error:
+                if not told:
+                    notes().print(f"{error.message} Waiting for it; changes are imported when it answers.")
+                told = True
+                threading.Event().wait(RETRY_SECONDS)
+
+    def _require_folder(self) -> None:
+        if not self._folder.is_dir():
+            raise InvalidInput(
+                f"The folder {printable_path(self._folder)} is gone; its memories are kept as they are.",
+                hint="Start the command again when it is back.",
+            )
+
+    def _import(self) -> None:
+        seen: set[str] = set()
+        report = self._store(_noting(self._read(), seen))
+        present, whole = self._notes_in_folder()
+        gone = gone_keys(report.removed, seen, present) if whole else ()
+        if too_many(gone, seen) and not self._archive_most:
+            self._hold(gone)
+            gone = ()
+        else:
+            self._held = ()
+        archived = [key for key in gone if self._memory.forget(key)]
+        restored = [key for key in sorted(self._archived & seen) if self._memory.unarchive(key)]
+        self._archived = (self._archived | set(archived)) - seen
+        self._tell(report, len(archived), len(restored))
+
+    def _notes_in_folder(self) -> tuple[set[str], bool]:
+        """The keys of the notes that are there, and whether every folder could be read."""
+        present: set[str] = set()
+        whole = True
+        for found in walk(self._folder, follow_links=self._follow_links):
+            if isinstance(found, Problem):
+                whole = whole and Path(found.where).is_symlink()  # a link that is not followed hides nothing
+            elif isinstance(found, Path):
+                try:
+                    present.add(note_file(found, self._folder, self._prefix).key)
+                except ValueError:  # its name is not UTF-8: the import has told it
+                    continue
+        return present, whole
+
+    def _hold(self, gone: tuple[str, ...]) -> None:
+        if gone == self._held:
+            return
+        self._held = gone
+        held = wording.counted(len(gone), "memory", "memories")
+        notes().print(
+            f"The notes of {held} are gone, more than half of this folder. They are kept: if the notes are "
+            "meant to be gone, start the command again with --archive-most."
+        )
+
+    def _tell(self, report: ImportReport, archived: int, restored: int) -> None:
+        counts = {
+            "created": report.created, "updated": report.updated, "archived": archived, "restored": restored,
+        }  # fmt: skip
+        if any(counts.values()):
+            output().print(", ".join(f"{count:,} {what}" for what, count in counts.items() if count) + ".")
+        show_problems(output(), [problem for problem in report.problems if problem not in self._told])
+        self._told = report.problems
+
+
+def may_be_note(folder: Path, path: str) -> bool:
+    """Whether a change of this path can change a note: not of a hidden file, a backup, or another kind.
+
+    A path that is no longer there may have been a folder of notes.
+    """
+    changed = Path(path)
+    inside = changed.relative_to(folder).parts if changed.is_relative_to(folder) else changed.parts
+    if any(part.startswith(".") for part in inside) or path.endswith(("~", ".tmp", ".swp")):
+        return False
+    return is_note(changed) or changed.is_dir() or not changed.exists()
+
+
+def settled(
+    batches: Iterable[set[tuple[Change, str]]],
+    check: Callable[[], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[set[tuple[Change, str]]]:
+    """Joins batches of changes until an empty one says that it is quiet, or until MAX_WAIT.
+
+    Args:
+        batches: changes, and an empty set after each quiet time.
+        check: called with each batch; raises if there is nothing to watch any more.
+        clock: seconds that only grow.
+    """
+    waiting: set[tuple[Change, str]] = set()
+    since = 0.0
+    for batch in batches:
+        check()
+        if batch and not waiting:
+            since = clock()
+        waiting |= batch
+        if waiting and (not batch or clock() - since >= MAX_WAIT):
+            yield waiting
+            waiting = set()
+
+
+def gone_keys(removed: Iterable[str], seen: set[str], present: set[str]) -> tuple[str, ...]:
+    """The keys whose note is gone, or whose part is gone from a note that was read.
+
+    Args:
+        removed: live keys of the source that the import did not read.
+        seen: keys that it read.
+        present: keys of the notes in the folder. One that could not be read keeps its memories.
+    """
+    return tuple(key for key in removed if (note := key.partition("#")[0]) in seen or note not in present)
+
+
+def too_many(gone: tuple[str, ...], seen: set[str]) -> bool:
+    """Whether more is gone than is left: a folder that is emptied, or not mounted."""
+    return len(gone) > len(seen)
+
+
+@contextmanager
+def until_stopped() -> Iterator[None]:
+    """Ends the block quietly on Ctrl-C or SIGTERM; every batch that was stored stays stored."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        notes().print("Stopped watching.")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _noting(items: Items, seen: set[str]) -> Items:
+    for item in items:
+        if isinstance(item, Draft) and item.key is not None:
+            seen.add(item.key)
+        yield item
+
+
+def _chained(
+    first: set[tuple[Change, str]], others: Iterable[set[tuple[Change, str]]]
+) -> Iterator[set[tuple[Change, str]]]:
+    yield first
+    yield from others
