@@ -1,0 +1,3 @@
+-- What a model takes from memories without a number is a default of the upgrade.
+
+SELECT;
