@@ -106,6 +106,9 @@ class SearchArguments(Filters):
         None, description="Other wordings or parts of the query, searched together."
     )
     hints: Names | None = Field(None, description="Words that a memory must contain.")
+    directives: bool = Field(
+        False, description="Only standing instructions and preferences; without a query, the newest."
+    )
     as_of: str | None = Field(
         None, max_length=100, description="Search what was known at that time, in the form of since."
     )

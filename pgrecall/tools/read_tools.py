@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import cast
 
 from pgrecall.arguments import SearchOptions
 from pgrecall.models.context import ContextBlock
 from pgrecall.models.maintenance import Status
-from pgrecall.models.memories import StoredMemory
+from pgrecall.models.memories import DIRECTIVES, StoredMemory
 from pgrecall.models.search import Hit, SearchResult
 from pgrecall.search.explanation import sentence
 from pgrecall.tools.arguments import (
@@ -36,6 +36,8 @@ from pgrecall.tools.tool import Client, MaybeAwaitable, Tool
 
 MAX_LINKS = 50
 
+_ALWAYS = datetime.min.replace(tzinfo=UTC)
+
 
 def _filters(arguments: Filters, now: datetime) -> SearchOptions:
     given = {name: getattr(arguments, name) for name in Filters.model_fields}
@@ -60,7 +62,12 @@ def _search(memory: Client, arguments: SearchArguments, now: datetime) -> MaybeA
         "as_of": parse_time(arguments.as_of, "as_of", now),
         "rerank": arguments.rerank,
     }
-    return memory.search(arguments.query, **(_filters(arguments, now) | options))
+    filters = _filters(arguments, now)
+    if arguments.directives:
+        options["speech_acts"] = DIRECTIVES
+        if not (arguments.query or arguments.queries or arguments.since or arguments.until):
+            filters["since"] = _ALWAYS
+    return memory.search(arguments.query, **(filters | options))
 
 
 def _search_response(arguments: SearchArguments, result: SearchResult) -> SearchResponse:
@@ -110,6 +117,8 @@ def _advice(
     known = type(arguments).model_fields
     defaults = {name: known[name].default for name in Filters.model_fields if name != "require_answer"}
     filters = [name for name, default in defaults.items() if getattr(arguments, name) != default]
+    if isinstance(arguments, SearchArguments) and arguments.directives:
+        filters.append("directives")
     ways = ["use other or fewer words", "search for a name that the memory would contain"]
     if filters:
         ways.insert(0, f"leave out {', '.join(filters)}")

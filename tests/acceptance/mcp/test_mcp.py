@@ -149,6 +149,26 @@ async def planned_and_forgotten(client: Client, new: int) -> None:
     assert "leave out authors" in nothing["advice"]
 
 
+def test_directives_are_listed_and_searched(served: Server) -> None:
+    async def scenario() -> None:
+        async with connected(served) as client:
+            for key, body in (
+                ("metric", "Please always use metric units."),
+                ("vegan", "I'm vegan, so no cheese in recipes."),
+                ("code", "The gate code is 4711."),
+            ):
+                await answer(client, "remember", body=body, key=key, role="user")
+            listed = (await answer(client, "search", directives=True))["hits"]
+            assert sorted(hit["key"] for hit in listed) == ["metric", "vegan"]
+            found = await answer(client, "search", query="metric units", directives=True)
+            assert [hit["key"] for hit in found["hits"]][:1] == ["metric"]
+            nothing = await answer(client, "search", query="gate code", directives=True)
+            assert nothing["hits"] == []
+            assert "leave out directives" in nothing["advice"]
+
+    run(scenario())
+
+
 def test_a_repeated_text_is_named(served: Server) -> None:
     async def scenario() -> None:
         async with connected(served, "auto") as client:
