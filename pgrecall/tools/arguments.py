@@ -100,7 +100,7 @@ class SearchArguments(Filters):
     query: QueryText = Field(
         "",
         description="What you want to know, as a question or in the words you expect in the memory. May be "
-        "left out with since or until, which then return the newest memories of that time.",
+        "left out with since, until or directives, which then return the newest memories.",
     )
     queries: QueryTexts | None = Field(
         None, description="Other wordings or parts of the query, searched together."
