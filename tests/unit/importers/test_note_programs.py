@@ -69,7 +69,7 @@ def test_logseq_names_a_page_in_its_file_name_and_first_lines(tmp_path: Path) ->
     found = read(
         tmp_path,
         {
-            "pages/Tool___Text.md": "alias:: Words, [[Letters]]\ntype:: [[Tool]]\ntags:: [[draw]], #board\n\n-",
+            "pages/Tool___Text.md": "alias:: Words, [[Letters]]\ntype:: [[Tool]]\ntags:: [[draw]], #board",
             "pages/Tool%2FPen.md": "- ink",
             "pages/home.md": "title:: Start here\n\n- [[Tool/Text]] [[letters]] [[Tool/Pen]]",
             "pages/late.md": "- text\n\nalias:: No",
