@@ -26,18 +26,35 @@ _UNITS = {
     "m": timedelta(days=30), "y": timedelta(days=365),
 }  # fmt: skip
 _DAY = re.compile(r"\s*[0-9]{4}[-/]?[0-9]{1,2}[-/]?[0-9]{1,2}\s*")
+_NAME_OF_DAY = re.compile(r"(?:.*[\s._-])?([0-9]{4})([-_.])([0-9]{2})\2([0-9]{2})(?:[\s,._-].*)?", re.DOTALL)
+_NAME_IS_DAY = re.compile(r"([0-9]{4})()([0-9]{2})([0-9]{2})")
+_SINCE_1970 = re.compile(r"[0-9]{10}|[0-9]{13}")
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 def parse_time(text: str) -> datetime:
     """Parses a date or time in ISO 8601 to UTC; without a zone it is UTC.
 
-    Also accepts ``2026/9/3``, and a space before the zone.
+    Also accepts ``2026/9/3``, a space before the zone, and ten or thirteen digits: seconds or milliseconds
+    since 1970. Python would read thirteen as a day in the year of the first four.
 
     Raises:
         ValueError: the text is not a date.
     """
+    digits = text.strip()
+    if _SINCE_1970.fullmatch(digits):
+        return datetime.fromtimestamp(int(digits) / (1 if len(digits) == 10 else 1000), UTC)
     return parse_with_zone(text)[0]
+
+
+def day_in_name(name: str) -> datetime | None:
+    """The day that the name of a file gives, at midnight UTC: ``2026-09-30 Standup``, ``2026_09_30``,
+    ``daily.2026.09.30``, ``20260930``."""
+    found = _NAME_OF_DAY.fullmatch(name) or _NAME_IS_DAY.fullmatch(name)
+    try:
+        return datetime(int(found[1]), int(found[3]), int(found[4]), tzinfo=UTC) if found else None
+    except ValueError:
+        return None
 
 
 def parse_with_zone(text: str) -> tuple[datetime, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from urllib.parse import unquote
 
 _MARKS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
 _MAX_SLUG_LENGTH = 80
@@ -23,6 +24,13 @@ def one_line(text: str) -> str:
 def words(name: str) -> str:
     """A file or folder name as words: ``rotate-the_keys`` is ``rotate the keys``."""
     return one_line(re.sub(r"[-_]+", " ", name)) or name
+
+
+def file_words(name: str) -> str:
+    """A file name as words. Logseq writes the page ``Tool/Text`` as ``Tool___Text``, or ``Tool%2FText``."""
+    if "___" not in name and "%2F" not in name:
+        return words(name)
+    return "/".join(words(part) for part in re.split("___|/", unquote(name)) if part.strip()) or words(name)
 
 
 def without_marks(text: str) -> str:

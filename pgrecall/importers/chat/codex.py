@@ -84,7 +84,7 @@ def _turns(
     for place, value in values:
         item = _item(value)
         if item is None:
-            known = is_codex(value) or (isinstance(value, dict) and "record_type" in value)
+            known = is_codex(value) or (isinstance(value, dict) and _is_of_record(value))
             tally.add(BOOKKEEPING if known else of_type("lines", kind_of(value)))
             continue
         role, text = _message(item, tally, tools)
@@ -98,6 +98,11 @@ def _turns(
                 at=tally.time(value.get("timestamp") or item.get("timestamp")),
                 metadata=metadata,
             )
+
+
+def _is_of_record(value: dict[str, Any]) -> bool:
+    """Whether a line belongs to no turn: a state, or in ``history.jsonl`` a question again."""
+    return "record_type" in value or {"session_id", "ts", "text"} <= value.keys()
 
 
 def _item(value: Any) -> dict[str, Any] | None:

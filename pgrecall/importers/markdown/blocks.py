@@ -42,8 +42,10 @@ class Block:
     heading: str = ""
 
 
-def read_blocks(text: str) -> list[Block]:
+def read_blocks(text: str, *, label_first: bool = False) -> list[Block]:
     """The blocks of a note in order; together they contain every line.
+
+    With ``label_first``, ``[[words|note]]`` is a link to ``note``, as in Dendron.
 
     Headings count only outside lists and quotes, with 1 to 200 characters of text. Raises ValueError for a
     text with too many blocks.
@@ -51,7 +53,7 @@ def read_blocks(text: str) -> list[Block]:
     rows = text.split("\n")
     references: dict[str, Any] = {}
     tokens = _parse(text, references)
-    lines = _read_lines(rows, tokens, references.get("references", {}))
+    lines = _read_lines(rows, tokens, references.get("references", {}), label_first)
     return _build_blocks(_build_tree(tokens), lines, 0, len(rows)) or [Block(lines)]
 
 
@@ -140,7 +142,9 @@ def _push(state: StateBlock, kind: str, start_line: int, end_line: int) -> None:
     state.line = end_line
 
 
-def _read_lines(rows: Sequence[str], tokens: Sequence[Token], references: References) -> list[Line]:
+def _read_lines(
+    rows: Sequence[str], tokens: Sequence[Token], references: References, label_first: bool
+) -> list[Line]:
     """One line for each row: code unchanged, other text with its links and tags, headings without tags."""
     lines: list[Line | None] = [None] * len(rows)
     for token in tokens:
@@ -150,11 +154,13 @@ def _read_lines(rows: Sequence[str], tokens: Sequence[Token], references: Refere
         if token.type in _VERBATIM or _RAW_HTML.match(token.content):
             found = [Line(row) for row in rows[start:end]]
         else:
-            found = read_inline("\n".join(rows[start:end]), references)
+            found = read_inline("\n".join(rows[start:end]), references, label_first)
         if token.type == "heading_open":
             found = [Line(line.text, line.links) for line in found]
         lines[start:end] = found
-    return [line or read_inline(row, references)[0] for line, row in zip(lines, rows, strict=True)]
+    return [
+        line or read_inline(row, references, label_first)[0] for line, row in zip(lines, rows, strict=True)
+    ]
 
 
 @dataclass(slots=True)

@@ -27,6 +27,11 @@ _OCCURRED = (
 )  # fmt: skip
 """When a note was written, in the words of many programs; the time of a change only if there is no other."""
 
+_DENDRON_FIELDS = frozenset({"id", "desc"})
+"""With a time, what Dendron writes at the head of every note."""
+
+_PROPERTY = re.compile(r"([A-Za-z][\w -]{0,60})::[ \t]+(.*)")
+_NAMES = ("title", "alias", "aliases", "tags", "tag")
 _WIKILINK = re.compile(r"\[\[([^\[\]\n|]+)(?:\|([^\[\]\n]+))?\]\]")
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}|<%[^%\n]*%>")
 _VALUE = re.compile(r"^\s*(?:-\s+)?(?:[^:\n]*:\s+)?(.*)$", re.MULTILINE)
@@ -39,6 +44,7 @@ class FrontMatter:
     Attributes:
         notices: what was kept as metadata because it does not fit, each with its line.
         fault: why the block cannot be read; it is then kept as the metadata ``front_matter``.
+        label_first: whether links are written ``[[words|note]]``, as Dendron does.
         is_template: whether placeholders stand in it, which a program replaces in copies of the note.
     """
 
@@ -58,6 +64,7 @@ class FrontMatter:
     links: tuple[RawLink, ...] = ()
     notices: tuple[tuple[str, int], ...] = ()
     fault: str = ""
+    label_first: bool = False
     is_template: bool = False
 
 
@@ -69,7 +76,7 @@ def read_front_matter(text: str, rules: Rules = ANY) -> tuple[FrontMatter, str]:
     """
     block, body, fault = _split(text)
     if block is None:
-        return FrontMatter(fault=fault), text
+        return replace(_properties(text), fault=fault), text
     if is_placeholder_in(block):
         return FrontMatter(is_template=True), body
     try:
@@ -81,6 +88,23 @@ def read_front_matter(text: str, rules: Rules = ANY) -> tuple[FrontMatter, str]:
     if isinstance(found, Scalar):
         return FrontMatter(), text
     return FrontMatter() if found is None else _front_matter(found, rules), body
+
+
+def _properties(text: str) -> FrontMatter:
+    """The names that a page of Logseq gives itself in its first lines, ``alias:: A, B``; they stay text."""
+    found: dict[str, str] = {}
+    for line in text.lstrip("\n").split("\n"):
+        match = _PROPERTY.fullmatch(line.rstrip())
+        if match is None:
+            break
+        if (name := _normalized(match[1])) in _NAMES:
+            found.setdefault(name, _WIKILINK.sub(lambda link: link[2] or link[1], match[2]))
+    fields = Fields(found)
+    return FrontMatter(
+        title=one_line(fields.take("title") or "") or None,
+        tags=_tags([*(fields.take("tags") or ()), *(fields.take("tags", "tag") or ())]),
+        aliases=unique([*(fields.take("aliases") or ()), *(fields.take("aliases", "alias") or ())]),
+    )
 
 
 def is_placeholder_in(block: str) -> bool:
@@ -139,7 +163,12 @@ def _front_matter(found: YamlFields, rules: Rules) -> FrontMatter:
         metadata=fields.left | again | linked,
         links=tuple(link for value in linked.values() for link in _links_in(value)),
         notices=tuple(notices),
+        label_first=_is_of_dendron(frozenset(found.fields)),
     )
+
+
+def _is_of_dendron(names: frozenset[str]) -> bool:
+    return names >= _DENDRON_FIELDS and not names.isdisjoint(("created", "updated"))
 
 
 def _links_in(value: Any) -> Iterator[RawLink]:

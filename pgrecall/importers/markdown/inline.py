@@ -50,6 +50,7 @@ _ATTACHMENT = re.compile(
     r"|canvas|base|excalidraw)$",
     re.IGNORECASE,
 )
+_DENDRON_LINK = re.compile(r"^dendron://[^/]{1,200}/|,[0-9]+(:#.*)?$|:#\*$")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 
 References = Mapping[str, Mapping[str, Any]]
@@ -77,8 +78,11 @@ class Line:
     tags: tuple[str, ...] = ()
 
 
-def read_inline(text: str, references: References | None = None) -> list[Line]:
-    """The lines of a block's text: without comments and images, with wikilinks as words."""
+def read_inline(text: str, references: References | None = None, label_first: bool = False) -> list[Line]:
+    """The lines of a block's text: without comments and images, with wikilinks as words.
+
+    With ``label_first``, the words of a wikilink stand before its target.
+    """
     text, masked = _without_comments(text)
     if "[" not in text and "#" not in text and "<" not in text:
         return [Line(row if row.strip() else "") for row in text.split("\n")]
@@ -86,7 +90,7 @@ def read_inline(text: str, references: References | None = None) -> list[Line]:
     links: dict[int, list[RawLink]] = {}
     position = row = 0
     for match in _LINK.finditer(masked):
-        found = _read_link(match, text, references or {})
+        found = _read_link(match, text, references or {}, label_first)
         if found is None:
             continue
         words, link = found
@@ -151,14 +155,16 @@ def note_name(name: str) -> str:
     return _NOTE_SUFFIX.sub("", name.strip())
 
 
-def _read_link(match: re.Match[str], text: str, references: References) -> tuple[str, RawLink | None] | None:
+def _read_link(
+    match: re.Match[str], text: str, references: References, label_first: bool
+) -> tuple[str, RawLink | None] | None:
     """The words that stay in the text, and the link if its target is a note; None if it is not a link."""
 
     def written(group: str | int) -> str:
         return text[slice(*match.span(group))]
 
     if match["wiki"] is not None:
-        return _wikilink(written("wiki"), embedded=bool(match["embed"]))
+        return _wikilink(written("wiki"), embedded=bool(match["embed"]), label_first=label_first)
     if match["html"] is not None:
         return "", None
     if match["url"] is not None:
@@ -174,8 +180,11 @@ def _read_link(match: re.Match[str], text: str, references: References) -> tuple
     return written(0), _markdown_link(url)
 
 
-def _wikilink(inner: str, *, embedded: bool) -> tuple[str, RawLink | None]:
+def _wikilink(inner: str, *, embedded: bool, label_first: bool) -> tuple[str, RawLink | None]:
     address, _, alias = inner.partition("|")
+    if label_first:
+        address, alias = (alias, address) if alias else (address, "")
+        address = _DENDRON_LINK.sub("", address.strip())
     name, _, heading = address.rstrip("\\").partition("#")
     name, heading = name.strip(), heading.rpartition("#")[2].strip()
     if _ATTACHMENT.search(name):

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
+from pgrecall.importers.dates import day_in_name
 from pgrecall.importers.fields import ANY, Rules, fits
 from pgrecall.importers.files import MAX_BYTES, decode, failure_reason, printable_path
 from pgrecall.importers.markdown.blocks import Block, read_blocks
@@ -17,7 +18,7 @@ from pgrecall.importers.markdown.front_matter import FrontMatter, is_placeholder
 from pgrecall.importers.markdown.inline import Line, RawLink
 from pgrecall.importers.markdown.names import Named
 from pgrecall.importers.markdown.sections import Section, split_sections
-from pgrecall.importers.text import composed, normalized_name, slugify, unique, words
+from pgrecall.importers.text import composed, file_words, normalized_name, slugify, unique
 from pgrecall.models.import_export import Problem, Skipped
 
 _GENERIC = frozenset({"readme", "index", "_index"})
@@ -90,11 +91,14 @@ def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
     front, body = read_front_matter(text, rules)
     shown_path = printable_path(file.path)
     notices = [Skipped(what, 1, (f"{shown_path}: line {line}",)) for what, line in front.notices]
+    day = day_in_name(file.stem)
+    if day is not None and fits("occurred_at", day, rules):
+        changed_at = day
     if changed_at is not None and not fits("occurred_at", changed_at, rules):
         changed_at = None
         notices += [] if front.occurred_at else [Skipped(FUTURE_FILES, 1, (shown_path,))]
-    blocks = tuple(read_blocks(body))
-    title = front.title or _heading(blocks, file.stem) or words(file.stem)
+    blocks = tuple(read_blocks(body, label_first=front.label_first))
+    title = front.title or _heading(blocks, file.stem) or file_words(file.stem)
     shown = "\n".join(line.text for block in blocks for line in block.lines).strip("\n").rstrip()
     if not shown and front == FrontMatter():
         raise ValueError("the file contains no text")
@@ -121,9 +125,13 @@ def _read(path: Path) -> tuple[bytes, datetime | None]:
 def _heading(blocks: tuple[Block, ...], stem: str) -> str:
     """The heading that names a note: its first line, as in Obsidian the name of the file is its title.
 
-    A later heading is one of many, often ``# References``. But a file called README says nothing of its own.
+    A later heading is one of many, often ``# References``, and so is the first if others of its level follow.
+    But a file called README says nothing of its own.
     """
-    named = (block for block in blocks if block.level == 1) if stem.casefold() in _GENERIC else blocks
+    top = [block for block in blocks if block.level == 1]
+    if stem.casefold() not in _GENERIC and len(top) > 1:
+        return ""
+    named = top if stem.casefold() in _GENERIC else blocks
     first = next((block for block in named if any(line.text.strip() for line in block.lines)), None)
     return first.heading if first is not None and first.level == 1 else ""
 
