@@ -26,6 +26,7 @@ from pgrecall.faces.cli.invocation import (
     pass_globals,
 )
 from pgrecall.faces.cli.options import TEXT, json_option, now_option
+from pgrecall.faces.cli.renaming import NoteFolder, follow_renames
 from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output, print_json
 from pgrecall.faces.cli.rendering.imports import dormant_hint, show_import, write_problems
 from pgrecall.faces.import_rules import import_rules
@@ -137,14 +138,17 @@ def import_(
         _refuse_with_watch(path, wanted, {
             "--json": as_json, "--problems": problems_file, "--strict": strict, "--now": now,
         })  # fmt: skip
-        _watch(given, path.resolve(), read, name, layer, prefix, follow_links, archive_most)
+        folder = NoteFolder(path.resolve(), name, prefix, follow_links)
+        _watch(given, folder, read, layer, archive_most)
         return
     if archive_most:
         raise InvalidInput("--archive-most goes with --watch.", hint="Give both, or neither.")
     total = count_items(path, wanted, follow_links=follow_links)
     if total is None:  # reading takes a small part of the time that embedding does, so a chat is read twice
         total = sum(1 for item in read() if not isinstance(item, Skipped))
-    report, hint = _import_drafts(given, read, wanted, name, total, strict, layer, now)
+    notes_there = wanted == "markdown" and path.is_dir()
+    folder = NoteFolder(path, name, prefix, follow_links) if notes_there else None
+    report, hint = _import_drafts(given, read, wanted, name, total, strict, layer, now, folder)
     if problems_file is not None:
         write_problems(problems_file, report)
     if as_json:
@@ -165,13 +169,18 @@ def _import_drafts(
     strict: bool,
     layer: str | None,
     now: datetime | None,
+    folder: NoteFolder | None,
 ) -> tuple[ImportReport, str | None]:
     """Stores the drafts of a source, with their progress; the report, and what a newcomer should know of it.
 
-    Ctrl-C keeps what is stored.
+    Memories of renamed notes of ``folder`` get their new keys first. Ctrl-C keeps what is stored.
     """
     with given.opened(embeds=True) as memory:
         rules = import_rules(memory.layers.list(), layer)
+        renamed = follow_renames(memory, folder, partial(read, rules=rules), now=now) if folder else 0
+        if renamed:
+            kept = wording.counted(renamed, "memory has", "memories have")
+            notes().print(f"{kept} a new key, because notes were renamed.")
         try:
             with Progress("importing", _UNITS[kind], total) as bar:
                 counted = _Counted(read(rules=rules), by_note=kind == "markdown")
@@ -204,12 +213,9 @@ def _refuse_with_watch(path: Path, kind: KnownKind, given: dict[str, object]) ->
 
 def _watch(
     given: GlobalOptions,
-    folder: Path,
+    folder: NoteFolder,
     read: Callable[..., Iterator[Draft | Problem | Skipped]],
-    source: str,
     layer: str | None,
-    prefix: str,
-    follow_links: bool,
     archive_most: bool,
 ) -> None:
     """Imports a folder and follows its changes until Ctrl-C or SIGTERM."""
@@ -217,15 +223,13 @@ def _watch(
 
     with until_stopped(), given.opened(embeds=True) as memory:
         layers = memory.layers.list()
-        notes().print(f"Watching {printable_path(folder)}. SIGTERM or Ctrl-C stops it.")
+        notes().print(f"Watching {printable_path(folder.path)}. SIGTERM or Ctrl-C stops it.")
         FolderWatch(
             memory,
             folder,
-            prefix=prefix,
-            follow_links=follow_links,
             archive_most=archive_most,
             read=lambda: read(rules=import_rules(layers, layer)),
-            store=lambda items: memory.import_drafts(items, source=source),
+            store=lambda items: memory.import_drafts(items, source=folder.source),
         ).follow()
 
 
