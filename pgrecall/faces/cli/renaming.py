@@ -8,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgrecall.faces import wording
+from pgrecall.faces.cli.rendering.console import notes
 from pgrecall.importers.markdown.notes import note_file, walk
 from pgrecall.importers.markdown.renames import note_of, renamed_keys
 from pgrecall.models.import_export import Problem, Skipped
@@ -81,3 +83,10 @@ def follow_renames(
     }
     keys = renamed_keys({key: memory.get(key).body for key in gone}, new) if new else {}
     return memory.rename_keys(folder.source, keys, now=now) if keys else 0
+
+
+def tell_renamed(count: int) -> None:
+    """Says how many memories have a new key, if any."""
+    if count:
+        kept = wording.counted(count, "memory has", "memories have")
+        notes().print(f"{kept} a new key, because notes were renamed.")

@@ -14,9 +14,12 @@ from watchfiles import Change, watch
 from pgrecall import Memory
 from pgrecall.errors import DatabaseUnavailable, InvalidInput
 from pgrecall.faces import wording
+from pgrecall.faces.cli.invocation import GlobalOptions
 from pgrecall.faces.cli.renaming import Items, NoteFolder, follow_renames
 from pgrecall.faces.cli.rendering.console import notes, output
 from pgrecall.faces.cli.rendering.imports import show_problems
+from pgrecall.faces.import_rules import import_rules
+from pgrecall.importers.detect import KnownKind
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.markdown.notes import is_note
 from pgrecall.importers.markdown.renames import note_of
@@ -135,6 +138,46 @@ class FolderWatch:
             output().print(", ".join(f"{count:,} {what}" for what, count in counts.items() if count) + ".")
         show_problems(output(), [problem for problem in report.problems if problem not in self._told])
         self._told = report.problems
+
+
+def watch_notes(
+    given: GlobalOptions,
+    folder: NoteFolder,
+    read: Callable[..., Items],
+    layer: str | None,
+    *,
+    archive_most: bool,
+) -> None:
+    """Imports a folder and follows its changes until Ctrl-C or SIGTERM.
+
+    Args:
+        given: what the command was started with.
+        folder: the folder of notes.
+        read: reads the whole folder, given the rules of an import.
+        layer: layer of notes without one.
+        archive_most: as for :class:`FolderWatch`.
+    """
+    with until_stopped(), given.opened(embeds=True) as memory:
+        layers = memory.layers.list()
+        notes().print(f"Watching {printable_path(folder.path)}. SIGTERM or Ctrl-C stops it.")
+        FolderWatch(
+            memory,
+            folder,
+            archive_most=archive_most,
+            read=lambda: read(rules=import_rules(layers, layer)),
+            store=lambda items: memory.import_drafts(items, source=folder.source),
+        ).follow()
+
+
+def refuse_with_watch(path: Path, kind: KnownKind, given: dict[str, object]) -> None:
+    """Raises InvalidInput if this is no folder of notes, or if one of these options has a value."""
+    if kind != "markdown" or not path.is_dir():
+        raise InvalidInput(
+            f"--watch follows a folder of notes; {printable_path(path)} is none.", hint="Leave --watch out."
+        )
+    for option, value in given.items():
+        if value:
+            raise InvalidInput(f"{option} cannot be used with --watch.", hint="Leave out one of them.")
 
 
 def may_be_note(folder: Path, path: str) -> bool:
