@@ -134,6 +134,15 @@ def pin(reference: int | str, pinned: bool, now: datetime | None) -> Operation[b
     )
 
 
+def rename_keys(source: str, keys: Mapping[str, str], now: datetime | None) -> Operation[int]:
+    """Gives live memories of a source other keys; returns how many have one."""
+    return Operation(
+        f"SELECT recall.rename_keys(%(source)s, %(keys)s::jsonb, {NOW}) AS renamed",
+        {"source": source, "keys": to_json(dict(keys)), "now": now},
+        lambda rows: int(rows[0]["renamed"]),
+    )
+
+
 def record_access(access: Access, now: datetime | None) -> Operation[bool]:
     """Records one access; returns whether it was new."""
     logged = record_accesses([access], now)

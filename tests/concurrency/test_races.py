@@ -57,6 +57,36 @@ def test_a_rewriting_that_waited_for_another_is_a_write(database_url: str, query
     sound(query)
 
 
+def test_a_key_that_another_is_just_creating_is_not_given_to_a_second_memory(
+    database_url: str, query: Query
+) -> None:
+    drafts = '[{"key": "old", "source": "notes", "body": "one"}]'
+    query("SELECT recall.remember_many(%s::jsonb, p_now => %s)", (drafts, LONG_AGO))
+    with connected(database_url) as first, connected(database_url) as second:
+        with first.transaction():
+            call(first, "remember(%s, p_key => 'new', p_now => %s)", "two", NOW)
+            waiting = in_background(second, "rename_keys('notes', %s::jsonb, %s)", '{"old": "new"}', NOW)
+            blocked(first)
+        assert waiting() == 0
+    rows = query("SELECT key, body FROM recall.memory ORDER BY id")
+    assert [(row["key"], row["body"]) for row in rows] == [("old", "one"), ("new", "two")]
+    sound(query)
+
+
+def test_a_key_that_a_memory_is_just_given_is_rewritten(database_url: str, query: Query) -> None:
+    drafts = '[{"key": "old", "source": "notes", "body": "one"}]'
+    query("SELECT recall.remember_many(%s::jsonb, p_now => %s)", (drafts, LONG_AGO))
+    with connected(database_url) as first, connected(database_url) as second:
+        with first.transaction():
+            assert call(first, "rename_keys('notes', %s::jsonb, %s)", '{"old": "new"}', NOW) == 1
+            waiting = in_background(second, "remember(%s, p_key => 'new', p_now => %s)", "two", NOW)
+            blocked(first)
+        waiting()
+    rows = query("SELECT key, body FROM recall.memory")
+    assert [(row["key"], row["body"]) for row in rows] == [("new", "two")]
+    sound(query)
+
+
 def test_a_key_that_another_is_just_creating_is_rewritten(database_url: str, query: Query) -> None:
     with connected(database_url) as first, connected(database_url) as second:
         text = "remember(%s, p_key => 'k', p_now => %s)"

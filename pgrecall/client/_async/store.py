@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
@@ -207,6 +207,27 @@ class AsyncStore(AsyncLinks):
         from pgrecall.operations.memories import keys_of_source
 
         return await self._connection.execute(keys_of_source(source))
+
+    async def rename_keys(self, source: str, keys: Mapping[str, str], *, now: datetime | None = None) -> int:
+        """Gives live memories of a source other keys. Their links, accesses and versions stay.
+
+        >>> await memory.rename_keys("notes", {"inbox/winch": "harbour/winch"})    # doctest: +SKIP
+
+        Args:
+            source: the source, as given to :meth:`remember` or an import.
+            keys: the new keys by the present ones. A new key that another memory has is passed over, and so
+                is a present key without a live memory of this source.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            How many memories have a new key.
+
+        Raises:
+            InvalidInput: a new key cannot be stored, or two memories would have it. None was renamed.
+        """
+        from pgrecall.operations.memories import rename_keys
+
+        return await self._connection.execute(rename_keys(source, keys, now))
 
     async def pin(self, memory: int | str, pinned: bool = True, *, now: datetime | None = None) -> bool:
         """Pins a memory, so that no prune plan archives it, or unpins it.

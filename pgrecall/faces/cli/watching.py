@@ -14,11 +14,16 @@ from watchfiles import Change, watch
 from pgrecall import Memory
 from pgrecall.errors import DatabaseUnavailable, InvalidInput
 from pgrecall.faces import wording
+from pgrecall.faces.cli.invocation import GlobalOptions
+from pgrecall.faces.cli.renaming import Items, NoteFolder, follow_renames
 from pgrecall.faces.cli.rendering.console import notes, output
 from pgrecall.faces.cli.rendering.imports import show_problems
+from pgrecall.faces.import_rules import import_rules
+from pgrecall.importers.detect import KnownKind
 from pgrecall.importers.files import printable_path
-from pgrecall.importers.markdown.notes import is_note, note_file, walk
-from pgrecall.models.import_export import ImportReport, Problem, Skipped
+from pgrecall.importers.markdown.notes import is_note
+from pgrecall.importers.markdown.renames import note_of
+from pgrecall.models.import_export import ImportReport, Problem
 from pgrecall.models.memories import Draft
 
 QUIET_MS = 1000
@@ -30,8 +35,6 @@ MAX_WAIT = 30.0
 RETRY_SECONDS = 2.0
 """Seconds between attempts to reach a database that does not answer."""
 
-Items = Iterator[Draft | Problem | Skipped]
-
 
 class FolderWatch:
     """The state of one watched folder: what it archived itself, and which problems it has told.
@@ -39,8 +42,6 @@ class FolderWatch:
     Args:
         memory: the client.
         folder: the folder of notes.
-        prefix: prefix of every key.
-        follow_links: whether links that lead out of the folder are read.
         archive_most: archive even if more than half of the memories are gone at once.
         store: imports the items of the whole folder.
         read: reads the whole folder.
@@ -49,18 +50,15 @@ class FolderWatch:
     def __init__(
         self,
         memory: Memory,
-        folder: Path,
+        folder: NoteFolder,
         *,
-        prefix: str,
-        follow_links: bool,
         archive_most: bool,
         read: Callable[[], Items],
         store: Callable[[Items], ImportReport],
     ) -> None:
         self._memory = memory
-        self._folder = folder
-        self._prefix = prefix
-        self._follow_links = follow_links
+        self._notes = folder
+        self._folder = folder.path
         self._archive_most = archive_most
         self._read = read
         self._store = store
@@ -107,8 +105,9 @@ class FolderWatch:
 
     def _import(self) -> None:
         seen: set[str] = set()
+        renamed = follow_renames(self._memory, self._notes, self._read)
         report = self._store(_noting(self._read(), seen))
-        present, whole = self._notes_in_folder()
+        present, whole = self._notes.notes()
         gone = gone_keys(report.removed, seen, present) if whole else ()
         if too_many(gone, seen) and not self._archive_most:
             self._hold(gone)
@@ -118,21 +117,7 @@ class FolderWatch:
         archived = [key for key in gone if self._memory.forget(key)]
         restored = [key for key in sorted(self._archived & seen) if self._memory.unarchive(key)]
         self._archived = (self._archived | set(archived)) - seen
-        self._tell(report, len(archived), len(restored))
-
-    def _notes_in_folder(self) -> tuple[set[str], bool]:
-        """The keys of the notes that are there, and whether every folder could be read."""
-        present: set[str] = set()
-        whole = True
-        for found in walk(self._folder, follow_links=self._follow_links):
-            if isinstance(found, Problem):
-                whole = whole and Path(found.where).is_symlink()  # a link that is not followed hides nothing
-            elif isinstance(found, Path):
-                try:
-                    present.add(note_file(found, self._folder, self._prefix).key)
-                except ValueError:  # its name is not UTF-8: the import has told it
-                    continue
-        return present, whole
+        self._tell(report, renamed, len(archived), len(restored))
 
     def _hold(self, gone: tuple[str, ...]) -> None:
         if gone == self._held:
@@ -144,14 +129,55 @@ class FolderWatch:
             "meant to be gone, start the command again with --archive-most."
         )
 
-    def _tell(self, report: ImportReport, archived: int, restored: int) -> None:
+    def _tell(self, report: ImportReport, renamed: int, archived: int, restored: int) -> None:
         counts = {
-            "created": report.created, "updated": report.updated, "archived": archived, "restored": restored,
+            "renamed": renamed, "created": report.created, "updated": report.updated, "archived": archived,
+            "restored": restored,
         }  # fmt: skip
         if any(counts.values()):
             output().print(", ".join(f"{count:,} {what}" for what, count in counts.items() if count) + ".")
         show_problems(output(), [problem for problem in report.problems if problem not in self._told])
         self._told = report.problems
+
+
+def watch_notes(
+    given: GlobalOptions,
+    folder: NoteFolder,
+    read: Callable[..., Items],
+    layer: str | None,
+    *,
+    archive_most: bool,
+) -> None:
+    """Imports a folder and follows its changes until Ctrl-C or SIGTERM.
+
+    Args:
+        given: what the command was started with.
+        folder: the folder of notes.
+        read: reads the whole folder, given the rules of an import.
+        layer: layer of notes without one.
+        archive_most: as for :class:`FolderWatch`.
+    """
+    with until_stopped(), given.opened(embeds=True) as memory:
+        layers = memory.layers.list()
+        notes().print(f"Watching {printable_path(folder.path)}. SIGTERM or Ctrl-C stops it.")
+        FolderWatch(
+            memory,
+            folder,
+            archive_most=archive_most,
+            read=lambda: read(rules=import_rules(layers, layer)),
+            store=lambda items: memory.import_drafts(items, source=folder.source),
+        ).follow()
+
+
+def refuse_with_watch(path: Path, kind: KnownKind, given: dict[str, object]) -> None:
+    """Raises InvalidInput if this is no folder of notes, or if one of these options has a value."""
+    if kind != "markdown" or not path.is_dir():
+        raise InvalidInput(
+            f"--watch follows a folder of notes; {printable_path(path)} is none.", hint="Leave --watch out."
+        )
+    for option, value in given.items():
+        if value:
+            raise InvalidInput(f"{option} cannot be used with --watch.", hint="Leave out one of them.")
 
 
 def may_be_note(folder: Path, path: str) -> bool:
@@ -198,7 +224,7 @@ def gone_keys(removed: Iterable[str], seen: set[str], present: set[str]) -> tupl
         seen: keys that it read.
         present: keys of the notes in the folder. One that could not be read keeps its memories.
     """
-    return tuple(key for key in removed if (note := key.partition("#")[0]) in seen or note not in present)
+    return tuple(key for key in removed if (note := note_of(key)) in seen or note not in present)
 
 
 def too_many(gone: tuple[str, ...], seen: set[str]) -> bool:

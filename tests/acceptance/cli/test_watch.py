@@ -85,6 +85,20 @@ def test_live_memories_are_the_notes(watching: subprocess.Popen[str], vault: Pat
     assert {"1 created, 1 updated.\n", "1 archived.\n", "1 restored.\n"} <= set(lines)
 
 
+def test_a_renamed_note_keeps_its_memory(watching: subprocess.Popen[str], vault: Path, query: Query) -> None:
+    are(query, vault)
+    ids = {row["key"]: row["id"] for row in query("SELECT id, key FROM recall.memory")}
+    (vault / "winch.md").rename(vault / "capstan.md")
+    are(query, vault)
+    assert {row["key"]: row["id"] for row in query("SELECT id, key FROM recall.memory")} == {
+        "capstan": ids["winch"], "yard": ids["yard"], "tide": ids["tide"],
+    }  # fmt: skip
+    assert watching.stdout is not None
+    assert watching.stdout.readline() == "3 created.\n"
+    assert watching.stdout.readline() == "1 renamed, 1 updated.\n"
+    assert stopped(watching)[0] == 0
+
+
 def test_a_lost_database_is_waited_for(
     watching: subprocess.Popen[str], vault: Path, query: Query, database_url: str
 ) -> None:

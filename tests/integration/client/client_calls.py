@@ -42,6 +42,8 @@ CALLS = (
         {"source": "notes"},
     ),
     Call("keys_of", ("notes",)),
+    Call("rename_keys", ("notes", {"ferry": "noon"}), {"now": NOW}),
+    Call("rename_keys", ("notes", {"noon": "ferry"}), {"now": NOW}),
     Call("link", ("harbour", "contract"), {"now": NOW}),
     Call("supersede", ("ferry", "harbour"), {"now": NOW}),
     Call("link", ("ferry", "contract", "mentions"), {"now": NOW}),

@@ -113,6 +113,11 @@ def writes(ids: list[int]) -> dict[str, Call]:
         "forget": (f"{each} WHERE recall.forget(i, false, %s)", (some, NOW)),
         "forget: for good": (f"{each} WHERE recall.forget(i, true, %s)", (some, NOW)),
         "unarchive": (f"{each} WHERE recall.unarchive(i, %s)", (ids[-SOME:], NOW)),
+        "rename_keys": (
+            "SELECT recall.rename_keys('rope-source', (SELECT jsonb_object_agg(m.key, 'missing ' || m.id) "
+            "FROM recall.memory m WHERE m.id = ANY (%s)), %s)",
+            (some, NOW),
+        ),
         "edit": (
             f"{each}, recall.edit(i, jsonb_build_object('title', 't' || i, 'aliases', "
             "jsonb_build_array('missing ' || i)), p_now => %s)",

@@ -26,11 +26,11 @@ from pgrecall.faces.cli.invocation import (
     pass_globals,
 )
 from pgrecall.faces.cli.options import TEXT, json_option, now_option
+from pgrecall.faces.cli.renaming import Items, NoteFolder, follow_renames, tell_renamed
 from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output, print_json
 from pgrecall.faces.cli.rendering.imports import dormant_hint, show_import, write_problems
 from pgrecall.faces.import_rules import import_rules
 from pgrecall.importers.detect import BY_SESSION, KnownKind, count_items, known_kind, open_source, source_name
-from pgrecall.importers.files import printable_path
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
 
@@ -133,34 +133,45 @@ def import_(
         open_source, path, kind=wanted, source=name, prefix=prefix, layer=layer, tools=tools,
         follow_links=follow_links,
     )  # fmt: skip
+    folder = NoteFolder(path.resolve(), name, prefix, follow_links)
     if watch:
-        _refuse_with_watch(path, wanted, {
+        from pgrecall.faces.cli.watching import refuse_with_watch, watch_notes
+
+        refuse_with_watch(path, wanted, {
             "--json": as_json, "--problems": problems_file, "--strict": strict, "--now": now,
         })  # fmt: skip
-        _watch(given, path.resolve(), read, name, layer, prefix, follow_links, archive_most)
+        watch_notes(given, folder, read, layer, archive_most=archive_most)
         return
     if archive_most:
         raise InvalidInput("--archive-most goes with --watch.", hint="Give both, or neither.")
-    total = count_items(path, wanted, follow_links=follow_links)
-    if total is None:  # reading takes a small part of the time that embedding does, so a chat is read twice
-        total = sum(1 for item in read() if not isinstance(item, Skipped))
-    report, hint = _import_drafts(given, read, wanted, name, total, strict, layer, now)
+    total = _count(path, wanted, follow_links, read)
+    report, hint = _import_drafts(given, read, wanted, folder, total, strict, layer, now)
     if problems_file is not None:
         write_problems(problems_file, report)
+    _show(report, hint, as_json)
+    raise Exit(_exit_code(report, path))
+
+
+def _count(path: Path, kind: KnownKind, follow_links: bool, read: Callable[[], Items]) -> int:
+    """The items of a source. Reading costs little next to embedding, so a chat is read twice."""
+    total = count_items(path, kind, follow_links=follow_links)
+    return sum(1 for item in read() if not isinstance(item, Skipped)) if total is None else total
+
+
+def _show(report: ImportReport, hint: str | None, as_json: bool) -> None:
     if as_json:
         print_json(report)
     else:
         show_import(output(), report)
     if hint is not None:
         notes().print(hint)
-    raise Exit(_exit_code(report, path))
 
 
 def _import_drafts(
     given: GlobalOptions,
-    read: Callable[..., Iterator[Draft | Problem | Skipped]],
+    read: Callable[..., Items],
     kind: KnownKind,
-    source: str,
+    folder: NoteFolder,
     total: int,
     strict: bool,
     layer: str | None,
@@ -168,16 +179,18 @@ def _import_drafts(
 ) -> tuple[ImportReport, str | None]:
     """Stores the drafts of a source, with their progress; the report, and what a newcomer should know of it.
 
-    Ctrl-C keeps what is stored.
+    Memories of renamed notes get their new keys first. Ctrl-C keeps what is stored.
     """
     with given.opened(embeds=True) as memory:
         rules = import_rules(memory.layers.list(), layer)
+        if kind == "markdown" and folder.path.is_dir():
+            tell_renamed(follow_renames(memory, folder, partial(read, rules=rules), now=now))
         try:
             with Progress("importing", _UNITS[kind], total) as bar:
                 counted = _Counted(read(rules=rules), by_note=kind == "markdown")
                 report = memory.import_drafts(
                     counted,
-                    source=source,
+                    source=folder.source,
                     by_session=kind in BY_SESSION,
                     strict=strict,
                     progress=lambda _: bar.reached(counted.count),
@@ -190,43 +203,6 @@ def _import_drafts(
             kept = wording.counted(stored, "memory is", "memories are")
             notes().print(f"stopped; {kept} stored, run it again to complete")
             raise Exit(INTERRUPTED) from None
-
-
-def _refuse_with_watch(path: Path, kind: KnownKind, given: dict[str, object]) -> None:
-    if kind != "markdown" or not path.is_dir():
-        raise InvalidInput(
-            f"--watch follows a folder of notes; {printable_path(path)} is none.", hint="Leave --watch out."
-        )
-    for option, value in given.items():
-        if value:
-            raise InvalidInput(f"{option} cannot be used with --watch.", hint="Leave out one of them.")
-
-
-def _watch(
-    given: GlobalOptions,
-    folder: Path,
-    read: Callable[..., Iterator[Draft | Problem | Skipped]],
-    source: str,
-    layer: str | None,
-    prefix: str,
-    follow_links: bool,
-    archive_most: bool,
-) -> None:
-    """Imports a folder and follows its changes until Ctrl-C or SIGTERM."""
-    from pgrecall.faces.cli.watching import FolderWatch, until_stopped
-
-    with until_stopped(), given.opened(embeds=True) as memory:
-        layers = memory.layers.list()
-        notes().print(f"Watching {printable_path(folder)}. SIGTERM or Ctrl-C stops it.")
-        FolderWatch(
-            memory,
-            folder,
-            prefix=prefix,
-            follow_links=follow_links,
-            archive_most=archive_most,
-            read=lambda: read(rules=import_rules(layers, layer)),
-            store=lambda items: memory.import_drafts(items, source=source),
-        ).follow()
 
 
 def _refuse_options(kind: Kind, given: dict[str, object]) -> None:
@@ -243,7 +219,7 @@ def _refuse_options(kind: Kind, given: dict[str, object]) -> None:
 class _Counted:
     """The items of a source, counted as they are read; a note's parts count with the note."""
 
-    def __init__(self, items: Iterator[Draft | Problem | Skipped], *, by_note: bool) -> None:
+    def __init__(self, items: Items, *, by_note: bool) -> None:
         self._items = items
         self._by_note = by_note
         self.count = 0

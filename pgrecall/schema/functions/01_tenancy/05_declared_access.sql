@@ -25,7 +25,7 @@ SET search_path FROM CURRENT AS $$
         'find_duplicates', 'fold_accesses', 'forget', 'key_holder', 'move_vectors_to_own_table', 'import_lines', 'keys', 'open_page_session', 'page_session_tenant', 'link', 'log_shown', 'pin',
         'plan_dedupe', 'plan_erasure', 'plan_merge', 'plan_prune', 'drop_erasure', 'rebuild', 'record_access',
         'record_accesses', 'refresh_graph', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
-        'rejected', 'remember', 'remember_many', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
+        'rejected', 'remember', 'remember_many', 'rename_keys', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
         'search_and_log', 'set_language', 'set_layer', 'resolve_pending_links', 'store_relevance_model',
         'store_rerank_model', 'supersede', 'unarchive', 'undo_dedupe', 'undo_prune', 'unlink', 'use_preset', 'used',
         'restore_version']) u
