@@ -21,7 +21,7 @@ from sqlalchemy import Connection, create_engine, exc, pool, text
 from pgrecall.database.connections import connect, set_formats
 from pgrecall.database.error_translation import translated
 from pgrecall.database.server import MINIMUM_SERVER, ServerFacts, require_suitable, server_facts
-from pgrecall.errors import InvalidInput
+from pgrecall.errors import InvalidInput, SchemaMismatch
 from pgrecall.schema import state
 from pgrecall.schema.function_replacement import apply_functions
 from pgrecall.schema.lock_retry import LockRetry
@@ -47,6 +47,7 @@ from pgrecall.schema.state import (
 __all__ = [
     "LOCK_RETRY",
     "MAX_DIMENSIONS",
+    "SET_ASIDE",
     "LockRetry",
     "SchemaState",
     "Upgrade",
@@ -61,6 +62,9 @@ __all__ = [
 
 MAX_DIMENSIONS = 4000
 """Maximum number of dimensions of an HNSW index over halfvec."""
+
+SET_ASIDE = "recall_before_restore"
+"""The schema that a restore replaces, until the restored one is complete."""
 
 LOCK_RETRY = LockRetry()
 """How an upgrade waits for locks by default."""
@@ -189,8 +193,14 @@ def _override_defaults(connection: Connection) -> None:
 
 def _schema_exists(connection: Connection) -> bool:
     """Creates the schema if it is missing; false if this role may not."""
-    there = "SELECT FROM pg_namespace WHERE nspname = 'recall'"
-    while connection.execute(text(there)).first() is None:
+    there = "SELECT FROM pg_namespace WHERE nspname = :name"
+    while connection.execute(text(there), {"name": "recall"}).first() is None:
+        if connection.execute(text(there), {"name": SET_ASIDE}).first() is not None:
+            raise SchemaMismatch(
+                f"The memories of this database are set aside in the schema {SET_ASIDE}.",
+                hint="A restore is running; wait for its end. If none is, one was killed: ALTER SCHEMA "
+                f"{SET_ASIDE} RENAME TO recall brings the memories back.",
+            )
         try:
             with connection.begin_nested():
                 connection.execute(text("CREATE SCHEMA recall"))

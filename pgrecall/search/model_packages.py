@@ -180,13 +180,19 @@ def _check_pair(embedder: Embedder, question: str, texts: Sequence[str]) -> None
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     environment = {**environment_variables(), "LC_ALL": "C.UTF-8", "PIP_NO_INPUT": "1"}
-    return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        env=environment,
-        timeout=_PIP_SECONDS,
-        check=False,
-    )
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=environment,
+            timeout=_PIP_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise EmbedderError(
+            f"{shlex.join(command[:4])} … did not end within {_PIP_SECONDS:,} seconds.",
+            hint="Try again on a faster connection.",
+        ) from error

@@ -114,10 +114,15 @@ class FolderWatch:
             gone = ()
         else:
             self._held = ()
-        archived = [key for key in gone if self._memory.forget(key)]
-        restored = [key for key in sorted(self._archived & seen) if self._memory.unarchive(key)]
-        self._archived = (self._archived | set(archived)) - seen
-        self._tell(report, renamed, len(archived), len(restored))
+        archived = restored = 0
+        for key in gone:
+            if self._memory.forget(key):
+                self._archived.add(key)  # at once: the database may be lost before the last of them
+                archived += 1
+        for key in sorted(self._archived & seen):
+            restored += self._memory.unarchive(key)
+            self._archived.discard(key)
+        self._tell(report, renamed, archived, restored)
 
     def _hold(self, gone: tuple[str, ...]) -> None:
         if gone == self._held:

@@ -15,14 +15,11 @@ from pgrecall.database.server import Row, require_suitable, server_facts
 from pgrecall.errors import DatabaseError, InvalidInput, SchemaMismatch
 from pgrecall.schema.backups.programs import find_program, output_of
 from pgrecall.schema.backups.script import run_script
-from pgrecall.schema.migrate import Upgrade, upgrade
+from pgrecall.schema.migrate import SET_ASIDE, Upgrade, upgrade
 from pgrecall.schema.state import NO_REVISION, head_revision, known_revisions
 
 _SIGN = b"PGDMP"
 """What every file of pg_dump in its custom format begins with."""
-
-_SET_ASIDE = "recall_before_restore"
-"""The schema that a restore replaces, until the restored one is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +147,11 @@ def _revision(program: Path, source: Path) -> str:
 def _require_free(connection: psycopg.Connection[Row], *, replace: bool) -> None:
     """Refuses a database that holds memories, or those that a killed restore set aside."""
     found = {row["nspname"] for row in connection.execute("SELECT nspname FROM pg_namespace").fetchall()}
-    if _SET_ASIDE in found:
+    if SET_ASIDE in found:
         raise InvalidInput(
-            f"This database has a schema {_SET_ASIDE}: an earlier restore was killed.",
+            f"This database has a schema {SET_ASIDE}: an earlier restore was killed.",
             hint=f"It holds the memories of before. To have them back: DROP SCHEMA IF EXISTS recall CASCADE; "
-            f"ALTER SCHEMA {_SET_ASIDE} RENAME TO recall; to give them up: DROP SCHEMA {_SET_ASIDE} CASCADE;",
+            f"ALTER SCHEMA {SET_ASIDE} RENAME TO recall; to give them up: DROP SCHEMA {SET_ASIDE} CASCADE;",
         )
     if "recall" in found and not replace:
         raise InvalidInput(
@@ -170,16 +167,16 @@ def _swapped(url: str, timeout: float) -> Iterator[None]:
 
     After a failure it is as it was, and nothing of the backup stays.
     """
-    there = _run(url, timeout, f"ALTER SCHEMA recall RENAME TO {_SET_ASIDE}", only_if="recall")
+    there = _run(url, timeout, f"ALTER SCHEMA recall RENAME TO {SET_ASIDE}", only_if="recall")
     try:
         yield
     except BaseException:
         _run(url, timeout, "DROP SCHEMA recall CASCADE", only_if="recall")
         if there:
-            _run(url, timeout, f"ALTER SCHEMA {_SET_ASIDE} RENAME TO recall", only_if=_SET_ASIDE)
+            _run(url, timeout, f"ALTER SCHEMA {SET_ASIDE} RENAME TO recall", only_if=SET_ASIDE)
         raise
     if there:
-        _run(url, timeout, f"DROP SCHEMA {_SET_ASIDE} CASCADE", only_if=_SET_ASIDE)
+        _run(url, timeout, f"DROP SCHEMA {SET_ASIDE} CASCADE", only_if=SET_ASIDE)
 
 
 def _run(url: str, timeout: float, statement: str, *, only_if: str) -> bool:

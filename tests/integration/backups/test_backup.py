@@ -133,6 +133,9 @@ def test_a_restore_that_was_killed_can_be_undone(backup: Path, database_url: str
         connection.execute("ALTER SCHEMA recall RENAME TO recall_before_restore")
         with pytest.raises(InvalidInput, match="an earlier restore was killed") as refused:
             restore_backup(database_url, backup, replace=True)
+        with pytest.raises(SchemaMismatch, match="set aside in the schema recall_before_restore"):
+            migrate.upgrade(database_url)  # no empty memories beside them
+        assert migrate.inspect(database_url).revision is None
         undo = refused.value.hint.partition("have them back: ")[2].partition(" to give")[0]
         connection.execute(undo.encode())
     assert migrate.inspect(database_url).revision == migrate.head_revision()

@@ -37,6 +37,12 @@ def test_sql_stores_and_resets(query: Query) -> None:
     assert query("SELECT source FROM recall.relevance_models('balanced')") == [{"source": "database"}]
 
 
+def test_clients_from_before_no_number_calibrate(query: Query) -> None:
+    query(STORE, fitted({name: value for name, value in SOUND.items() if name != "no_number"}))
+    [model, *_] = query("SELECT * FROM recall.relevance_models('balanced')")
+    assert model["coefficients"] == SOUND | {"no_number": 0}
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [

@@ -97,6 +97,9 @@ DECLARE
     v_model recall.relevance_model;
 BEGIN
     v_model := recall.require_logistic_model(p_model ->> 'profile');
+    IF jsonb_typeof(v_given) = 'object' THEN
+        v_given := '{"no_number": 0}' || v_given;  -- clients of schemas before 0030 do not fit it
+    END IF;
     PERFORM recall.check_coefficients(v_given, ARRAY['intercept', 'similarity', 'no_similarity', 'coverage',
         'information', 'name', 'author', 'phrase', 'cue', 'period', 'session_coverage', 'question', 'speaker',
         'no_number', 'graph', 'token_similarity', 'no_token_similarity'], ARRAY['intercept', 'no_similarity', 'no_token_similarity']);
