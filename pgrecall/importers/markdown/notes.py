@@ -125,13 +125,9 @@ def _read(path: Path) -> tuple[bytes, datetime | None]:
 def _heading(blocks: tuple[Block, ...], stem: str) -> str:
     """The heading that names a note: its first line, as in Obsidian the name of the file is its title.
 
-    A later heading is one of many, often ``# References``, and so is the first if others of its level follow.
-    But a file called README says nothing of its own.
+    A later heading is one of many, often ``# References``. But a file called README says nothing of its own.
     """
-    top = [block for block in blocks if block.level == 1]
-    if stem.casefold() not in _GENERIC and len(top) > 1:
-        return ""
-    named = top if stem.casefold() in _GENERIC else blocks
+    named = (block for block in blocks if block.level == 1) if stem.casefold() in _GENERIC else blocks
     first = next((block for block in named if any(line.text.strip() for line in block.lines)), None)
     return first.heading if first is not None and first.level == 1 else ""
 

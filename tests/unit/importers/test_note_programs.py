@@ -122,12 +122,6 @@ def test_a_daily_note_is_of_its_day_unless_it_says_more_or_the_day_is_to_come(tm
     }
 
 
-def test_the_first_of_many_chapters_is_no_title(tmp_path: Path) -> None:
-    chapters = "# introduction\n\nThe start.\n\n# segments\n\nThe rest."
-    found = read(tmp_path, {"10 - TCP.md": chapters, "README.md": chapters})
-    assert (found["10 - TCP"].title, found["README"].title) == ("10 TCP", "introduction")
-
-
 def test_the_index_of_questions_beside_the_sessions_of_codex_is_bookkeeping(tmp_path: Path) -> None:
     (tmp_path / "history.jsonl").write_text('{"session_id":"s-1","ts":1770594266,"text":"How deep?"}\n')
     (tmp_path / "rollout-2026-02-09T16-41-33-s-1.jsonl").write_text(
