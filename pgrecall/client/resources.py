@@ -11,6 +11,7 @@ from pgrecall.cells.directory import Directory
 from pgrecall.cells.routes import Routes
 from pgrecall.client.nameless_queries import NamelessQueries
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, EmbedderMismatch, InvalidInput, MissingExtra
+from pgrecall.schema import installing
 from pgrecall.schema import state as schema
 from pgrecall.schema.compatibility import unusable_calls
 from pgrecall.search.embed.embedder import Embedder, LearnsDimensions, dimensions_of, make_embedder
@@ -129,7 +130,7 @@ class Resources:
         from pgrecall.schema import roles
 
         dimensions = dimensions_of(self.embedder)
-        state = schema.ensure_current(server.url, dimensions=dimensions, timeout=timeout)
+        state = installing.ensure_current(server.url, dimensions=dimensions, timeout=timeout)
         roles.create(server.url, SERVING_ROLE, may="worker", tenant="*", password=None, timeout=timeout)
         roles.keep_out_of_the_log(server.url, SERVING_ROLE, timeout=timeout)
         return state

@@ -1,4 +1,4 @@
-"""The job that reports alarms, and the hook that it calls: a command, a URL, or both."""
+"""The hook that the job `alerts` calls: a command, a URL, or both; and what it is told."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unicodedata import category
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -23,11 +23,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from pgrecall.errors import AlertError, InvalidInput
 from pgrecall.models.maintenance import AlarmChange
-from pgrecall.operations import maintenance
 from pgrecall.settings import Settings, environment_variables
-
-if TYPE_CHECKING:
-    from pgrecall.jobs.job import JobContext
 
 PAUSE = 30.0
 """Seconds for which a failed hook is not called again, so that not every tenant waits for it."""
@@ -38,19 +34,6 @@ _BRACKETS = {ord("<"): "\u2039", ord(">"): "\u203a"}
 
 _WITHHELD = re.compile(r"PG|POSTGRES|.*DATABASE_URL$")
 """Environment variables that a command does not get: how to reach the database, and settings of pgrecall."""
-
-
-def report_alarms(context: JobContext) -> None:
-    """Calls the hook if an alarm began or ended since the last report; without a hook, does nothing."""
-    hook = context.task.alert
-    if hook is None:
-        return
-    changes = context.execute(maintenance.alarm_changes(context.now))
-    reported = [change for change in changes if change.change != "standing"]
-    if reported:
-        hook.call(alert_document(context.tenant, changes))
-    # The next run compares with the alarms reported now.
-    context.report(len(reported), **{change.kind: 1 for change in changes if change.change != "ended"})
 
 
 def alert_document(tenant: str, changes: Sequence[AlarmChange]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from pgrecall.errors import InvalidInput
-from pgrecall.jobs.alerts import report_alarms
+from pgrecall.jobs.alerts import alert_document
 from pgrecall.jobs.embedding import embed, reembed
 from pgrecall.jobs.job import Job, JobContext, Stopped
 from pgrecall.models.maintenance import JobState, JobStatus
@@ -78,6 +78,19 @@ def _verify(context: JobContext) -> None:
     context.report(len(checks), checks=len(checks), problems=sum(check.problems for check in checks))
 
 
+def _alerts(context: JobContext) -> None:
+    """Calls the hook if an alarm began or ended since the last report; without a hook, does nothing."""
+    hook = context.task.alert
+    if hook is None:
+        return
+    changes = context.execute(maintenance.alarm_changes(context.now))
+    reported = [change for change in changes if change.change != "standing"]
+    if reported:
+        hook.call(alert_document(context.tenant, changes))
+    # The next run compares with the alarms reported now.
+    context.report(len(reported), **{change.kind: 1 for change in changes if change.change != "ended"})
+
+
 def _partitions(context: JobContext) -> None:
     made = context.execute(maintenance.make_access_partitions(context.now))
     context.report(made, made=made)
@@ -106,7 +119,7 @@ JOBS: tuple[Job, ...] = (
     Job("prune", "Plans what could be archived: a dry run that changes no memory.", _prune),
     Job("dedupe", "Plans which duplicates could be merged: a dry run that changes no memory.", _dedupe),
     Job("verify", "Checks that stored summaries, links and plans are consistent.", _verify),
-    Job("alerts", "Calls the alert hook when an alarm begins or ends.", report_alarms, alerts=True),
+    Job("alerts", "Calls the alert hook when an alarm begins or ends.", _alerts, alerts=True),
     Job("partitions", "Creates partitions of the access log for the coming months.", _partitions, whole=True),
     Job("backup", "Backs up the database and deletes old backups.", _backup, whole=True, backs_up=True),
     Job(

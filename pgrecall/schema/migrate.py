@@ -35,7 +35,6 @@ from pgrecall.schema.roles import (
 )
 from pgrecall.schema.state import (
     SchemaState,
-    ensure_current,
     function_files,
     functions_fingerprint,
     head_revision,
@@ -51,7 +50,6 @@ __all__ = [
     "LockRetry",
     "SchemaState",
     "Upgrade",
-    "ensure_current",
     "function_files",
     "functions_fingerprint",
     "head_revision",

@@ -77,16 +77,6 @@ def require_current(state: SchemaState) -> None:
         )
 
 
-def ensure_current(url: str, *, dimensions: int, timeout: float = 10.0) -> SchemaState:
-    """Installs or upgrades when, and only when, the schema is not this version's; keeps its dimensions."""
-    state = inspect(url, timeout=timeout)
-    if is_current(state):
-        return state
-    from pgrecall.schema.migrate import upgrade
-
-    return upgrade(url, dimensions=None if state.dimensions else dimensions, timeout=timeout).after
-
-
 def is_current(state: SchemaState) -> bool:
     """Whether a schema is exactly this version's."""
     return state.revision == head_revision() and state.functions == functions_fingerprint()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pgrecall import AsyncMemory
+from pgrecall.faces.http.access_policy import AccessPolicy
 from pgrecall.faces.http.app import create_app
-from pgrecall.faces.http.authentication import AccessPolicy
 from pgrecall.faces.http.logs import service_log
 from pgrecall.faces.http.reference.routes_page import routes_page
 from pgrecall.faces.http.service import Service

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgrecall import DatabaseError, InvalidInput, Memory, SchemaMismatch
-from pgrecall.schema import function_replacement, migrate
+from pgrecall.schema import function_replacement, installing, migrate
 from pgrecall.settings import Settings
 from tests.migration.catalogue import catalogue, fetch, recall_settings
 from tests.waiting import PATIENCE
@@ -36,12 +36,12 @@ def test_init_twice_is_harmless(database_url: str) -> None:
 
 
 def test_ensure_current_installs_upgrades_and_otherwise_does_nothing(empty_database: str) -> None:
-    migrate.ensure_current(empty_database, dimensions=8)
+    installing.ensure_current(empty_database, dimensions=8)
     before = catalogue(empty_database)
-    migrate.ensure_current(empty_database, dimensions=99)
+    installing.ensure_current(empty_database, dimensions=99)
     assert catalogue(empty_database) == before
     fetch(empty_database, "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
-    migrate.ensure_current(empty_database, dimensions=99)
+    installing.ensure_current(empty_database, dimensions=99)
     assert migrate.inspect(empty_database).functions == migrate.functions_fingerprint()
     assert recall_settings(empty_database)["embedding.dimensions"] == 8
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgrecall import Memory, SchemaMismatch
-from pgrecall.schema import migrate
+from pgrecall.schema import installing, migrate
 from pgrecall.settings import Settings
 from tests.migration.catalogue import catalogue, fetch
 
@@ -22,7 +22,7 @@ def test_a_newer_database_is_refused_by_upgrade(newer_database: str) -> None:
         migrate.upgrade(newer_database)
     assert caught.value.hint == "Install the newer pgrecall; nothing was changed."
     with pytest.raises(SchemaMismatch, match="newer"):
-        migrate.ensure_current(newer_database, dimensions=64)
+        installing.ensure_current(newer_database, dimensions=64)
     assert catalogue(newer_database) == before
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 
 from pgrecall.errors import RecallError
-from pgrecall.faces.http.authentication import AccessPolicy, KnownTenants
+from pgrecall.faces.http.access_policy import AccessPolicy, KnownTenants
 from pgrecall.faces.http.bodies_in_flight import BodiesInFlight
 from pgrecall.faces.http.imports import Imports
 from pgrecall.faces.http.logs import Log, error_location

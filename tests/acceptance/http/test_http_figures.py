@@ -14,8 +14,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from pgrecall import AsyncMemory, EmbedderError
+from pgrecall.faces.http.access_policy import AccessPolicy
 from pgrecall.faces.http.app import create_app
-from pgrecall.faces.http.authentication import AccessPolicy
 from pgrecall.faces.http.logs import service_log
 from pgrecall.faces.http.service import Service
 from pgrecall.faces.telemetry.tracing import Tracing

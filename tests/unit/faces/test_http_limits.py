@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from pgrecall.client.concurrency import async_run
-from pgrecall.faces.http.authentication import MAX_KNOWN, KnownTenants
+from pgrecall.faces.http.access_policy import MAX_KNOWN, KnownTenants
 from pgrecall.faces.http.request_queue import MAX_RETRY_AFTER, RequestQueue
 from pgrecall.faces.http.server import listening_socket
 from pgrecall.faces.json_bodies import MAX_CONTAINERS, MAX_VALUES, require_few_values, require_parsable

@@ -23,7 +23,7 @@ from pgrecall.faces.cli.rendering.console import notes
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
-    from pgrecall.faces.http.authentication import AccessPolicy
+    from pgrecall.faces.http.access_policy import AccessPolicy
     from pgrecall.faces.http.logs import LogForm
 
 _PACKAGES = {
@@ -117,7 +117,7 @@ def require_http_packages() -> None:
 def _access_policy(host: str, *, keyless: bool, any_key: bool) -> AccessPolicy:
     """Who may call: all if ``keyless``; everybody on this machine if the service is local and no key exists;
     otherwise only with keys; until the first key exists, every request is refused."""
-    from pgrecall.faces.http.authentication import LOOPBACK, AccessPolicy
+    from pgrecall.faces.http.access_policy import LOOPBACK, AccessPolicy
 
     local = host.lower().strip("[]") in LOOPBACK or host.startswith("127.")
     if not keyless and (any_key or not local):
