@@ -12,7 +12,7 @@ import psycopg
 
 from pgrecall.database.connections import connect
 from pgrecall.database.server import Row, require_suitable, server_facts
-from pgrecall.errors import DatabaseError, InvalidInput, SchemaMismatch
+from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, SchemaMismatch
 from pgrecall.schema.backups.programs import find_program, output_of
 from pgrecall.schema.backups.script import run_script
 from pgrecall.schema.migrate import SET_ASIDE, Upgrade, upgrade
@@ -65,7 +65,7 @@ def restore_backup(
         _require_free(connection, replace=replace)
     with _swapped(url, timeout):
         progress("restoring")
-        with connect(url, timeout=timeout) as connection, connection.transaction():
+        with _named(source), connect(url, timeout=timeout) as connection, connection.transaction():
             run_script(connection, program, source, entries)
         progress("upgrading")
         upgraded = upgrade(url, timeout=timeout)
@@ -73,6 +73,20 @@ def restore_backup(
         progress("analysing")
         connection.execute("ANALYZE")
     return Restored(revision, upgraded)
+
+
+@contextmanager
+def _named(source: Path) -> Iterator[None]:
+    """Says of an error that the file causes which file it is."""
+    try:
+        yield
+    except (InvalidInput, DatabaseError) as error:
+        if isinstance(error, DatabaseUnavailable):
+            raise
+        raise DatabaseError(
+            f"{source} cannot be restored: {error.message}",
+            hint=f"Nothing was changed. The file may be damaged: try an older backup. {error.hint}".rstrip(),
+        ) from error
 
 
 def _require_dump(source: Path) -> None:

@@ -128,6 +128,23 @@ def test_a_cut_file_changes_nothing(
     assert migrate.inspect(empty_database).revision is None
 
 
+def test_bytes_that_are_no_text_are_refused_with_the_name_of_the_file(
+    database_url: str, tmp_path: Path, empty_database: str
+) -> None:
+    with client(database_url, "acme") as memory:
+        memory.remember("The winch is in the boat house.")
+    file = tmp_path / "changed.dump"
+    make_backup(database_url, file)
+    content = file.read_bytes()
+    at = content.find(b"boat house")
+    at = at if at >= 0 else len(content) - 200  # this pg_dump compresses: the end of a block is wrong
+    file.write_bytes(content[:at] + b"\xff\xfe" * 5 + content[at + 10 :])
+    with pytest.raises(DatabaseError, match=r"changed\.dump cannot be restored: ") as refused:
+        restore_backup(empty_database, file)
+    assert "Nothing was changed" in refused.value.hint
+    assert migrate.inspect(empty_database).revision is None
+
+
 def test_a_restore_that_was_killed_can_be_undone(backup: Path, database_url: str) -> None:
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("ALTER SCHEMA recall RENAME TO recall_before_restore")
