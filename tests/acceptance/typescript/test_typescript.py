@@ -13,6 +13,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from filelock import FileLock
 
 import pgrecall
 from scripts import openapi
@@ -33,20 +34,27 @@ def installed() -> None:
 
 
 @pytest.fixture(scope="module")
-def compiled(installed: None) -> Path:
+def compiled(installed: None, run_folder: Path) -> Path:
     """The client, its tests and its example as JavaScript; the tests of types are that it compiles.
 
-    What the how-to shows is compiled with them.
+    What the how-to shows is compiled with them. Once in a run: another process may be using it.
     """
     build = CLIENT / "build"
-    shown = CLIENT / "page"
+    mark = run_folder / "typescript.compiled"
+    with FileLock(str(run_folder / "typescript.lock")):
+        if not mark.exists():
+            _compile(build, CLIENT / "page")
+            mark.touch()
+    return build
+
+
+def _compile(build: Path, shown: Path) -> None:
     for folder in (build, shown):
         shutil.rmtree(folder, ignore_errors=True)
     shown.mkdir()
     for number, code in enumerate(blocks("ts", PAGE)):
         (shown / f"{number}.ts").write_text(code.replace("./agent.js", "../examples/agent.js"))
     node("node_modules/typescript/bin/tsc")
-    return build
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,8 @@ def test_pinning_needs_a_memory_of_this_tenant_and_a_yes_or_no(sql: Query) -> No
     [
         "recall.pin(%s, true, %s)", "recall.forget(%s, false, %s)",
         "recall.link(%s, recall.id_of('b'), p_now => %s)", "recall.supersede(%s, recall.id_of('b'), %s)",
-        "recall.store_cut_sizes(ARRAY[%s], ARRAY[9], %s)", "recall.remember('c', %s::text, p_now => %s)",
+        "greatest(%s, (SELECT g.memories FROM recall.refresh_graph(%s) g))",
+        "recall.remember('c', %s::text, p_now => %s)",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("moment", ["infinity", "-infinity", None])

@@ -67,7 +67,7 @@ def drawn(seed: int, truth: Floats, **shape: int) -> Examples:
     return Examples(design, relevant, np.ones(len(design)), query)
 
 
-TRUTH = np.array([-4.0, 1.5, 0.5, 5.0, 2.0, 2.0, 1.0, 2.0, 0.5, 0.7, 0.3, 0.4, 0.5, 0.5, 0.4, 0.6])
+TRUTH = np.array([-4.0, 1.5, 0.5, 5.0, 2.0, 2.0, 1.0, 2.0, 0.5, 0.7, 0.3, 0.4, 0.5, 0.5, 0.4, 0.5, 0.6])
 truths = st.builds(
     lambda free, features: np.array([*free, *features]),
     st.tuples(st.floats(-8, -4), st.floats(0, 2), st.floats(0, 1)),
@@ -238,7 +238,7 @@ def test_a_similarity_that_is_missing_is_none_of_zero() -> None:
 def test_the_setting_of_the_author_counts() -> None:
     explained = {"features": dict.fromkeys(FEATURES, 1.0), "logit": 0.0, "graph": 0.0}
     row = relevance_row(explained, 1.0, author=2.5)
-    factors = {"author": 2.5, "question": -1.0}
+    factors = {"author": 2.5, "question": -1.0, "no_number": -1.0}
     assert row == [1.0, 0.0, 0.0, *[factors.get(name, 1.0) for name in FEATURES[:-1]], 0.0]
 
 
@@ -275,7 +275,7 @@ def test_no_question_is_predicted_by_a_fit_that_saw_it() -> None:
 
 
 def test_held_out_loss_is_worse_than_that_of_the_fit_itself() -> None:
-    examples, terms = drawn(23, TRUTH), relevance_terms(ZERO)
+    examples, terms = drawn(24, TRUTH), relevance_terms(ZERO)
     itself = agreement_of(examples, terms.log_odds(examples.design, fit_relevance(examples, terms)))
     unseen = agreement_of(examples, held_out(examples, terms, fit_relevance))
     truth = agreement_of(examples, terms.log_odds(examples.design, TRUTH))
