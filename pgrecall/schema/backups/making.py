@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,25 +68,7 @@ def make_backup(
         DatabaseError: pg_dump failed.
         BrokenOff: ``stop`` was set.
     """
-    with connect(url, timeout=timeout) as connection:
-        revision = state_of(connection.cursor()).revision
-        if revision is None:
-            raise SchemaMismatch(
-                "This database is not initialised, so there is nothing to back up.",
-                hint="Check PGRECALL_DATABASE_URL or --database-url.",
-            )
-        program = find_program("pg_dump", server_facts(connection).version)
-        role = reading_role(connection)
-    arguments, variables = connection_arguments(url)
-    command: list[str | Path] = [
-        program,
-        *arguments,
-        *role,
-        "--format=custom",
-        "--schema=recall",
-        "--lock-wait-timeout=60s",
-    ]
-    command += [f"--extension={name}" for name in _EXTENSIONS]
+    revision, command, variables = _dump(url, timeout)
     if isinstance(target, int):
         run_program(command, variables=variables, output=target, stop=stop)
         return Backup(None, 0, revision)
@@ -106,6 +88,30 @@ def make_backup(
             raise
         size = part.stat().st_size
     return Backup(target, size, revision)
+
+
+def _dump(url: str, timeout: float) -> tuple[str, Sequence[str | Path], Mapping[str, str]]:
+    """The revision of a database; the command that dumps it to standard output, and its variables."""
+    with connect(url, timeout=timeout) as connection:
+        revision = state_of(connection.cursor()).revision
+        if revision is None:
+            raise SchemaMismatch(
+                "This database is not initialised, so there is nothing to back up.",
+                hint="Check PGRECALL_DATABASE_URL or --database-url.",
+            )
+        program = find_program("pg_dump", server_facts(connection).version)
+        role = reading_role(connection)
+    arguments, variables = connection_arguments(url)
+    command: list[str | Path] = [
+        program,
+        *arguments,
+        *role,
+        "--format=custom",
+        "--schema=recall",
+        "--lock-wait-timeout=60s",
+        *(f"--extension={name}" for name in _EXTENSIONS),
+    ]
+    return revision, command, variables
 
 
 def reading_role(connection: psycopg.Connection[Row]) -> list[str]:

@@ -11,11 +11,9 @@ from click.exceptions import Exit
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.commands.doctor import show_verified
 from pgrecall.faces.cli.invocation import DONE, FAILED, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import STREAM
 from pgrecall.faces.cli.rendering.console import Progress, notes, output
 from pgrecall.faces.wording import counted
-
-STREAM = Path("-")
-"""Standard output instead of a file."""
 
 _MEGABYTE = 1_000_000
 

@@ -25,7 +25,7 @@ from pgrecall.faces.cli.invocation import (
     GlobalOptions,
     pass_globals,
 )
-from pgrecall.faces.cli.options import TEXT, json_option, now_option
+from pgrecall.faces.cli.options import STREAM, TEXT, json_option, now_option
 from pgrecall.faces.cli.renaming import Items, NoteFolder, follow_renames, tell_renamed
 from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output, print_json
 from pgrecall.faces.cli.rendering.imports import dormant_hint, show_import, write_problems
@@ -33,9 +33,6 @@ from pgrecall.faces.import_rules import import_rules
 from pgrecall.importers.detect import BY_SESSION, KnownKind, count_items, known_kind, open_source, source_name
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
-
-STREAM = Path("-")
-"""Standard input or output instead of a file."""
 
 Kind = Literal[
     "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini",

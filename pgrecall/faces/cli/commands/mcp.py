@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pgrecall import AsyncMemory
     from pgrecall.faces.telemetry.telemetry import Telemetry
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
 
 @click.command("mcp")
 @click.option(
@@ -143,6 +141,7 @@ def _http_telemetry() -> Telemetry:
 
 
 def _serve_http(given: GlobalOptions, host: str, port: int) -> None:
+    from pgrecall.faces.http.access_policy import LOOPBACK
     from pgrecall.faces.mcp.http import PATH, serve_local
 
     if host not in LOOPBACK:
