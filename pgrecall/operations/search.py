@@ -8,11 +8,12 @@ from typing import Any
 
 from pgrecall.encoding import Vector, packed, search_document, text_array, to_json, token_texts, vector_text
 from pgrecall.models.embedding import Embedded
+from pgrecall.models.explanation import Explanation
 from pgrecall.models.reading import read_as
 from pgrecall.models.search import Candidate, ConfidenceTerms, Found, Hit, Passage, SearchRequest, Weighing
 from pgrecall.operations.operation import NOW, Operation, Row, acting
 
-_HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
+_HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name not in ("reranked", "explanation"))
 _CANDIDATE_FIELDS = tuple(f.name for f in fields(Candidate) if f.name != "hit")
 
 
@@ -160,7 +161,7 @@ def _found(rows: Sequence[Row]) -> Found:
     summary = rows[0]["summary"]
     if "named" in summary:
         return Found((), {}, (), named=tuple((query, tuple(names)) for query, names in summary["named"]))
-    hits = [(row, _hit(row)) for row in rows if row["id"] is not None]
+    hits = [(row, _hit(row, summary)) for row in rows if row["id"] is not None]
     blend = summary.get("blend") or {}
     terms = summary.get("confidence_terms")
     return Found(
@@ -181,12 +182,15 @@ def _found(rows: Sequence[Row]) -> Found:
     )
 
 
-def _hit(row: Row) -> Hit:
+def _hit(row: Row, summary: Mapping[str, Any]) -> Hit:
     values = {name: row[name] for name in _HIT_FIELDS}
     values["tags"] = tuple(values["tags"])
     values["supersedes"] = tuple(values["supersedes"])
     values["contradicts"] = tuple(values["contradicts"])
-    values["explanation"] = values["explanation"] or {}
+    if row["evidence"] is not None:
+        values["explanation"] = Explanation(
+            row["evidence"], summary, relevance=row["relevance"], vitality=row["vitality"], zone=row["zone"]
+        )
     values["passage"] = read_as(Passage, row["passage"]) if row["passage"] else None
     return read_as(Hit, values)
 

@@ -11,7 +11,7 @@ SET search_path FROM CURRENT AS $$
     SELECT u, 'recall_reader' FROM unnest(ARRAY[
         'access_problems', 'accesses_of', 'associates', 'caller', 'content_hashes', 'current_tenant', 'explain',
         'explain_miss', 'explain_vitality', 'export_lines', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
-        'health_report', 'id_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
+        'health_report', 'hit_explanation', 'id_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
         'erasures', 'experiment', 'get_erasure', 'languages', 'layers', 'list_memories', 'logged_searches', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates', 'get_prune_plan',
         'dedupe_plans', 'get_dedupe_plan',
         'prune_plans', 'quality', 'queries_without_names', 'relevance_models', 'require_memory',

@@ -1,26 +1,5 @@
 -- The explanation of a hit.
 
--- explained_vitality_terms: the terms of the vitality of these memories at p_now or a past moment, as JSON.
-CREATE OR REPLACE FUNCTION recall.explained_vitality_terms(
-    p_tenant text, p_ids bigint[], p_layers recall.layer_in_force[], w recall.weights, p_now timestamptz,
-    p_as_of timestamptz
-) RETURNS TABLE (id bigint, terms jsonb)
-LANGUAGE plpgsql STABLE ROWS 10
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
-BEGIN
-    RETURN QUERY
-    SELECT a.memory_id, to_jsonb(t)
-    FROM (SELECT o.* FROM recall.activation o
-          WHERE p_as_of IS NULL AND o.tenant = p_tenant AND o.memory_id = ANY (p_ids)
-          UNION ALL SELECT o.* FROM recall.activations_as_of(p_tenant, p_ids, p_as_of) o WHERE p_as_of IS NOT NULL) a
-    CROSS JOIN LATERAL (
-        SELECT k.layer, k.pinned AND p_as_of IS NULL AS pinned FROM recall.memory k
-        WHERE k.tenant = p_tenant AND k.id = a.memory_id OFFSET 0) m
-    JOIN unnest(p_layers) l ON l.name = m.layer
-    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, w, p_now) t;
-END $$;
-
 -- explained_period: {"period": {"since", "until", "words"}} with times in UTC; {} without a period.
 CREATE OR REPLACE FUNCTION recall.explained_period(p recall.period) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -28,27 +7,58 @@ RETURN CASE WHEN (p).words IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('per
     'since', to_char((p).since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
     'until', to_char((p).until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'words', (p).words)) END;
 
+-- word_step: how far the words of a query were relaxed to find a memory that holds these of them (bits, see words_held):
+-- all words, some words, prefix (a word that no memory contains was replaced by words with the same beginning) or similar
+-- (by words with a similar spelling). `held` are the words that the memory holds, with their weights.
+CREATE OR REPLACE FUNCTION recall.word_step(
+    p_held int, p_words text[], p_steps text[], p_idfs double precision[], OUT step text, OUT held jsonb
+)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN bool_and(x.held AND x.step = 'word') THEN 'all words'
+                WHEN bool_or(x.held AND x.step = 'word') THEN 'some words'
+                WHEN bool_or(x.held AND x.step = 'prefix') THEN 'prefix'
+                WHEN bool_or(x.held AND x.step = 'similar') THEN 'similar' ELSE 'some words' END,
+           coalesce(jsonb_object_agg(x.word, round(x.idf::numeric, 3)) FILTER (WHERE x.held), '{}')
+    FROM (SELECT u.word, u.step, u.idf, p_held >> (u.place - 1)::int & 1 = 1 AS held
+          FROM unnest(p_words, p_steps, p_idfs) WITH ORDINALITY u(word, step, idf, place)) x
+$$;
+
 -- hit_explanation: why a hit has its rank, as JSON: the values of each arm, the terms of its relevance with their
--- features, its vitality, and how relevance and vitality result in its score. p_words are the words of the query that the
--- memory contains, with their weights. p_step is how far the words were relaxed to find the memory: phrase, all words,
--- some words, prefix (a word that no memory contains was replaced by words with the same beginning) or similar (by words
--- with a similar spelling).
-CREATE OR REPLACE FUNCTION recall.hit_explanation(
-    p_query text, e recall.evidence, p_logit double precision, p_log_odds double precision, p_final_log_odds double precision,
-    p_mode text, p_weight double precision, p_window boolean, w recall.relevance_model, p_arms double precision[],
-    p_author_weight double precision, p_words jsonb, p_step text, p_vitality jsonb,
-    p_period recall.period
-) RETURNS jsonb
-LANGUAGE plpgsql STABLE
+-- features, its vitality, and how relevance and vitality result in its score. p_evidence is the `evidence` of the hit, and
+-- p_summary the summary of its search, which is in the first row of find and search_and_log. A search hands out evidence,
+-- because most explanations are never read; the Python client computes the same from it (models/explanation.py).
+CREATE OR REPLACE FUNCTION recall.hit_explanation(p_evidence jsonb, p_summary jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE STRICT
 SET search_path FROM CURRENT AS $$
 DECLARE
+    v_ground jsonb := p_summary -> 'ground';
+    e recall.evidence := jsonb_populate_record(NULL::recall.evidence, p_evidence -> 'found');
+    w recall.relevance_model := jsonb_populate_record(NULL::recall.relevance_model, v_ground -> 'model');
+    v_query jsonb := v_ground -> 'queries' -> ((p_evidence ->> 'query')::int - 1);
+    v_arms double precision[] := ARRAY(
+        SELECT u::double precision FROM jsonb_array_elements_text(v_ground -> 'arms') WITH ORDINALITY u(u, place) ORDER BY place);
+    v_logit double precision := (p_evidence ->> 'logit')::double precision;
+    v_log_odds double precision := (p_evidence ->> 'log_odds')::double precision;
+    v_placed double precision := (p_evidence ->> 'placed')::double precision;
     v_name double precision := e.likeness * CASE WHEN e.named_alone THEN 2 ELSE 1 END;
     v_words double precision := recall.weight_of_words(e.word_trust);
     v_similarity double precision := (e.similarity - e.typical_similarity) * (2 - e.word_trust);
     v_tokens double precision := e.token_similarity * v_words;
+    v_step record;
+    v_vitality jsonb;
 BEGIN
+    SELECT * INTO v_step FROM recall.word_step((p_evidence ->> 'held')::int,
+        ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'words', 'null'))),
+        ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'steps', 'null'))),
+        ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'idfs', 'null'))::double precision));
+    SELECT to_jsonb(t) INTO v_vitality FROM recall.vitality_terms(
+        jsonb_populate_record(NULL::recall.activation, p_evidence -> 'accesses'), (p_evidence -> 'floored')::boolean,
+        (SELECT l FROM jsonb_populate_recordset(NULL::recall.layer_in_force, v_ground -> 'layers') l
+         WHERE l.name = p_evidence ->> 'layer'),
+        jsonb_populate_record(NULL::recall.weights, v_ground -> 'weights'), (v_ground ->> 'now')::timestamptz) t;
     RETURN jsonb_build_object(
-        'query', p_query, 'profile', w.profile,
+        'query', v_query -> 'query', 'profile', w.profile,
         'arms', jsonb_strip_nulls(jsonb_build_object(
             'semantic', CASE WHEN e.similarity IS NOT NULL THEN
                 jsonb_build_object('similarity', e.similarity, 'typical', nullif(e.typical_similarity, 0),
@@ -56,7 +66,7 @@ BEGIN
             'lexical', CASE WHEN e.strength > 0 THEN jsonb_build_object(
                 'coverage', e.coverage, 'strength', e.strength, 'rank', e.lexical_rank,
                 'trust', nullif(e.word_trust, 1),
-                'step', CASE WHEN e.phrase = 1 THEN 'phrase' ELSE p_step END, 'words', p_words) END,
+                'step', CASE WHEN e.phrase = 1 THEN 'phrase' ELSE v_step.step END, 'words', v_step.held) END,
             'name', CASE WHEN e.likeness > 0 THEN
                 jsonb_build_object('likeness', e.likeness, 'alone', e.named_alone) END,
             'cue', CASE WHEN e.cue > 0 THEN jsonb_build_object('strength', e.cue, 'cue', e.cued_by) END,
@@ -64,19 +74,19 @@ BEGIN
             'question', CASE WHEN e.asked IS NOT NULL THEN jsonb_build_object('answers', e.asked) END)),
         'speech_act', e.speech_act,
         'relevance', jsonb_build_object(
-            'logit', p_logit, 'probability', recall.logistic(p_logit), 'intercept', w.intercept,
-            'similarity', coalesce(w.similarity * p_arms[1] * v_similarity, w.no_similarity),
-            'coverage', w.coverage * p_arms[2] * v_words * coalesce(e.coverage, 0),
-            'information', w.information * p_arms[2] * v_words * ln(1 + e.strength),
-            'phrase', w.phrase * p_arms[2] * v_words * coalesce(e.phrase, 0), 'name', w.name * p_arms[3] * v_name,
-            'author', p_author_weight * e.authored, 'cue', w.cue * p_arms[5] * e.cue,
-            'period', w.period * p_arms[7] * e.period,
-            'session_coverage', w.session_coverage * p_arms[2] * v_words * e.session_coverage,
+            'logit', v_logit, 'probability', recall.logistic(v_logit), 'intercept', w.intercept,
+            'similarity', coalesce(w.similarity * v_arms[1] * v_similarity, w.no_similarity),
+            'coverage', w.coverage * v_arms[2] * v_words * coalesce(e.coverage, 0),
+            'information', w.information * v_arms[2] * v_words * ln(1 + e.strength),
+            'phrase', w.phrase * v_arms[2] * v_words * coalesce(e.phrase, 0), 'name', w.name * v_arms[3] * v_name,
+            'author', (v_ground ->> 'author')::double precision * e.authored, 'cue', w.cue * v_arms[5] * e.cue,
+            'period', w.period * v_arms[7] * e.period,
+            'session_coverage', w.session_coverage * v_arms[2] * v_words * e.session_coverage,
             'token_similarity', CASE WHEN w.form <> 'logistic' THEN 0
-                ELSE coalesce(w.token_similarity * p_arms[1] * v_tokens, w.no_token_similarity) END,
+                ELSE coalesce(w.token_similarity * v_arms[1] * v_tokens, w.no_token_similarity) END,
             'question', -w.question * e.question, 'speaker', w.speaker * e.speaker,
             'no_number', -w.no_number * e.no_number,
-            'graph', p_logit - e.directive - e.lent_by_question - e.own_logit,
+            'graph', v_logit - e.directive - e.lent_by_question - e.own_logit,
             'answer', e.lent_by_question, 'directive', e.directive,
             'form', w.form,
             'features', jsonb_build_object(
@@ -85,11 +95,11 @@ BEGIN
                 'author', e.authored, 'cue', e.cue, 'period', e.period, 'session_coverage', v_words * e.session_coverage,
                 'token_similarity', v_tokens, 'question', e.question, 'speaker', e.speaker,
                 'no_number', e.no_number, 'graph', coalesce(e.share, 0))),
-        'vitality', p_vitality,
+        'vitality', v_vitality,
         'score', jsonb_build_object(
-            'log_odds', p_final_log_odds, 'mode', p_mode, 'weight', p_weight,
-            'vitality', p_log_odds - CASE WHEN p_window THEN 0 ELSE p_logit END, 'exempt', e.likeness = 1,
-            'held_back', p_final_log_odds - p_log_odds)) || recall.explained_period(p_period);
+            'log_odds', v_placed, 'mode', p_summary -> 'mode', 'weight', p_summary -> 'weight',
+            'vitality', v_log_odds - CASE WHEN (v_ground -> 'window')::boolean THEN 0 ELSE v_logit END,
+            'exempt', e.likeness = 1, 'held_back', v_placed - v_log_odds)) || (v_query -> 'period');
 END $$;
 
 -- contradicting_memories: the live memories that contradict this one, or that it contradicts, by id, at most 100.

@@ -4,7 +4,8 @@
 -- columns of recall.search and those for reranking: the `logit` of the relevance, `use_term` (what use adds to it for
 -- each unit of weight), whether the memory is `exempt` from vitality, `evidence_logit` (by which it counts for the
 -- confidence; NULL for a question or an acknowledgement, which is no evidence of an answer), and in the first row the
--- `summary` (what each arm found, and the confidence; a row without id if nothing was found). p_embedding is the vector of the query,
+-- `summary` (what each arm found, and the confidence; a row without id if nothing was found). With `explain`, `evidence` and
+-- the summary are what hit_explanation explains a hit by. p_embedding is the vector of the query,
 -- p_embeddings those of the sub-queries. p_pool adds that many of the most relevant memories to the best k, for the
 -- reranker p_reranker, whose blend is in the summary. `passage` is the part of a long memory that is nearest in meaning
 -- to the query, as {start, end, text}. `newer_version` is a later memory that states the same with another value (see
@@ -22,7 +23,7 @@ CREATE OR REPLACE FUNCTION recall.find(
     happened_at timestamptz, score double precision, relevance double precision,
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
-    archived_at timestamptz, explanation jsonb, logit double precision, use_term double precision,
+    archived_at timestamptz, evidence jsonb, logit double precision, use_term double precision,
     exempt boolean, evidence_logit double precision, summary jsonb, passage jsonb, speech_act text, newer_version bigint
 )
 LANGUAGE plpgsql STABLE ROWS 10
@@ -212,28 +213,20 @@ BEGIN
         FROM (SELECT j.place, array_agg(h.id) AS ids FROM hit h JOIN judged j ON j.id = h.id GROUP BY j.place) x
         CROSS JOIN LATERAL recall.best_passages(
             v_tenant, x.ids, v_embeddings[x.place], v_settings ->> 'embedding.model') b
-    ), lively AS MATERIALIZED (
-        SELECT e.* FROM (SELECT array_agg(h.id) AS ids FROM hit h) x
-        CROSS JOIN LATERAL recall.explained_vitality_terms(v_tenant, x.ids, v_layers, v_weights, v_moment, v_filter.as_of) e
-        WHERE v_request.explain
-    ), worded AS MATERIALIZED (
-        SELECT h.id, coalesce(jsonb_object_agg(x.word, round(x.idf::numeric, 3)) FILTER (WHERE x.held), '{}') AS words,
-               CASE WHEN bool_and(x.held AND x.step = 'word') THEN 'all words'
-                    WHEN bool_or(x.held AND x.step = 'word') THEN 'some words'
-                    WHEN bool_or(x.held AND x.step = 'prefix') THEN 'prefix'
-                    WHEN bool_or(x.held AND x.step = 'similar') THEN 'similar' ELSE 'some words' END AS step
+    ), accesses AS MATERIALIZED (
+        SELECT o.*
         FROM hit h
-        JOIN judged j ON j.id = h.id
         CROSS JOIN LATERAL (
-            SELECT u.word, u.step, u.idf, j.held >> (u.place - 1)::int & 1 = 1 AS held
-            FROM unnest((v_analyzed[j.place]).words, (v_analyzed[j.place]).steps, (v_analyzed[j.place]).idfs)
-                 WITH ORDINALITY u(word, step, idf, place)) x
-        WHERE v_request.explain
-        GROUP BY h.id
+            SELECT * FROM recall.activation r WHERE r.tenant = v_tenant AND r.memory_id = h.id OFFSET 0) o
+        WHERE v_request.explain AND v_filter.as_of IS NULL
+        UNION ALL SELECT o.*
+        FROM (SELECT array_agg(h.id) AS ids FROM hit h) x
+        CROSS JOIN LATERAL recall.activations_as_of(v_tenant, x.ids, v_filter.as_of) o
+        WHERE v_request.explain AND v_filter.as_of IS NOT NULL
     )
     SELECT t.id, t.key, t.layer, t.title, t.body, t.role, t.author, t.tags, t.happened_at, t.score, t.relevance,
            t.vital, t.zone, t.rank, t.superseded_by, t.supersedes, t.contradicts, t.valid_from, t.valid_until,
-           t.expires_at, t.archived_at, t.explanation, t.logit, t.use_term, t.named, t.evidence_logit,
+           t.expires_at, t.archived_at, t.evidence, t.logit, t.use_term, t.named, t.evidence_logit,
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
         'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight, 'newer_gap', v_newer_gap,
         'experiment', CASE WHEN v_arm IS NOT NULL THEN jsonb_build_object(
@@ -241,6 +234,15 @@ BEGIN
             'weight', CASE WHEN v_mode = 'off' THEN 0 ELSE v_weight END) END,
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'needs_context', v_needs_context,
+        'ground', CASE WHEN v_request.explain THEN jsonb_build_object(
+            'now', v_moment, 'window', v_window, 'model', to_jsonb(v_model), 'arms', v_arms,
+            'author', v_author, 'weights', to_jsonb(v_weights), 'layers', to_jsonb(v_layers),
+            'queries', (
+                SELECT jsonb_agg(jsonb_build_object(
+                    'query', u.query, 'words', (v_analyzed[u.place]).words, 'steps', (v_analyzed[u.place]).steps,
+                    'idfs', (v_analyzed[u.place]).idfs, 'period', recall.explained_period(v_periods[u.place]))
+                    ORDER BY u.place)
+                FROM unnest(v_queries) WITH ORDINALITY u(query, place))) END,
         'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (
             SELECT jsonb_build_object(
                 'semantic', count((j.evidence).semantic_rank), 'lexical', count((j.evidence).lexical_rank),
@@ -288,10 +290,10 @@ BEGIN
                          WHERE o.tenant = v_tenant AND o.superseded_by = h.id ORDER BY o.id LIMIT 100) AS supersedes,
                    ARRAY(SELECT x.id FROM recall.contradicting_memories(v_tenant, h.id) x) AS contradicts,
                    s.valid_from, s.valid_until, m.expires_at, m.archived_at,
-                   CASE WHEN v_request.explain THEN recall.hit_explanation(
-                       v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode, v_weight, v_window, v_model,
-                       v_arms, v_author, o.words, o.step, e.terms,
-                       v_periods[j.place]) END AS explanation,
+                   CASE WHEN v_request.explain THEN jsonb_build_object(
+                       'query', j.place, 'found', to_jsonb(j.evidence), 'held', j.held, 'logit', h.logit,
+                       'log_odds', h.log_odds, 'placed', h.placed, 'floored', j.floored,
+                       'layer', m.layer, 'accesses', to_jsonb(a)) END AS evidence,
                    h.logit, h.use_term, j.named, j.evidence_logit, j.speech_act,
                    (SELECT n.newer FROM newer n WHERE n.older = h.id) AS newer_version,
                    -- A passage is given by its place in the current text.
@@ -314,8 +316,7 @@ BEGIN
                 SELECT v.title, v.body, v.role, v.author, v.tags, coalesce(v.occurred_at, m.created_at), v.valid_from,
                        v.valid_until WHERE v.memory_id IS NOT NULL) s
             JOIN unnest(v_layers) l ON l.name = m.layer
-            LEFT JOIN lively e ON e.id = h.id
-            LEFT JOIN worded o ON o.id = h.id
+            LEFT JOIN accesses a ON a.memory_id = h.id
             LEFT JOIN quoted p ON p.id = h.id
         ) x
     ) t ON (t.bytes > p_max_bytes) IS NOT TRUE

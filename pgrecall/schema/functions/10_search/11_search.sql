@@ -36,7 +36,8 @@ BEGIN
     RETURN QUERY
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
-           f.expires_at, f.archived_at, f.explanation, f.passage, f.speech_act, f.newer_version
+           f.expires_at, f.archived_at, recall.hit_explanation(f.evidence, first_value(f.summary) OVER (ORDER BY f.rank)),
+           f.passage, f.speech_act, f.newer_version
     FROM recall.find(jsonb_build_object(
         'query', p_query, 'queries', p_queries, 'k', p_k, 'layers', p_layers, 'roles', p_roles, 'authors', p_authors,
         'tags', p_tags, 'speech_acts', p_speech_acts, 'sources', p_sources, 'metadata', p_metadata, 'hints', p_hints, 'since', p_since,
@@ -60,7 +61,7 @@ CREATE OR REPLACE FUNCTION recall.search_and_log(
     happened_at timestamptz, score double precision, relevance double precision,
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
-    archived_at timestamptz, explanation jsonb,
+    archived_at timestamptz, evidence jsonb,
     summary jsonb, search_id bigint, passage jsonb, speech_act text, newer_version bigint
 )
 LANGUAGE plpgsql VOLATILE ROWS 10
@@ -86,7 +87,7 @@ BEGIN
     )
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
-           f.expires_at, f.archived_at, f.explanation, f.summary, l.search_id, f.passage,
+           f.expires_at, f.archived_at, f.evidence, f.summary, l.search_id, f.passage,
            f.speech_act, f.newer_version
     FROM hit f CROSS JOIN logged l ORDER BY f.rank;
 END $$;
@@ -107,9 +108,12 @@ DECLARE
     v_filter recall.search_filter;
     v_memory recall.memory;
     v_hit record;
+    v_explanation jsonb;
 BEGIN
     PERFORM recall.require_memory(p_memory_id);
-    SELECT f.*, count(*) OVER () AS candidates INTO v_hit
+    SELECT f.id, f.rank, f.relevance, f.vitality, f.evidence, count(*) OVER () AS candidates,
+           first_value(f.summary) OVER (ORDER BY f.rank) AS summary
+    INTO v_hit
     FROM recall.find(
         v_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) f
     ORDER BY f.id = p_memory_id DESC NULLS LAST LIMIT 1;
@@ -123,10 +127,11 @@ BEGIN
                  THEN ' within its filters' ELSE '' END));
     END IF;
     SELECT * INTO v_memory FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
-    RETURN v_hit.explanation || jsonb_build_object(
+    v_explanation := recall.hit_explanation(v_hit.evidence, v_hit.summary);
+    RETURN v_explanation || jsonb_build_object(
         'memory', p_memory_id, 'found', true, 'rank', v_hit.rank, 'candidates', v_hit.candidates,
         'sentence', recall.rank_sentence(
-            v_hit.rank, v_hit.candidates, v_hit.relevance, v_hit.vitality, v_hit.explanation)
+            v_hit.rank, v_hit.candidates, v_hit.relevance, v_hit.vitality, v_explanation)
             || recall.hidden_reason(v_memory, coalesce(v_filter.as_of, p_now)));
 END $$;
 

@@ -51,13 +51,13 @@ BEGIN
     v_failed := recall.failed_filters(v_memory, recall.checked_filter(v_tenant, v_read.filter, p_now));
     v_limit := CASE WHEN v_request.k <= 50 THEN 50 ELSE 1000 END;
     SELECT jsonb_agg(jsonb_build_object('id', f.id, 'rank', f.rank, 'score', f.score, 'relevance', f.relevance,
-                                        'explanation', CASE WHEN f.id = p_memory_id THEN f.explanation END)
+                                        'explanation', CASE WHEN f.id = p_memory_id THEN recall.hit_explanation(f.evidence, f.found) END)
                      ORDER BY f.rank) FILTER (WHERE f.id IS NOT NULL),
            max((f.summary ->> 'confidence')::double precision)
     INTO v_hits, v_confidence
-    FROM recall.find(
+    FROM (SELECT *, first_value(o.summary) OVER (ORDER BY o.rank) AS found FROM recall.find(
         p_request || jsonb_build_object('k', v_limit, 'explain', true, 'min_relevance', 0, 'require_answer', false),
-        p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) f;
+        p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) o) f;
     SELECT h INTO v_mine FROM jsonb_array_elements(v_hits) h WHERE (h ->> 'id')::bigint = p_memory_id;
     SELECT (h ->> 'score')::double precision INTO v_last FROM jsonb_array_elements(v_hits) h
     WHERE (h ->> 'rank')::int = v_request.k;
@@ -66,10 +66,11 @@ BEGIN
             || '{"k": 1000, "explain": true, "min_relevance": 0, "require_answer": false}';
         IF recall.combined_queries(v_request.query, v_request.queries) <> '{}' OR v_request.cues IS NOT NULL
            OR v_request.session_id IS NOT NULL THEN
-            SELECT jsonb_build_object('rank', f.rank, 'score', f.score, 'relevance', f.relevance, 'explanation', f.explanation)
+            SELECT jsonb_build_object('rank', f.rank, 'score', f.score, 'relevance', f.relevance,
+                                      'explanation', recall.hit_explanation(f.evidence, f.found))
             INTO v_wide
-            FROM recall.find(
-                v_open, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) f
+            FROM (SELECT *, first_value(o.summary) OVER (ORDER BY o.rank) AS found FROM recall.find(
+                v_open, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) o) f
             WHERE f.id = p_memory_id;
         END IF;
     END IF;
