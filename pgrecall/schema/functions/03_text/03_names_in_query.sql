@@ -220,7 +220,9 @@ DECLARE
 BEGIN
     RETURN QUERY SELECT * FROM recall.exact_names_in_query(p_tenant, p_language, p_query, v_phrases);
 
-    IF cardinality(v_phrases) <= 6 THEN  -- up to three words
+    IF NOT EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.entity) THEN
+        RETURN;
+    ELSIF cardinality(v_phrases) <= 6 THEN  -- up to three words
         v_doubtful := v_phrases;
     ELSIF cardinality(p_unknown) > 0 THEN
         v_doubtful := ARRAY(

@@ -176,6 +176,16 @@ BEGIN
     END IF;
 END $$;
 
+-- may_stand_for: whether a word of a tenant may be a substitute of this one by any of the steps of word_substitutes; true
+-- for more words than those. Inlined.
+CREATE OR REPLACE FUNCTION recall.may_stand_for(p_known text, p_word text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN starts_with(p_known, p_word)
+    -- One edit changes one letter at most.
+    OR abs(length(p_known) - length(p_word)) <= 1 AND length(translate(p_known, p_word, '')) <= 1
+       AND length(translate(p_word, p_known, '')) <= 1
+    OR similarity(p_known, p_word) >= 0.5;
+
 -- query_words: the words of a query in this tenant's language, rarest first, at most 16. `documents` of `total` counted
 -- memories contain a word; `query` finds them; `share` is the part of the word's weight that a match is worth. `step` is
 -- word (memories contain it), prefix or similar (it has substitutes), or unknown. If there are more than 16 words, at
@@ -190,10 +200,14 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_total bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
     v_counted boolean := v_total IS NOT NULL;
+    v_known text[];  -- all words of a small tenant
 BEGIN
     IF NOT v_counted THEN
         -- Without statistics, this counts now, up to a limit, so that rare words weigh more from the first search on.
         v_total := recall.memory_count(p_tenant);
+    ELSIF v_total <= 100 THEN
+        v_known := ARRAY(SELECT l.word FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word > '' ORDER BY l.word LIMIT 201);
+        v_known := CASE WHEN cardinality(v_known) <= 200 THEN v_known END;
     END IF;
     RETURN QUERY
     WITH asked AS MATERIALIZED (
@@ -213,7 +227,11 @@ BEGIN
             UNION ALL SELECT m.word, 0, m.by_length, m.place FROM missing m) c
         ORDER BY c.place > 8, c.documents, c.word LIMIT 16
     ), stood_in AS (
-        SELECT c.word, r.* FROM (SELECT * FROM chosen k WHERE k.documents = 0 OFFSET 0) c
+        SELECT c.word, r.*
+        FROM (SELECT * FROM chosen k
+              -- In a small tenant, most words have nothing like them, which one pass over its words shows.
+              WHERE k.documents = 0 AND (v_known IS NULL OR EXISTS (
+                  SELECT FROM unnest(v_known) o(word) WHERE recall.may_stand_for(o.word, k.word))) OFFSET 0) c
         CROSS JOIN LATERAL recall.word_substitutes(p_tenant, c.word, v_counted, c.by_length <= 4) r
     )
     SELECT c.word, coalesce(r.documents, c.documents), v_total,

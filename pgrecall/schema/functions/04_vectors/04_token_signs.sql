@@ -73,6 +73,8 @@ CREATE OR REPLACE FUNCTION recall.token_similarities(
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 40
 SET search_path FROM CURRENT
+-- The planner expects ten elements in an array and would join forty with forty in loops.
+SET enable_nestloop = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_length int := length(p_tokens[1]);
@@ -97,11 +99,10 @@ BEGIN
             SELECT l.src FROM recall.link l
             WHERE l.tenant = p_tenant AND l.dst = u AND l.relation = 'next' ORDER BY l.src LIMIT 1) b ON true
     ), nearest AS MATERIALIZED (
-        SELECT r.id, x.*
-        FROM (SELECT o.id FROM own o UNION SELECT o.before FROM own o WHERE o.before IS NOT NULL) r
-        CROSS JOIN LATERAL (
-            SELECT k.signs FROM recall.token_signs k
-            WHERE k.tenant = p_tenant AND k.memory_id = r.id AND k.model = p_model
+        SELECT s.id, x.*
+        FROM (
+            SELECT k.memory_id AS id, k.signs FROM recall.token_signs k
+            WHERE k.tenant = p_tenant AND k.model = p_model AND k.memory_id = ANY (p_ids || ARRAY(SELECT o.before FROM own o))
               AND length(k.signs[1]) = v_length OFFSET 0) s
         CROSS JOIN LATERAL (
             SELECT 1 - 2 * min(t.v <~> q1) / v_length AS m1, 1 - 2 * min(t.v <~> q2) / v_length AS m2,

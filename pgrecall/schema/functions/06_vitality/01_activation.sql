@@ -140,6 +140,17 @@ RETURN
     + recall.spread_term(a, w, p_now)
     + recall.revival_term(a, w, p_now);
 
+-- called_activation_sum: activation_sum as a call, for statements in which it would rarely be computed: an inlined
+-- expression is prepared whenever such a statement begins.
+CREATE OR REPLACE FUNCTION recall.called_activation_sum(
+    a recall.activation, w recall.weights, p_now double precision, p_min_age double precision
+) RETURNS double precision
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN recall.activation_sum(a, w, p_now, p_min_age);
+END $$;
+
 -- fresh_base: ln S of a memory stored in this layer an hour ago. If nothing links to a memory, one use adds no more than
 -- this S, because a birth weighs at least as much as a use.
 CREATE OR REPLACE FUNCTION recall.fresh_base(l recall.layer_in_force) RETURNS double precision

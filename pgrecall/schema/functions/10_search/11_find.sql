@@ -153,8 +153,10 @@ BEGIN
             END AS evidence_logit
         FROM generate_series(1, greatest(cardinality(v_queries), 1)) q(place)
         CROSS JOIN LATERAL recall.candidates(
-            v_tenant, v_analyzed[q.place], v_embeddings[q.place], v_window, v_pool, v_settings,
-            v_weights, v_model, v_arms, v_author, v_cued, v_strengths, v_cued_by, v_cues, v_filter,
+            v_tenant, v_analyzed[q.place], recall.gathered(
+                v_tenant, v_analyzed[q.place], v_embeddings[q.place], v_window, v_pool, v_settings, v_model, v_arms,
+                v_cued, v_filter, v_intents[q.place]),
+            v_window, v_settings, v_weights, v_model, v_arms, v_author, v_cued, v_strengths, v_cued_by, v_cues, v_filter,
             v_request.explain, v_periods[q.place], (recall.tokens_read(p_tokens -> (q.place - 1)))[1:16],
             v_intents[q.place]) c
         ORDER BY c.id, c.logit DESC, q.place

@@ -1,0 +1,196 @@
+-- Candidates: the memories gathered for one query, and how likely each is to answer it.
+
+-- candidates: the memories gathered for one query, and how likely each is to answer it.
+-- q has the parts of the query, NULL without one; p_period is the period that it names. p_tokens are its token signs: the
+-- most relevant candidates (v_compared) are compared by their tokens, and every other candidate gets the lowest of these
+-- similarities. p_author_weight is the weight of an author named in the query. p_cued are the memories associated with
+-- cues, with p_strengths and p_cues, the cue of each. p_recent are the cues themselves.
+-- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it. A
+-- cosine counts by the amount that it exceeds the typical one (see typical_similarity). A question lends relevance to its
+-- answer. Some directives (`search.directives`) are lifted in proportion to their similarity and by
+-- `search.directive_lift`, for a query of an unknown kind two of them, by half of it and to at most 1 below the
+-- best other memory, and none for a query about what was said or happened. `own_logit` is without the lift. `held` are the
+-- words that the memory contains (see words_held), `floored` is whether the protection floor applies, and `named` whether
+-- the query names the memory exactly. `activation` is S as in vitality. In `use`, every access counts as at least an hour
+-- old, and accesses of p_recent as at least a day, because being used in this session is no news. `evidence` is only
+-- computed with p_explain.
+CREATE OR REPLACE FUNCTION recall.candidates(
+    p_tenant text, q recall.analyzed_query, g recall.gathered, p_window boolean, p_settings jsonb,
+    p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
+    p_author_weight double precision, p_cued bigint[], p_strengths double precision[], p_cues bigint[],
+    p_recent bigint[], p_filter recall.search_filter, p_explain boolean, p_period recall.period,
+    p_tokens bit varying[], p_intent recall.query_intent
+) RETURNS TABLE (
+    id bigint, layer text, superseded_by bigint, activation double precision, use double precision,
+    floored boolean, named boolean, logit double precision, own_logit double precision, speech_act text, held int,
+    evidence recall.evidence
+)
+LANGUAGE plpgsql STABLE ROWS 100
+SET search_path FROM CURRENT
+-- The planner expects ten elements in an array and would join a hundred with a hundred in loops.
+SET enable_nestloop = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_seconds double precision := date_part('epoch', p_filter.moment);
+    v_revived double precision := date_part('epoch', p_filter.moment) - 86400 * p_weights.revival_days;
+    v_embedder text := p_settings ->> 'embedding.model';
+    v_graph double precision := w.graph * p_arms[6];
+    -- Variables, because reading a field of a row would copy it for each candidate.
+    v_queries tsquery[] := CASE WHEN p_arms[2] > 0 THEN q.queries END;
+    v_idfs double precision[] := q.idfs;
+    v_idf_sum double precision := q.idf_sum;
+    v_phrase tsquery := q.phrase;
+    v_mean double precision := q.body_length;
+    v_authors text[] := q.authors;
+    v_ids bigint[] := g.ids;
+    v_answers bigint[] := coalesce(g.answers, '{}');
+    v_typical double precision := g.typical;
+    v_trust double precision := g.trust;
+    v_past recall.activation[];
+    v_compared constant int := 40;  -- number of candidates compared by their tokens
+    v_speaker text := p_intent.speaker;
+    v_asks_number boolean := coalesce(p_intent.asks_number, false);
+    v_ordinary boolean := NOT coalesce(p_intent.about_questions, false);
+    v_directives int := (p_settings ->> 'search.directives')::double precision::int;
+    v_lift double precision := (p_settings ->> 'search.directive_lift')::double precision;
+    -- How far directives apply to such a query.
+    v_applies double precision := CASE p_intent.seeks WHEN 'request' THEN 1 WHEN 'recall' THEN 0 ELSE 0.5 END;
+    v_answer_share double precision := (p_settings ->> 'search.answer_share')::double precision;
+BEGIN
+    IF p_filter.as_of IS NOT NULL THEN
+        v_past := ARRAY(SELECT a FROM recall.activations_as_of(p_tenant, v_ids, p_filter.as_of) a);
+    END IF;
+    RETURN QUERY
+    -- Only `featured` is wide: storing a wide row costs as much as computing it.
+    WITH featured AS MATERIALIZED (
+        SELECT m.id, m.layer, m.superseded_by, m.session_id, m.speech_act, m.no_number, m.period, m.authored,
+               (v_ordinary AND recall.says_nothing(m.speech_act))::int AS question,
+               coalesce(m.role = v_speaker, false)::int AS speaker,
+               a.activation, a.use, a.protected OR m.pinned AS floored,
+               CASE WHEN m.comparable THEN s.similarity END AS similarity, s.rank AS semantic_rank,
+               x.strength, h.rank AS lexical_rank, least(x.strength / nullif(v_idf_sum, 0), 1) AS coverage,
+               CASE WHEN x.strength > 0 THEN recall.words_held(m.words, v_queries) ELSE 0 END AS held,
+               CASE WHEN x.strength > 0 THEN (m.words @@ v_phrase)::int END AS phrase,
+               coalesce(n.likeness, 0) AS likeness, coalesce(n.alone, false) AS alone, n.rank AS name_rank,
+               coalesce(c.strength, 0) AS cue, c.cue AS cued_by
+        FROM (
+            SELECT k.id, k.layer, k.superseded_by, k.session_id, k.role, coalesce(k.speech_act, 'statement') AS speech_act,
+                   f.words, f.weights,
+                   -- A question is read for what it lends to its answer, and holds no number either.
+                   CASE WHEN v_asks_number AND NOT recall.says_nothing(coalesce(k.speech_act, ''))
+                        THEN (NOT (coalesce(recall.holds_number(k.title), false) OR recall.holds_number(k.body)))::int
+                        ELSE 0 END AS no_number,
+                   CASE WHEN p_period IS NULL THEN 0 ELSE recall.period_match(p_period, k.happened_at) END AS period,
+                   k.pinned AND p_filter.as_of IS NULL AS pinned,
+                   -- A vector of another model, which has not been replaced yet, is not comparable.
+                   coalesce(k.embedded_with = v_embedder, true) AS comparable,
+                   CASE WHEN f.author IS NULL THEN 0
+                        ELSE (f.author = ANY (v_authors) OR split_part(f.author, ' ', 1) = ANY (v_authors))::int
+                   END AS authored
+            FROM recall.memory k
+            CROSS JOIN LATERAL (
+                SELECT recall.read_once(k.search_text) AS words, recall.field_weights(
+                    recall.indexed_length(k.body, 10000), recall.indexed_length(k.context, 10000),
+                    v_mean) AS weights, CASE WHEN v_authors IS NOT NULL THEN recall.plain(lower(k.author)) END AS author
+                OFFSET 0) f
+            WHERE k.tenant = p_tenant AND k.id = ANY (v_ids) AND recall.passes_filter(k, p_filter)
+              AND (p_filter.as_of IS NULL
+                   OR (p_filter.archived_as_of OR NOT recall.was_archived(p_tenant, k.id, p_filter.as_of))
+                      AND (p_filter.superseded_as_of OR NOT recall.was_superseded(p_tenant, k.id, p_filter.as_of)))
+            OFFSET 0) m
+        JOIN (
+            SELECT r.memory_id AS id, r.protected, s.activation,
+                   CASE WHEN r.t1 <= v_seconds - s.min_age THEN s.activation
+                        ELSE recall.called_activation_sum(r, p_weights, v_seconds, s.min_age) END AS use
+            FROM (SELECT o.* FROM recall.activation o
+                  WHERE p_filter.as_of IS NULL AND o.tenant = p_tenant AND o.memory_id = ANY (v_ids)
+                  UNION ALL SELECT o.* FROM unnest(v_past) o) r
+            CROSS JOIN LATERAL (
+                SELECT recall.searched_activation(r, p_weights, v_seconds, v_revived, 60::double precision) AS activation,
+                       CASE WHEN r.memory_id = ANY (p_recent) THEN 86400 ELSE 3600 END AS min_age OFFSET 0) s
+            OFFSET 0) a ON a.id = m.id
+        LEFT JOIN (
+            SELECT u.id, u.similarity, u.rank FROM unnest(g.near, g.similarities) WITH ORDINALITY u(id, similarity, rank)
+            UNION ALL SELECT u.id, u.similarity, NULL FROM unnest(g.far, g.far_similarities) u(id, similarity)) s ON s.id = m.id
+        LEFT JOIN unnest(g.held, g.strengths) WITH ORDINALITY h(id, strength, rank) ON h.id = m.id
+        LEFT JOIN (
+            SELECT u.id, max(u.likeness) AS likeness, bool_or(u.alone) AS alone, min(u.rank) AS rank
+            FROM unnest(g.named, q.likeness, q.whole, q.name_ranks) u(id, likeness, alone, rank) GROUP BY u.id) n ON n.id = m.id
+        LEFT JOIN unnest(p_cued, p_strengths, p_cues) c(id, strength, cue) ON c.id = m.id
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN v_queries IS NULL THEN 0 ELSE
+                coalesce(h.strength, recall.lexical_strength(m.words, m.weights, v_queries, v_idfs), 0) END AS strength
+            OFFSET 0) x
+    ), in_session AS (
+        SELECT f.session_id, bit_or(f.held) AS held FROM featured f WHERE f.session_id IS NOT NULL GROUP BY f.session_id
+    ), judged AS MATERIALIZED (
+        -- Every memory in a window answers a search for the window alone. A memory without a session counts as its own.
+        SELECT f.id, f.question, f.similarity, recall.is_directive(f.speech_act) AS directive, s.session_coverage,
+               CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
+                   w, p_arms, p_author_weight, f.similarity - v_typical, f.coverage, f.strength, f.phrase, f.likeness,
+                   f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
+                   s.session_coverage, v_trust, f.question, f.speaker, f.no_number) END AS logit
+        FROM featured f
+        LEFT JOIN in_session o ON o.session_id = f.session_id
+        CROSS JOIN LATERAL (
+            SELECT coalesce(recall.weight_of_held(coalesce(o.held, f.held), v_idfs) / v_idf_sum, 0) AS session_coverage
+            OFFSET 0) s
+    ), compared AS MATERIALIZED (
+        SELECT j.id FROM judged j ORDER BY j.logit DESC, j.id LIMIT v_compared
+    ), alike AS MATERIALIZED (
+        SELECT t.id, t.similarity
+        FROM recall.token_similarities(p_tenant, ARRAY(SELECT c.id FROM compared c), v_embedder, p_tokens) t
+        WHERE p_tokens <> '{}' AND p_arms[1] > 0
+    ), weighed AS MATERIALIZED (
+        SELECT f.*, f.logit + CASE WHEN p_window OR w.form <> 'logistic' THEN 0
+                   ELSE coalesce(w.token_similarity * p_arms[1] * recall.weight_of_words(v_trust) * f.token_similarity,
+                                 w.no_token_similarity) END AS log_odds
+        FROM (
+            SELECT j.*, CASE WHEN c.id IS NOT NULL THEN a.similarity
+                             ELSE (SELECT min(m.similarity) FROM alike m) END AS token_similarity
+            FROM judged j LEFT JOIN compared c ON c.id = j.id LEFT JOIN alike a ON a.id = j.id) f
+    ), lent AS (
+        SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall.logistic(j.log_odds))
+                   * (1 - least(v_graph * l.share * recall.logistic(s.log_odds), 1)) AS probability
+        FROM unnest(g.linked, g.seeds, g.shares) l(id, seed, share)
+        JOIN weighed j ON j.id = l.id
+        -- What the same person says after a question is not its answer.
+        JOIN weighed s ON s.id = l.seed AND (s.question = 0 OR l.id = ANY (v_answers))
+        ORDER BY l.id, l.share * recall.logistic(s.log_odds) DESC, l.seed
+    ), asked AS (
+        -- A question that is much like the query has an answer that is too, whatever its words.
+        SELECT DISTINCT ON (a.answer) a.answer AS id, a.question, s.log_odds + w.question * s.question AS log_odds
+        FROM unnest(g.questions, g.answers) a(question, answer) JOIN weighed s ON s.id = a.question
+        ORDER BY a.answer, s.log_odds DESC, a.question
+    ), told AS MATERIALIZED (
+        SELECT j.*, l.seed, l.share, x.linked, a.question AS asked_by,
+               CASE WHEN a.id IS NULL OR v_answer_share = 0 THEN x.linked
+                    ELSE recall.either(x.linked, a.log_odds + ln(v_answer_share)) END AS own
+        FROM weighed j
+        LEFT JOIN lent l ON l.id = j.id
+        LEFT JOIN asked a ON a.id = j.id
+        CROSS JOIN LATERAL (
+            -- Memories with little evidence of their own that are linked to an answer are right two to seven times as
+            -- often as the evidence says, but never a hundred times, which a large share could suggest.
+            SELECT CASE WHEN l.id IS NULL THEN j.log_odds
+                        ELSE least(recall.logit(l.probability), j.log_odds + ln(6)) END AS linked OFFSET 0) x
+    ), lifted AS (
+        SELECT d.id, greatest(d.own, CASE WHEN p_intent.seeks = 'request' THEN d.lifted
+                                          ELSE least(d.lifted, b.best - 1) END) AS logit
+        FROM (SELECT o.*, row_number() OVER (ORDER BY o.lifted DESC, o.id) AS place
+              FROM (SELECT t.id, t.own, t.own + v_lift * v_applies
+                           + 5 * (1 + v_applies) * coalesce(t.similarity - v_typical, 0) AS lifted FROM told t
+                    WHERE t.directive AND w.form = 'logistic' AND NOT p_window) o) d
+        CROSS JOIN (SELECT max(t.own) AS best FROM told t WHERE t.question = 0 AND NOT t.directive) b
+        WHERE d.place <= CASE WHEN v_applies < 1 THEN least(v_directives, 2) ELSE v_directives END AND v_applies > 0
+    )
+    SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.likeness = 1,
+           coalesce(u.logit, j.own), j.own, f.speech_act, f.held,
+           CASE WHEN p_explain THEN ROW(
+               f.semantic_rank, f.lexical_rank, f.similarity, f.coverage, f.strength, f.phrase, f.likeness, f.alone,
+               f.authored, f.cue, f.cued_by, j.seed, j.share, j.log_odds, f.period,
+               j.session_coverage, j.token_similarity, v_typical, f.speech_act, f.question, f.speaker, v_trust,
+               CASE WHEN j.own > j.linked THEN j.asked_by END, j.own - j.linked,
+               coalesce(u.logit, j.own) - j.own, f.no_number)::recall.evidence END
+    FROM featured f JOIN told j ON j.id = f.id LEFT JOIN lifted u ON u.id = f.id;
+END $$;
