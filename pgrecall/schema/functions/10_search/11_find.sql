@@ -5,7 +5,8 @@
 -- each unit of weight), whether the memory is `exempt` from vitality, `evidence_logit` (by which it counts for the
 -- confidence; NULL for a question or an acknowledgement, which is no evidence of an answer), and in the first row the
 -- `summary` (what each arm found, and the confidence; a row without id if nothing was found). With `explain`, `evidence` and
--- the summary are what hit_explanation explains a hit by. p_embedding is the vector of the query,
+-- the summary are what hit_explanation explains a hit by; the column `explanation` is NULL, and there for clients of
+-- schemas before 0032. p_embedding is the vector of the query,
 -- p_embeddings those of the sub-queries. p_pool adds that many of the most relevant memories to the best k, for the
 -- reranker p_reranker, whose blend is in the summary. `passage` is the part of a long memory that is nearest in meaning
 -- to the query, as {start, end, text}. `newer_version` is a later memory that states the same with another value (see
@@ -23,8 +24,9 @@ CREATE OR REPLACE FUNCTION recall.find(
     happened_at timestamptz, score double precision, relevance double precision,
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
-    archived_at timestamptz, evidence jsonb, logit double precision, use_term double precision,
-    exempt boolean, evidence_logit double precision, summary jsonb, passage jsonb, speech_act text, newer_version bigint
+    archived_at timestamptz, explanation jsonb, logit double precision, use_term double precision,
+    exempt boolean, evidence_logit double precision, summary jsonb, passage jsonb, speech_act text, newer_version bigint,
+    evidence jsonb
 )
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT
@@ -228,7 +230,7 @@ BEGIN
     )
     SELECT t.id, t.key, t.layer, t.title, t.body, t.role, t.author, t.tags, t.happened_at, t.score, t.relevance,
            t.vital, t.zone, t.rank, t.superseded_by, t.supersedes, t.contradicts, t.valid_from, t.valid_until,
-           t.expires_at, t.archived_at, t.evidence, t.logit, t.use_term, t.named, t.evidence_logit,
+           t.expires_at, t.archived_at, NULL::jsonb, t.logit, t.use_term, t.named, t.evidence_logit,
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
         'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight, 'newer_gap', v_newer_gap,
         'experiment', CASE WHEN v_arm IS NOT NULL THEN jsonb_build_object(
@@ -280,7 +282,7 @@ BEGIN
                      'hits: the last %s are left out, as the hits would have more than %s bytes of text',
                      t.left_out, to_char(p_max_bytes, 'FM999,999,999,999,990')) END)) s(reason)
             WHERE s.reason IS NOT NULL)) END,
-           t.passage, t.speech_act, t.newer_version
+           t.passage, t.speech_act, t.newer_version, t.evidence
     FROM (VALUES (1)) one
     LEFT JOIN (
         SELECT x.*, count(*) FILTER (WHERE x.bytes > p_max_bytes) OVER () AS left_out

@@ -61,8 +61,8 @@ CREATE OR REPLACE FUNCTION recall.search_and_log(
     happened_at timestamptz, score double precision, relevance double precision,
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
-    archived_at timestamptz, evidence jsonb,
-    summary jsonb, search_id bigint, passage jsonb, speech_act text, newer_version bigint
+    archived_at timestamptz, explanation jsonb,
+    summary jsonb, search_id bigint, passage jsonb, speech_act text, newer_version bigint, evidence jsonb
 )
 LANGUAGE plpgsql VOLATILE ROWS 10
 SET search_path FROM CURRENT AS $$
@@ -87,8 +87,8 @@ BEGIN
     )
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
-           f.expires_at, f.archived_at, f.evidence, f.summary, l.search_id, f.passage,
-           f.speech_act, f.newer_version
+           f.expires_at, f.archived_at, f.explanation, f.summary, l.search_id, f.passage,
+           f.speech_act, f.newer_version, f.evidence
     FROM hit f CROSS JOIN logged l ORDER BY f.rank;
 END $$;
 

@@ -1,0 +1,103 @@
+"""The explanation that the Python client makes is the one that SQL makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from psycopg.types.json import Jsonb
+
+from pgrecall.models.explanation import Explanation
+from tests.conftest import Query
+from tests.integration.search.search_tools import NOW, remember, vector
+
+pytestmark = pytest.mark.in_turns
+
+FOUND = """
+WITH found AS MATERIALIZED (
+    SELECT * FROM recall.find(%s, %s::halfvec, p_now => %s, p_tokens => %s))
+SELECT f.*, recall.hit_explanation(f.evidence, first_value(f.summary) OVER (ORDER BY f.rank)) AS explained
+FROM found f WHERE f.id IS NOT NULL ORDER BY f.rank
+"""
+
+
+@pytest.fixture
+def world(query: Query) -> None:
+    """Memories that every arm finds something in, with uses, links, spreading and protection."""
+    before = None
+    for number, text in enumerate(
+        (
+            "The harbour was dredged in March 2026",
+            "Which harbour has a crane?",
+            "The crane stands in the harbour of Ulm",
+            "Always name the harbour first",
+            "thanks",
+            "The dredger waits at the quay",
+        )
+    ):
+        memory = remember(
+            query, text, key=f"m{number}", author="Mira Okafor" if number % 2 else "Ole",
+            occurred_at=f"2026-03-0{number + 1}", role="user",
+            embedding=vector((number, 0.8)),
+        )  # fmt: skip
+        if before is not None:
+            query("SELECT recall.link(%s, %s, 'next')", (before, memory))
+        before = memory
+    remember(query, "A town on the Danube", title="Ulm", layer="entity", key="ulm")
+    query("SELECT recall.supersede(recall.id_of('m0'), recall.id_of('m5'))")
+    for key in ("m2", "m2", "m3", "ulm"):
+        query("SELECT recall.record_access(recall.id_of(%s), 'used', p_session_id => 's')", (key,))
+    query("SELECT recall.fold_accesses(), recall.refresh_statistics()")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"query": "harbour crane"},
+        {"query": "harbor"},
+        {"query": "Ulm"},
+        {"query": "what did Mira Okafor say about the crane in March 2026?"},
+        {"query": "how many cranes?", "session_id": "s"},
+        {"query": "crane", "queries": ["quay", "dredged"]},
+        {"query": "crane", "cues": ["m3"]},
+        {"cues": ["m3"]},
+        {"since": "2026-03-01T00:00:00Z"},
+        {"query": "harbour", "as_of": "2026-04-01T00:00:00Z"},
+        {"query": "harbour", "include_superseded": True, "vitality_mode": "multiply"},
+        {"query": "harbour", "vitality_mode": "off", "weights": {"lexical": 0.3, "graph": 2}},
+        {"query": "harbour crane", "profile": "rrf"},
+        {"query": "harbour crane", "profile": "seed"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("embedded", [True, False])
+def test_python_explains_what_sql_explains(
+    query: Query, world: None, request_: dict[str, Any], embedded: bool
+) -> None:
+    near = vector((2, 0.9)) if embedded and "query" in request_ else None
+
+    rows = query(FOUND, (Jsonb(request_), near, NOW, Jsonb(None)))
+
+    assert rows
+    for row in rows:
+        made = Explanation(
+            row["evidence"],
+            rows[0]["summary"],
+            relevance=row["relevance"],
+            vitality=row["vitality"],
+            zone=row["zone"],
+        )
+        assert_equal(row["explained"], made)
+
+
+def assert_equal(sql: Any, python: Any, path: str = "") -> None:
+    """Equal to the order of the parts, and to a billionth in numbers."""
+    if isinstance(sql, Mapping):
+        assert list(sql) == list(python), path
+        for name in sql:
+            assert_equal(sql[name], python[name], f"{path}/{name}")
+    elif isinstance(sql, float | int) and not isinstance(sql, bool):
+        assert python == pytest.approx(sql, rel=1e-9, abs=1e-9), path
+    else:
+        assert python == sql, path

@@ -1,0 +1,3 @@
+-- What the arms find is a value within a search; nothing of it is stored.
+
+SELECT;
