@@ -180,7 +180,7 @@ def planned(connection: Connect, made: Sequence[tuple[int, str]]) -> Counter[str
     found: Counter[str] = Counter()
     rows = connection.execute(
         "SELECT i.memory_id, k.memory_id FROM recall.plan_item i JOIN recall.plan_item k "
-        "ON (k.tenant, k.plan_id, k.cluster) = (i.tenant, i.plan_id, i.cluster) AND k.keeper "
+        "ON (k.tenant, k.plan_id, k.place) = (i.tenant, i.plan_id, i.place) AND k.keeper "
         "WHERE NOT i.keeper"
     ).fetchall()
     for member, keeper in rows:
