@@ -157,7 +157,7 @@ def test_a_key_reaches_nothing_of_another_tenant(
             "settings",
             "jobs",
             "jobs/runs",
-            "prune/plans",
+            "plans",
             "maintenance/verify",
         ):
             answer = acme.get(f"/v1/{path}").text
