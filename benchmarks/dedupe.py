@@ -34,7 +34,7 @@ from benchmarks.profile.counters import processor_ms
 from benchmarks.speed.bulk_copy import Connect, copy_rows, copy_vectors, indexed_after, vector_rows
 from benchmarks.speed.sentences import Vectors, embedded, mixed, sentences
 from benchmarks.speed.server import bench_server, new_database
-from pgrecall.operations.dedupe import BATCH
+from pgrecall.operations.plans import BATCH
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.settings import Settings
 
@@ -179,8 +179,8 @@ def planned(connection: Connect, made: Sequence[tuple[int, str]]) -> Counter[str
     """How many memories the plan merges, by how they were made: right ones by name, others as `wrong`."""
     found: Counter[str] = Counter()
     rows = connection.execute(
-        "SELECT i.memory_id, k.memory_id FROM recall.dedupe_item i JOIN recall.dedupe_item k "
-        "ON (k.tenant, k.plan_id, k.cluster) = (i.tenant, i.plan_id, i.cluster) AND k.keeper "
+        "SELECT i.memory_id, k.memory_id FROM recall.plan_item i JOIN recall.plan_item k "
+        "ON (k.tenant, k.plan_id, k.place) = (i.tenant, i.plan_id, i.place) AND k.keeper "
         "WHERE NOT i.keeper"
     ).fetchall()
     for member, keeper in rows:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         ZoneShare,
     )
     from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut
-    from pgrecall.models.dedupe import DedupeOutcome, DedupePlan, DedupeSummary, DedupeUndone
+    from pgrecall.models.dedupe import DedupePlan
     from pgrecall.models.erasure import Erasure, ErasureReport, ErasureSummary, Subject
     from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
     from pgrecall.models.import_export import Export, ImportReport, Problem
@@ -72,7 +72,8 @@ if TYPE_CHECKING:
         StoredMemory,
         VitalityTerms,
     )
-    from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
+    from pgrecall.models.plans import PlanOutcome, PlanSummary, PlanUndone
+    from pgrecall.models.prune import PrunePlan
     from pgrecall.models.quality import (
         ArmUse,
         Experiment,
@@ -116,10 +117,7 @@ __all__ = [
     "DatabaseTimeout",
     "DatabaseUnavailable",
     "DatabaseUnsuitable",
-    "DedupeOutcome",
     "DedupePlan",
-    "DedupeSummary",
-    "DedupeUndone",
     "Draft",
     "DraftLink",
     "Embedder",
@@ -162,11 +160,11 @@ __all__ = [
     "MissingExtra",
     "Neighbourhood",
     "Overview",
+    "PlanOutcome",
     "PlanSummary",
+    "PlanUndone",
     "Problem",
-    "PruneOutcome",
     "PrunePlan",
-    "PruneUndone",
     "Quality",
     "RankFeedback",
     "RankUse",
@@ -247,9 +245,10 @@ _MODULES = {
         "StoredMemory",
         "VitalityTerms",
     ),
-    "models.dedupe": ("DedupeOutcome", "DedupePlan", "DedupeSummary", "DedupeUndone"),
+    "models.dedupe": ("DedupePlan",),
     "models.erasure": ("Erasure", "ErasureReport", "ErasureSummary", "Subject"),
-    "models.prune": ("PlanSummary", "PruneOutcome", "PrunePlan", "PruneUndone"),
+    "models.plans": ("PlanOutcome", "PlanSummary", "PlanUndone"),
+    "models.prune": ("PrunePlan",),
     "models.quality": (
         "ArmUse",
         "Experiment",

@@ -129,11 +129,11 @@ def _change(memory: Memory, rng: random.Random, size: int) -> None:
 
 def _prune(memory: Memory) -> None:
     for days, end in ((300, "undone"), (301, "applied"), (302, "planned")):
-        plan = memory.prune.plan(max_share=0.3, max_count=4, now=NOW + timedelta(days=days))
+        plan = memory.plans.prune(max_share=0.3, max_count=4, now=NOW + timedelta(days=days))
         if end != "planned":
-            memory.prune.apply(plan.id, now=NOW + timedelta(days=days))
+            memory.plans.apply(plan.id, now=NOW + timedelta(days=days))
         if end == "undone":
-            memory.prune.undo(plan.id, now=NOW + timedelta(days=days))
+            memory.plans.undo(plan.id, now=NOW + timedelta(days=days))
 
 
 def _dedupe(memory: Memory) -> None:
@@ -149,11 +149,11 @@ def _dedupe(memory: Memory) -> None:
                 for place, more in enumerate((".", "!"))
             ]
             memory.remember_many(drafts, now=NOW - timedelta(days=days))
-        plan = memory.dedupe.plan(now=now)
+        plan = memory.plans.dedupe(now=now)
         if end != "planned":
-            memory.dedupe.apply(plan.id, now=now)
+            memory.plans.apply(plan.id, now=now)
         if end == "undone":
-            memory.dedupe.undo(plan.id, now=now)
+            memory.plans.undo(plan.id, now=now)
 
 
 def _ask(memory: Memory, url: str) -> None:
@@ -234,9 +234,7 @@ _EVERYTHING = {
     "settings": "SELECT * FROM recall.settings()",
     "layers": "SELECT * FROM recall.layers()",
     "languages": "SELECT * FROM recall.languages()",
-    "plans": "SELECT p.id, recall.get_prune_plan(p.id) FROM recall.prune_plan p "
-    "WHERE p.tenant = recall.current_tenant() ORDER BY 1",
-    "dedupe plans": "SELECT p.id, recall.get_dedupe_plan(p.id) FROM recall.dedupe_plan p "
+    "plans": "SELECT p.id, recall.get_plan(p.id) FROM recall.plan p "
     "WHERE p.tenant = recall.current_tenant() ORDER BY 1",
     "candidates": "SELECT * FROM recall.prune_candidates(p_now => %(now)s)",
     "relevance": "SELECT * FROM recall.relevance_models()",

@@ -81,7 +81,7 @@ BOUNDS = (
     Bound("bytes lexeme", 0.5, 4 * MIB, "rows lexeme"),
     Bound("rows access_queue", 1.0, 500),
     Bound("bytes job_run", 0.5, 4 * MIB, "rows job_run"),
-    Bound("bytes prune_item", 0.25, 4 * MIB, "rows prune_item"),
+    Bound("bytes plan_item", 0.25, 4 * MIB, "rows plan_item"),
 )
 
 

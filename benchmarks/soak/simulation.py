@@ -132,12 +132,12 @@ class Life:
 
     def _prune(self, client: Memory) -> None:
         """A plan that is reviewed and applied; one in three is undone."""
-        plan = client.prune.plan(grace_days=0, now=self.clock)
-        client.prune.get(plan.id, limit=20)
-        outcome = client.prune.apply(plan.id, now=self.clock)
+        plan = client.plans.prune(grace_days=0, now=self.clock)
+        client.plans.get(plan.id, limit=20)
+        outcome = client.plans.apply(plan.id, now=self.clock)
         self.counts["pruned"] += len(outcome.archived)
         if self._chance.random() < 1 / 3:
-            client.prune.undo(plan.id, now=self.clock)
+            client.plans.undo(plan.id, now=self.clock)
             self.counts["undone"] += 1
 
     def _work(self) -> None:

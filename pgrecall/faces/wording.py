@@ -12,6 +12,7 @@ from pgrecall.vitality.parameters import DEFAULT_ZONES
 
 if TYPE_CHECKING:
     from pgrecall.models.maintenance import ReplicaStatus
+    from pgrecall.models.plans import Plan
     from pgrecall.models.prune import PlanKeptBack, PlanOptions, PlanReport, PrunePlan
 
 _SPANS = (
@@ -92,7 +93,7 @@ def relation_words(relation: str) -> str:
     return shortened(relation.replace("_", " "), 40)
 
 
-def state_words(plan: PrunePlan) -> str:
+def state_words(plan: Plan) -> str:
     """Describes the state of a plan."""
     if plan.state == "planned":
         return "Nothing has been changed yet."

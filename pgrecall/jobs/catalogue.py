@@ -9,7 +9,7 @@ from pgrecall.jobs.alerts import alert_document
 from pgrecall.jobs.embedding import embed, reembed
 from pgrecall.jobs.job import Job, JobContext, Stopped
 from pgrecall.models.maintenance import JobState, JobStatus
-from pgrecall.operations import dedupe, maintenance, prune
+from pgrecall.operations import maintenance, plans
 from pgrecall.operations.jobs import JobRow, job_states
 from pgrecall.operations.operation import Operation
 
@@ -60,16 +60,16 @@ def _vectors(context: JobContext) -> None:
 
 
 def _prune(context: JobContext) -> None:
-    plan = context.execute(prune.plan_prune(prune.PruneRequest(now=context.now)))
-    [summary] = context.execute(prune.prune_plans(1, plan))
+    plan = context.execute(plans.plan_prune(plans.PruneRequest(now=context.now)))
+    [summary] = context.execute(plans.plans(1, plan))
     context.report(summary.planned, planned=summary.planned)
 
 
 def _dedupe(context: JobContext) -> None:
-    while compared := context.execute(dedupe.find_duplicates(context.rows(dedupe.BATCH))):
+    while compared := context.execute(plans.find_duplicates(context.rows(plans.BATCH))):
         context.report(compared, compared=compared)
-    plan = context.execute(dedupe.plan_dedupe(dedupe.DedupeRequest(now=context.now)))
-    [summary] = context.execute(dedupe.dedupe_plans(1, plan))
+    plan = context.execute(plans.plan_dedupe(plans.DedupeRequest(now=context.now)))
+    [summary] = context.execute(plans.plans(1, plan))
     context.report(summary.planned, planned=summary.planned)
 
 

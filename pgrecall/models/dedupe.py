@@ -1,4 +1,4 @@
-"""Dedupe plans, converted from the document that ``recall.get_dedupe_plan`` returns."""
+"""Dedupe plans, converted from the document that ``recall.get_plan`` returns."""
 
 from __future__ import annotations
 
@@ -124,6 +124,7 @@ class DedupePlan:
     """
 
     id: int
+    kind: Literal["dedupe"]
     state: PlanState
     created_at: datetime
     applied_at: datetime | None
@@ -135,59 +136,5 @@ class DedupePlan:
 
     @classmethod
     def from_document(cls, document: Document) -> DedupePlan:
-        """Converts the result of ``recall.get_dedupe_plan``, as in ``pgrecall dedupe show --json``."""
+        """Converts the result of ``recall.get_plan``, as in ``pgrecall plan show --json``."""
         return read_document(cls, document)
-
-
-@dataclass(frozen=True, slots=True)
-class DedupeSummary:
-    """A row of the list of plans. ``merged`` and ``skipped`` count the outcomes of its memories."""
-
-    id: int
-    state: PlanState
-    created_at: datetime
-    applied_at: datetime | None
-    undone_at: datetime | None
-    clusters: int
-    planned: int
-    contradictions: int
-    merged: int
-    skipped: int
-
-
-@dataclass(frozen=True, slots=True)
-class DedupeResult:
-    """The outcome of a memory of a plan; ``note`` is the reason why it was skipped."""
-
-    id: int
-    cluster: int
-    keeper: bool
-    outcome: DedupeItemOutcome
-    note: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DedupeOutcome:
-    """The outcome of applying a plan, by memory in the order of the plan, each keeper first."""
-
-    plan: int
-    results: tuple[DedupeResult, ...]
-
-    @property
-    def merged(self) -> tuple[int, ...]:
-        """The ids of the memories that were merged into their keepers."""
-        return tuple(result.id for result in self.results if result.outcome == "merged")
-
-    @property
-    def skipped(self) -> tuple[DedupeResult, ...]:
-        """The memories that were skipped."""
-        return tuple(result for result in self.results if result.outcome == "skipped")
-
-
-@dataclass(frozen=True, slots=True)
-class DedupeUndone:
-    """The outcome of undoing a plan: ``restored`` memories, and ``back_before`` that were already back."""
-
-    plan: int
-    restored: int
-    back_before: int

@@ -1,4 +1,4 @@
-"""Prune plans, converted from the document that ``recall.get_prune_plan`` returns."""
+"""Prune plans, converted from the document that ``recall.get_plan`` returns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pgrecall.models.memories import VitalityTerms
 from pgrecall.models.reading import read_document
 
 PlanState = Literal["planned", "applied", "undone"]
-ItemOutcome = Literal["archived", "skipped"]
 Document = Mapping[str, Any]
 
 
@@ -144,7 +143,7 @@ class PlanItem:
     terms: VitalityTerms
     reason: str
     impact: PlanImpact
-    outcome: ItemOutcome | None
+    outcome: Literal["archived", "skipped"] | None
     note: str | None
 
 
@@ -153,6 +152,7 @@ class PrunePlan:
     """A stored plan. ``items`` may be one page of all ``report.planned`` items, by place."""
 
     id: int
+    kind: Literal["prune"]
     state: PlanState
     created_at: datetime
     applied_at: datetime | None
@@ -163,56 +163,5 @@ class PrunePlan:
 
     @classmethod
     def from_document(cls, document: Document) -> PrunePlan:
-        """Converts the result of ``recall.get_prune_plan``, as in ``pgrecall prune show --json``."""
+        """Converts the result of ``recall.get_plan``, as in ``pgrecall plan show --json``."""
         return read_document(cls, document)
-
-
-@dataclass(frozen=True, slots=True)
-class PlanSummary:
-    """A row of the list of plans. ``archived`` and ``skipped`` count the outcomes of its items."""
-
-    id: int
-    state: PlanState
-    created_at: datetime
-    applied_at: datetime | None
-    undone_at: datetime | None
-    planned: int
-    kept_back: int
-    archived: int
-    skipped: int
-
-
-@dataclass(frozen=True, slots=True)
-class PruneResult:
-    """The outcome of an item; ``note`` is the reason why it was skipped."""
-
-    id: int
-    outcome: ItemOutcome
-    note: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class PruneOutcome:
-    """The outcome of applying a plan, by item in the order of the plan."""
-
-    plan: int
-    results: tuple[PruneResult, ...]
-
-    @property
-    def archived(self) -> tuple[int, ...]:
-        """The ids of the archived memories."""
-        return tuple(result.id for result in self.results if result.outcome == "archived")
-
-    @property
-    def skipped(self) -> tuple[PruneResult, ...]:
-        """The items that were skipped."""
-        return tuple(result for result in self.results if result.outcome == "skipped")
-
-
-@dataclass(frozen=True, slots=True)
-class PruneUndone:
-    """The outcome of undoing a plan: ``restored`` memories, and ``back_before`` that use had restored."""
-
-    plan: int
-    restored: int
-    back_before: int

@@ -77,7 +77,7 @@ def _forget(memory: Client, arguments: ForgetArguments, _now: datetime) -> Maybe
 
 
 def _plan(memory: Client, arguments: PrunePlanArguments, _now: datetime) -> MaybeAwaitable[PrunePlan]:
-    return memory.prune.plan(
+    return memory.plans.prune(
         max_count=arguments.max_count,
         max_share=arguments.max_share,
         grace_days=arguments.grace_days,
@@ -88,20 +88,16 @@ def _plan(memory: Client, arguments: PrunePlanArguments, _now: datetime) -> Mayb
 
 def _plan_result(arguments: PrunePlanArguments, plan: PrunePlan) -> PrunePlanResult:
     report = plan.report
-    step = (
-        f"Nothing was archived. A person can review the plan with `pgrecall prune show {plan.id}`, apply it "
-        f"with `pgrecall prune apply {plan.id}` and undo it with `pgrecall prune undo {plan.id}`."
-    )
     return PrunePlanResult(
         plan=plan.id, live=report.live, planned=report.planned, kept_back=report.staying,
         capped=report.capped, links_ending=report.links_ending,
         memories=tuple(PlannedMemory.from_value(item) for item in plan.items[: arguments.show]),
-        next_step=step if report.planned else "No memory has faded enough to be archived.",
+        next_step=_review(plan.id) if report.planned else "No memory has faded enough to be archived.",
     )  # fmt: skip
 
 
 def _dedupe(memory: Client, arguments: DedupePlanArguments, _now: datetime) -> MaybeAwaitable[DedupePlan]:
-    return memory.dedupe.plan(
+    return memory.plans.dedupe(
         min_similarity=arguments.min_similarity,
         max_count=arguments.max_count,
         layers=arguments.layers,
@@ -111,10 +107,6 @@ def _dedupe(memory: Client, arguments: DedupePlanArguments, _now: datetime) -> M
 
 def _dedupe_result(arguments: DedupePlanArguments, plan: DedupePlan) -> DedupePlanResult:
     report = plan.report
-    step = (
-        f"Nothing was merged. A person can review the plan with `pgrecall dedupe show {plan.id}`, apply it "
-        f"with `pgrecall dedupe apply {plan.id}` and undo it with `pgrecall dedupe undo {plan.id}`."
-    )
     return DedupePlanResult(
         plan=plan.id, live=report.live, planned=report.planned, capped=report.capped,
         clusters=tuple(
@@ -132,8 +124,15 @@ def _dedupe_result(arguments: DedupePlanArguments, plan: DedupePlan) -> DedupePl
             ProposedLink(src=pair.src, dst=pair.dst, reason=pair.reason)
             for pair in report.contradictions[: arguments.show]
         ),
-        next_step=step if report.planned else "No memory is a duplicate of another one.",
+        next_step=_review(plan.id) if report.planned else "No memory is a duplicate of another one.",
     )  # fmt: skip
+
+
+def _review(plan: int) -> str:
+    return (
+        f"Nothing was changed. A person can review the plan with `pgrecall plan show {plan}`, apply it with "
+        f"`pgrecall plan apply {plan}` and undo it with `pgrecall plan undo {plan}`."
+    )
 
 
 REMEMBER = Tool(

@@ -21,9 +21,8 @@ GROUPS: dict[str, str] = {
     "Settings": "settings set_setting",
     "Relevance and rerankers": "relevance_models store_relevance_model reset_relevance_model rerank_models "
     "store_rerank_model reset_rerank_model",
-    "Prune": "plan_prune prune_plans get_prune_plan prune_candidates apply_prune undo_prune",
-    "Duplicates": "find_duplicates plan_dedupe plan_merge dedupe_plans get_dedupe_plan apply_dedupe "
-    "undo_dedupe",
+    "Plans": "plan_prune prune_candidates find_duplicates plan_dedupe plan_merge plans get_plan apply_plan "
+    "undo_plan drop_plan",
     "Erasures": "plan_erasure get_erasure erasures apply_erasure drop_erasure",
     "Jobs and maintenance": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes "
     "refresh_medians resolve_pending_links refresh_graph unembedded count_unembedded "

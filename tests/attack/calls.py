@@ -116,10 +116,10 @@ def _harmless(function: str, name: str, kind: str, own: Mapping[str, int]) -> An
 
 def _number(function: str, name: str) -> str:
     """Which thing of one's own an argument means."""
-    if "dedupe" in function:
-        return "proposal" if function == "apply_dedupe" else "dedupe"
     if "erasure" in function:
         return "erasure"
+    if function in ("apply_plan", "undo_plan"):
+        return "proposal" if function == "apply_plan" else "dedupe"
     if function == "revoke_key":
         return "key"
     known = {"p_plan_id": "plan", "p_search_id": "search", "p_run_id": "run"}

@@ -81,7 +81,7 @@ def grow(world: World, tenant: str, word: str, first: int, last: int) -> None:
             _work(call, word, number, one)
     call("SELECT recall.find_duplicates()")
     merging = call("SELECT recall.plan_dedupe(p_now => %s)", NOW)
-    call("SELECT count(*) FROM recall.apply_dedupe(%s, p_now => %s)", merging, NOW)
+    call("SELECT count(*) FROM recall.apply_plan(%s, p_now => %s)", merging, NOW)
     call("SELECT recall.plan_dedupe(p_now => %s)", NOW)
     call("SELECT recall.set_setting('vitality.spread_half_life_days', %s)", first + 1)
     call("SELECT recall.plan_prune(p_max_share => 1, p_now => '2036-06-01')")

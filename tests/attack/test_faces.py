@@ -57,14 +57,15 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/v1/quality/miss", {"query": "contract", "memory": "{memory}"}),
     ("POST", "/v1/feedback/used", {"search_id": "{search}", "memories": ["{memory}"]}),
     ("POST", "/v1/feedback/rejected", {"search_id": "{search}", "memories": ["{memory}"]}),
-    ("GET", "/v1/prune/plans/{plan}", None),
-    ("POST", "/v1/prune/plans/{plan}/apply", None),
-    ("POST", "/v1/prune/plans/{plan}/undo", None),
-    ("POST", "/v1/dedupe/merges", {"keeper": "acme-plan", "memories": ["{memory}"]}),
-    ("POST", "/v1/dedupe/merges", {"keeper": "{memory}", "memories": ["acme-plan"]}),
-    ("GET", "/v1/dedupe/plans/{dedupe}", None),
-    ("POST", "/v1/dedupe/plans/{dedupe}/apply", None),
-    ("POST", "/v1/dedupe/plans/{dedupe}/undo", None),
+    ("GET", "/v1/plans/{plan}", None),
+    ("POST", "/v1/plans/{plan}/apply", None),
+    ("POST", "/v1/plans/{plan}/undo", None),
+    ("POST", "/v1/plans/merge", {"keeper": "acme-plan", "memories": ["{memory}"]}),
+    ("POST", "/v1/plans/merge", {"keeper": "{memory}", "memories": ["acme-plan"]}),
+    ("DELETE", "/v1/plans/{plan}", None),
+    ("GET", "/v1/plans/{dedupe}", None),
+    ("POST", "/v1/plans/{dedupe}/apply", None),
+    ("POST", "/v1/plans/{dedupe}/undo", None),
     ("GET", "/v1/erasures/{erasure}", None),
     ("POST", "/v1/erasures/{erasure}/apply", {"signed_by": "acme"}),
     ("DELETE", "/v1/erasures/{erasure}", None),
@@ -74,8 +75,9 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
 NAMELESS = {
     "/v1/memories",
     "/v1/memories/batch",
-    "/v1/prune/plans",
-    "/v1/dedupe/plans",
+    "/v1/plans",
+    "/v1/plans/prune",
+    "/v1/plans/dedupe",
     "/v1/quality",
     "/v1/quality/replay",
     "/v1/quality/experiment",
@@ -155,7 +157,7 @@ def test_a_key_reaches_nothing_of_another_tenant(
             "settings",
             "jobs",
             "jobs/runs",
-            "prune/plans",
+            "plans",
             "maintenance/verify",
         ):
             answer = acme.get(f"/v1/{path}").text
@@ -175,7 +177,7 @@ def test_a_key_reaches_nothing_of_another_tenant(
 def test_every_route_was_attacked_or_names_nothing(served: Served, secrets: dict[str, str]) -> None:
     with served.as_holder(secrets["acme"]) as acme:
         routes = set(acme.get("/openapi.json").json()["paths"])
-    attacked = {path.partition("?")[0] for _, path, _ in REQUESTS}
+    attacked = {path.partition("?")[0].replace("{dedupe}", "{plan}") for _, path, _ in REQUESTS}
     assert routes == attacked | NAMELESS
 
 
@@ -219,7 +221,7 @@ def test_the_page_shows_nothing_of_another_tenant(
                 assert UNKNOWN not in asked(route, ABSENT, ABSENT)[1], route.path
                 tried["page"] += 1
                 continue
-            plan = ids["dedupe" if "dedupe" in route.path else "plan"]
+            plan = ids["plan"]
             for own, absent in ((ids["memory"], ABSENT), (ids["other"], ABSENT), (KEY, ABSENT_KEY)):
                 found = asked(route, own, plan)
                 assert UNKNOWN not in found[1], route.path
@@ -268,7 +270,7 @@ def test_a_command_cannot_either(
     url = make_conninfo(with_globex.url, user=logins["app"])
     for command in (
         ("search", UNKNOWN), ("show", KEY), ("show", str(with_globex.ids["memory"])), ("context", UNKNOWN),
-        ("prune", "show", str(with_globex.ids["plan"])), ("keys", "list"), ("feedback", "qrels"),
+        ("plan", "show", str(with_globex.ids["plan"])), ("keys", "list"), ("feedback", "qrels"),
     ):  # fmt: skip
         done = bare_pgrecall("--tenant", "globex", *command, database_url=url)
         shown = (done.out + done.err).replace(f"'{UNKNOWN}'", "")

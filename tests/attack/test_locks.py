@@ -37,7 +37,7 @@ WRITES = (
     "SELECT recall.set_language('german')",
     "SELECT recall.refresh_lexemes()",
     "SELECT recall.move_vectors_to_own_table(0)",
-    "SELECT recall.apply_prune(max(id), '2036-06-01') FROM recall.prune_plans()",
+    "SELECT recall.apply_plan(max(id), '2036-06-01') FROM recall.plans(p_kind => 'prune')",
     "SELECT recall.begin_job('fold')",
     "SELECT recall.make_access_partitions('2031-01-01')",
     "SELECT recall.begin_job('partitions', true)",

@@ -126,7 +126,7 @@ def _proposed(call: Callable[..., Any]) -> Any:
 def _merged(call: Callable[..., Any]) -> Any:
     """The id of a dedupe plan that is applied."""
     plan = _proposed(call)
-    call("SELECT count(*) FROM recall.apply_dedupe(%s, p_now => %s)", plan, NOW)
+    call("SELECT count(*) FROM recall.apply_plan(%s, p_now => %s)", plan, NOW)
     return plan
 
 

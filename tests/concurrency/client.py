@@ -177,9 +177,9 @@ class Client:
         layers = self.chance.choice([["group"], ["group"], ["activity"]])
         made = "plan_prune(p_max_share => 1, p_layers => %s, p_now => %s)"
         number = call(self.connection, made, layers, self.now())
-        self.connection.execute("SELECT * FROM recall.apply_prune(%s, %s)", (number, self.now()))
+        self.connection.execute("SELECT * FROM recall.apply_plan(%s, %s)", (number, self.now()))
         if layers == ["group"] or self.chance.random() < 0.5:
-            call(self.connection, "undo_prune(%s, %s)", number, self.now())
+            call(self.connection, "undo_plan(%s, %s)", number, self.now())
 
     def fold(self) -> None:
         call(self.connection, "fold_accesses(%s)", self.chance.randint(1, 20))

@@ -145,9 +145,9 @@ class Client:
 
     def plan(self) -> None:
         number = call(self._connection, "plan_prune(p_max_share => 1, p_now => %s)", NOW)
-        self._connection.execute("SELECT * FROM recall.apply_prune(%s, %s)", (number, NOW))
+        self._connection.execute("SELECT * FROM recall.apply_plan(%s, %s)", (number, NOW))
         if self._chance.random() < 0.5:
-            call(self._connection, "undo_prune(%s, %s)", number, NOW)
+            call(self._connection, "undo_plan(%s, %s)", number, NOW)
 
     def erase(self) -> None:
         subject = json.dumps({"key": f"n{self._chance.randrange(3)}*"})
@@ -161,9 +161,9 @@ class Client:
         self._remember(drafts)
         call(self._connection, "find_duplicates()")
         number = call(self._connection, "plan_dedupe(p_now => %s)", NOW)
-        self._connection.execute("SELECT * FROM recall.apply_dedupe(%s, NULL, %s)", (number, NOW))
+        self._connection.execute("SELECT * FROM recall.apply_plan(%s, %s)", (number, NOW))
         if self._chance.random() < 0.5:
-            call(self._connection, "undo_dedupe(%s, %s)", number, NOW)
+            call(self._connection, "undo_plan(%s, %s)", number, NOW)
 
     def restore(self) -> None:
         """A text that the memory had before."""

@@ -116,7 +116,7 @@ def test_a_use_that_waited_for_a_plan_locks_what_the_returning_memory_refers_to(
         with first.transaction():
             number = call(first, "plan_prune(p_max_share => 1, p_now => %s)", NOW)
             applied = first.execute(
-                "SELECT memory_id, outcome FROM recall.apply_prune(%s, %s)", (number, NOW)
+                "SELECT memory_id, outcome FROM recall.apply_plan(%s, %s)", (number, NOW)
             ).fetchall()
             using = in_background(second, "record_accesses(%s::jsonb, %s)", items, NOW)
             blocked(first)

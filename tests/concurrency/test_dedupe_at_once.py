@@ -73,11 +73,11 @@ def test_plans_hold_while_others_write(memory: Memory, database_url: str, query:
                 connection.execute("SELECT recall.find_duplicates()")
                 row = connection.execute("SELECT recall.plan_dedupe()").fetchone()
                 assert row is not None
-                done = connection.execute("SELECT outcome FROM recall.apply_dedupe(%s)", row).fetchall()
+                done = connection.execute("SELECT outcome FROM recall.apply_plan(%s)", row).fetchall()
                 merged += sum(outcome == "merged" for (outcome,) in done)
                 applied.append(row)
                 if turn % 2:
-                    connection.execute("SELECT recall.undo_dedupe(%s)", applied.pop())
+                    connection.execute("SELECT recall.undo_plan(%s)", applied.pop())
             stop.set()
             for writer in writers:
                 writer.join()
@@ -86,7 +86,7 @@ def test_plans_hold_while_others_write(memory: Memory, database_url: str, query:
             connection.execute("SELECT recall.fold_accesses(1000000)")
             assert problems(query) == []
             for plan in reversed(applied):
-                connection.execute("SELECT recall.undo_dedupe(%s)", plan)
+                connection.execute("SELECT recall.undo_plan(%s)", plan)
             assert problems(query) == []
     finally:
         stop.set()

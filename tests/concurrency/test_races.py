@@ -179,8 +179,8 @@ def planning(memories: list[int]) -> Part:
         for _ in range(15 * SCALE):
             number = call(connection, "plan_prune(p_max_share => 1, p_now => %s)", NOW)
             try:
-                connection.execute("SELECT * FROM recall.apply_prune(%s, %s)", (number, NOW))
-                call(connection, "undo_prune(%s, %s)", number, NOW)
+                connection.execute("SELECT * FROM recall.apply_plan(%s, %s)", (number, NOW))
+                call(connection, "undo_plan(%s, %s)", number, NOW)
             except psycopg.errors.InvalidParameterValue:
                 continue
 
@@ -247,7 +247,7 @@ def test_a_plan_does_not_wait_for_deletions_of_its_memories(database_url: str, q
             waiting = in_background(second, "plan_prune(p_max_share => 1, p_now => %s)", NOW)
             blocked(first)
         number = waiting()
-    rows = query("SELECT memory_id FROM recall.prune_item WHERE plan_id = %s", (number,))
+    rows = query("SELECT memory_id FROM recall.plan_item WHERE plan_id = %s", (number,))
     assert {row["memory_id"] for row in rows} == set(memories) - {memories[2]}
     assert plan(query) > number
     sound(query)

@@ -135,19 +135,19 @@ def are_shown(admin: Admin, tenant: str, turn: int) -> bool:
 
 def planned(memory: Memory, turn: int) -> None:
     memory.remember_many([Draft(f"Old {key}", key=key, layer="activity") for key in keys(turn)], now=LONG_AGO)
-    memory.prune.plan(max_share=1.0, now=NOW)
+    memory.plans.prune(max_share=1.0, now=NOW)
 
 
 def prune(memory: Memory, _: int) -> object:
-    newest = memory.prune.list(limit=1)[0]
-    return memory.prune.apply(newest.id, now=NOW) if newest.state == "planned" else None
+    newest = memory.plans.list(limit=1)[0]
+    return memory.plans.apply(newest.id, now=NOW) if newest.state == "planned" else None
 
 
 def are_pruned(admin: Admin, tenant: str, turn: int) -> bool:
     """The plan is applied and everything in it archived with a reason, or nothing."""
     [applied, gone, reasons] = count(
         admin,
-        "SELECT (SELECT count(*) FROM recall.prune_item i JOIN recall.prune_plan p ON p.tenant = i.tenant "
+        "SELECT (SELECT count(*) FROM recall.plan_item i JOIN recall.plan p ON p.tenant = i.tenant "
         "AND p.id = i.plan_id JOIN recall.memory m ON m.tenant = i.tenant AND m.id = i.memory_id "
         "WHERE i.tenant = %s AND m.key LIKE %s AND p.state = 'applied' AND i.outcome = 'archived'), "
         "(SELECT count(*) FROM recall.memory m WHERE m.tenant = %s AND m.key LIKE %s "
@@ -201,7 +201,7 @@ KILLED_CALLS = (
          is_imported),
     KilledCall("record_accesses", "recall.record_accesses", "activation", stored, use, are_used),
     KilledCall("search", "recall.search_and_log", "access_queue", stored, ask, are_shown),
-    KilledCall("apply_prune", "recall.apply_prune", "archival", planned, prune, are_pruned),
+    KilledCall("apply_plan", "recall.apply_plan", "archival", planned, prune, are_pruned),
     KilledCall("supersede", "recall.supersede", "link", stored, supersede, is_superseded),
     KilledCall("forget", "recall.forget", "floor_change", stored, forget, is_forgotten),
 )  # fmt: skip

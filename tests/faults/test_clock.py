@@ -109,7 +109,7 @@ def use_a_day(memory: Memory, at: datetime, *, pinned: bool) -> None:
     memory.search("harbour note", now=at, session_id="s")
     memory.maintenance.fold()
     memory.maintenance.refresh_statistics(now=at)
-    memory.prune.plan(now=at, max_share=1.0)
+    memory.plans.prune(now=at, max_share=1.0)
     for job in JOBS:
         if not job.by_hand and not job.backs_up:
             [outcome] = memory.jobs.run(job.name, now=at)
@@ -168,10 +168,10 @@ def test_nothing_expires_twice(memory: Memory, query: Query, database_url: str, 
 def test_a_plan_of_another_time_is_not_applied(memory: Memory, query: Query, inject: Inject) -> None:
     memory.remember_many([Draft("Old", key="old", layer="activity")], now=NOW - 3 * YEAR)
     for planned, applied, why in ((NOW + YEAR, NOW, "in the future"), (NOW, NOW + YEAR, "has expired")):
-        plan = memory.prune.plan(now=planned, max_share=1.0)
+        plan = memory.plans.prune(now=planned, max_share=1.0)
         inject("a clock a year ahead")
         with pytest.raises(InvalidInput, match=why):
-            memory.prune.apply(plan.id, now=applied)
+            memory.plans.apply(plan.id, now=applied)
     assert query("SELECT FROM recall.archival") == []
 
 

@@ -123,7 +123,7 @@ HELD = {
     "vitality": ("layer_median", "recall.refresh_medians"),
     "graph": ("floor_change", "recall.refresh_graph"),
     "statistics": ("lexeme", "recall.refresh_lexemes"),
-    "prune": ("prune_item", "recall.plan_prune"),
+    "prune": ("plan_item", "recall.plan_prune"),
 }
 
 

@@ -49,12 +49,18 @@ VECTORS = {
 
 SINCE = {
     "0002": ("access_key", "archival", "link_history", "floor_change"),
-    "0003": ("prune_plan", "prune_item"),
     "0004": ("judgement", "rerank_model"),
     "0005": ("tenant_role",),
     "0006": ("vector_home",),
 }
 """Tables that came with a revision, and have had the same columns since."""
+
+PLANS = {
+    "prune_plan": "id, state, created_at, applied_at, undone_at, options, report",
+    "prune_item": "plan_id, memory_id, place, vitality, terms, reason, impact - 'content_hash', outcome, "
+    "note",
+}
+"""In tables of their own until 0031."""
 
 
 def rows(url: str, since: str) -> dict[str, list[Any]]:
@@ -72,6 +78,13 @@ def rows(url: str, since: str) -> dict[str, list[Any]]:
                 "SELECT to_jsonb(r) - '{holder_pid,holder_role,holder_key}'::text[] FROM recall.job_run r "
                 "WHERE r.tenant <> '*' ORDER BY r.tenant, r.id"
             )
+            [(one,)] = read("SELECT to_regclass('recall.plan') IS NOT NULL")
+            plans = {"prune_plan": ("plan", "kind = 'prune'"), "prune_item": ("plan_item", "keeper IS NULL")}
+            for table, columns in PLANS.items():
+                name, where = plans[table] if one else (table, "true")
+                kept[table] = read(
+                    f"SELECT tenant, {columns} FROM recall.{name} WHERE {where} ORDER BY 1, 2, 3"
+                )
         if since >= "0004":
             kept["api_key"] = read(
                 "SELECT to_jsonb(k) - 'read_only' FROM recall.api_key k ORDER BY k.tenant, k.id"
@@ -166,10 +179,41 @@ def test_plans_of_old_can_be_applied_and_undone(empty_database: str) -> None:
     migrate.upgrade(empty_database)
     with psycopg.connect(empty_database) as connection:
         connection.execute("SELECT set_config('recall.tenant', 'other', false)")
-        applied = connection.execute("SELECT * FROM recall.apply_prune(2, '2026-06-01 12:00+00')").fetchall()
+        applied = connection.execute("SELECT * FROM recall.apply_plan(2, '2026-06-01 12:00+00')").fetchall()
         assert [row[0] for row in applied] == [30]
-        assert connection.execute("SELECT recall.undo_prune(1, '2026-06-01 12:00+00')").fetchone() == (1,)
+        assert connection.execute("SELECT recall.undo_plan(1, '2026-06-01 12:00+00')").fetchone() == (1,)
     assert settled(empty_database) == []
+
+
+def test_dedupe_plans_are_numbered_after_the_prune_plans_of_their_tenant(empty_database: str) -> None:
+    take_to(empty_database, "0030")
+    fill(empty_database, "0030")
+    with psycopg.connect(empty_database) as connection:
+        connection.execute(
+            "UPDATE recall.dedupe_plan SET state = 'applied', applied_at = now() WHERE state = 'planned'; "
+            "UPDATE recall.dedupe_item SET outcome = CASE WHEN keeper THEN 'kept' ELSE 'merged' END; "
+            "INSERT INTO recall.archival (tenant, memory_id, reason, plan_id, archived_at) "
+            "SELECT i.tenant, i.memory_id, 'merged', i.plan_id, now() FROM recall.dedupe_item i "
+            "WHERE NOT keeper; "
+            "INSERT INTO recall.dedupe_plan (tenant, created_at, options, report) "
+            "VALUES ('alone', now(), '{}', '{}')"
+        )
+    migrate.upgrade(empty_database, dimensions=64)
+    assert fetch(empty_database, "SELECT tenant, id, kind FROM recall.plan ORDER BY 1, 2") == [
+        ("alone", 3, "dedupe"),
+        *(
+            ("other", number, kind)
+            for number, kind in enumerate(("prune", "prune", "dedupe", "dedupe"), start=1)
+        ),
+    ]
+    items = fetch(
+        empty_database, "SELECT plan_id, place, keeper FROM recall.plan_item WHERE keeper IS NOT NULL"
+    )
+    assert sorted(items) == [(4, 1, False), (4, 1, True)]
+    assert fetch(empty_database, "SELECT plan_id FROM recall.archival WHERE reason = 'merged'") == [(4,)]
+    with psycopg.connect(empty_database) as connection:
+        connection.execute("SELECT set_config('recall.tenant', 'other', false)")
+        assert connection.execute("SELECT recall.plan_prune()").fetchone() == (5,)
 
 
 def test_a_name_that_said_read_only_becomes_a_mark(empty_database: str) -> None:

@@ -144,14 +144,14 @@ class Sql:
     def plan_dedupe(self, now: datetime) -> Values:
         while self.value("find_duplicates()"):
             pass
-        return dict(self.value("get_dedupe_plan(%s)", self.value("plan_dedupe(p_now => %s)", now)))
+        return dict(self.value("get_plan(%s)", self.value("plan_dedupe(p_now => %s)", now)))
 
     def apply_dedupe(self, plan: int, now: datetime) -> Outcomes:
-        rows = self.rows("apply_dedupe(%s, p_now => %s)", plan, now)
+        rows = self.rows("apply_plan(%s, p_now => %s)", plan, now)
         return [(row["memory_id"], row["outcome"]) for row in rows]
 
     def undo_dedupe(self, plan: int, now: datetime) -> int:
-        return int(self.value("undo_dedupe(%s, %s)", plan, now))
+        return int(self.value("undo_plan(%s, %s)", plan, now))
 
 
 class Client:
@@ -229,13 +229,13 @@ class Client:
         return self.memory.changes.cursor()
 
     def plan_dedupe(self, now: datetime) -> Values:
-        return asdict(self.memory.dedupe.plan(now=now))
+        return asdict(self.memory.plans.dedupe(now=now))
 
     def apply_dedupe(self, plan: int, now: datetime) -> Outcomes:
-        return [(one.id, str(one.outcome)) for one in self.memory.dedupe.apply(plan, now=now).results]
+        return [(one.id, str(one.outcome)) for one in self.memory.plans.apply(plan, now=now).results]
 
     def undo_dedupe(self, plan: int, now: datetime) -> int:
-        return self.memory.dedupe.undo(plan, now=now).restored
+        return self.memory.plans.undo(plan, now=now).restored
 
 
 def as_json(value: Any) -> str:

@@ -116,13 +116,13 @@ class Http:
         return str(self._answer(self.service.get("/v1/changes/cursor"))["cursor"])
 
     def plan_dedupe(self, now: datetime) -> Values:
-        return dict(self.post("/v1/dedupe/plans", {"now": now}))
+        return dict(self.post("/v1/plans/dedupe", {"now": now}))
 
     def apply_dedupe(self, plan: int, now: datetime) -> Outcomes:
-        url, asked = f"/v1/dedupe/plans/{plan}/apply", {"now": now.isoformat()}
+        url, asked = f"/v1/plans/{plan}/apply", {"now": now.isoformat()}
         outcome = self._answer(self.service.post(url, params=asked))
         return [(one["id"], one["outcome"]) for one in outcome["results"]]
 
     def undo_dedupe(self, plan: int, now: datetime) -> int:
-        url, asked = f"/v1/dedupe/plans/{plan}/undo", {"now": now.isoformat()}
+        url, asked = f"/v1/plans/{plan}/undo", {"now": now.isoformat()}
         return int(self._answer(self.service.post(url, params=asked))["restored"])

@@ -74,7 +74,7 @@ def test_a_plan_merges_what_says_the_same_and_nothing_else(empty_database: str) 
             if pair["verdict"] == "same"}  # fmt: skip
     with Memory(empty_database, settings=Settings(embedder="local")) as memory:
         memory.remember_many(drafts, now=NOW)
-        plan = memory.dedupe.plan(now=NOW)
+        plan = memory.plans.dedupe(now=NOW)
     merged = [
         frozenset((cluster.keeper.key, member.key)) for cluster in plan.clusters for member in cluster.members
     ]

@@ -75,7 +75,7 @@ class Maintenance(TenantMachine):
         self.plans[tenant][number] = Planned(self.now, known)
 
     def _document(self, tenant: str, number: int) -> dict[str, Any]:
-        found: dict[str, Any] = self.value(tenant, "recall.get_prune_plan(%s)", number)
+        found: dict[str, Any] = self.value(tenant, "recall.get_plan(%s)", number)
         return found
 
     @rule(tenant=tenant_names, number=picks)
@@ -85,12 +85,12 @@ class Maintenance(TenantMachine):
             return
         chosen = sorted(plans)[number % len(plans)]
         plan = plans[chosen]
-        self.refused(self.other(tenant), "recall.apply_prune(%s, %s)", chosen, self.now)
+        self.refused(self.other(tenant), "recall.apply_plan(%s, %s)", chosen, self.now)
         if plan.state != "planned" or self.now - plan.made > timedelta(days=7):
-            self.refused(tenant, "recall.apply_prune(%s, %s)", chosen, self.now)
+            self.refused(tenant, "recall.apply_plan(%s, %s)", chosen, self.now)
             return
         objections = {one: self._objection(model, one, plan) for one in plan.items if one in model.memories}
-        rows = self.sql(tenant, "SELECT * FROM recall.apply_prune(%s, %s)", chosen, self.now)
+        rows = self.sql(tenant, "SELECT * FROM recall.apply_plan(%s, %s)", chosen, self.now)
         told = {row["memory_id"]: row["note"] for row in rows}
         assert set(told) == set(objections)
         for one, objection in objections.items():
@@ -128,10 +128,10 @@ class Maintenance(TenantMachine):
             return
         chosen = sorted(plans)[number % len(plans)]
         if plans[chosen].state != "applied":
-            self.refused(tenant, "recall.undo_prune(%s, %s)", chosen, self.now)
+            self.refused(tenant, "recall.undo_plan(%s, %s)", chosen, self.now)
             return
         back = [m for m in model.memories.values() if m.archived is not None and m.archived.plan == chosen]
-        assert self.value(tenant, "recall.undo_prune(%s, %s)", chosen, self.now) == len(back)
+        assert self.value(tenant, "recall.undo_plan(%s, %s)", chosen, self.now) == len(back)
         for memory in back:
             memory.archived = None
         plans[chosen].state = "undone"

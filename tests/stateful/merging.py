@@ -27,16 +27,21 @@ class Merging(Writing):
         self.value(tenant, "recall.find_duplicates()")
         before = export(self._run, tenant=tenant)
         number = self.value(tenant, "recall.plan_dedupe(p_now => %s)", self.now)
-        self.refused(self.other(tenant), "recall.apply_dedupe(%s, p_now => %s)", number, self.now)
-        rows = self.sql(tenant, "SELECT * FROM recall.apply_dedupe(%s, p_now => %s)", number, self.now)
+        self.refused(self.other(tenant), "recall.apply_plan(%s, p_now => %s)", number, self.now)
+        rows = self.sql(
+            tenant,
+            "SELECT a.*, i.place AS cluster, i.keeper FROM recall.apply_plan(%s, p_now => %s) a "
+            "JOIN recall.plan_item i ON i.plan_id = %s AND i.memory_id = a.memory_id",
+            number, self.now, number,
+        )  # fmt: skip
         merged = {row["memory_id"]: row["cluster"] for row in rows if row["outcome"] == "merged"}
         for keeper, cluster in ((row["memory_id"], row["cluster"]) for row in rows if row["keeper"]):
             self._compare_merged(tenant, keeper, [one for one, own in merged.items() if own == cluster])
         self.calls["merged"] = self.calls.get("merged", 0) + len(merged)
         read = self.sql(tenant, GET, list(model.memories), self.now)
         assert {row["id"] for row in read if row["archived_at"] is None} == model.live() - set(merged)
-        self.refused(self.other(tenant), "recall.undo_dedupe(%s, %s)", number, self.now)
-        assert self.value(tenant, "recall.undo_dedupe(%s, %s)", number, self.now) == len(merged)
+        self.refused(self.other(tenant), "recall.undo_plan(%s, %s)", number, self.now)
+        assert self.value(tenant, "recall.undo_plan(%s, %s)", number, self.now) == len(merged)
         assert export(self._run, tenant=tenant) == before
 
     def at_the_end(self, tenant: str) -> None:

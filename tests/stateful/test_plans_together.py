@@ -36,19 +36,20 @@ CALLS: dict[str, str] = {
     "find": "SELECT recall.find_duplicates()",
     "plan dedupe": "SELECT recall.plan_dedupe(p_now => %(now)s)",
     "plan merge": "SELECT recall.plan_merge(%(one)s, ARRAY[%(two)s]::bigint[], p_now => %(now)s)",
-    "apply dedupe": "SELECT recall.apply_dedupe(%(dedupe)s, p_now => %(now)s)",
-    "undo dedupe": "SELECT recall.undo_dedupe(%(dedupe)s, p_now => %(now)s)",
+    "apply dedupe": "SELECT recall.apply_plan(%(dedupe)s, p_now => %(now)s)",
+    "undo dedupe": "SELECT recall.undo_plan(%(dedupe)s, p_now => %(now)s)",
     "plan prune": "SELECT recall.plan_prune(p_grace_days => 0, p_max_share => 1, p_now => %(now)s)",
-    "apply prune": "SELECT recall.apply_prune(%(prune)s, p_now => %(now)s)",
-    "undo prune": "SELECT recall.undo_prune(%(prune)s, p_now => %(now)s)",
+    "apply prune": "SELECT recall.apply_plan(%(prune)s, p_now => %(now)s)",
+    "undo prune": "SELECT recall.undo_plan(%(prune)s, p_now => %(now)s)",
     "plan erasure": "SELECT recall.plan_erasure(jsonb_build_object('author', %(author)s::text), 'ann', "
     "p_now => %(now)s)",
     "apply erasure": "SELECT recall.apply_erasure(%(erasure)s, 'ann', p_now => %(now)s)",
 }
 IDS = (
     "SELECT (SELECT array_agg(id ORDER BY id) FROM recall.memory WHERE tenant = 'acme') AS memory, "
-    "(SELECT array_agg(id ORDER BY id) FROM recall.dedupe_plan WHERE tenant = 'acme') AS dedupe, "
-    "(SELECT array_agg(id ORDER BY id) FROM recall.prune_plan WHERE tenant = 'acme') AS prune, "
+    "(SELECT array_agg(id ORDER BY id) FROM recall.plan WHERE tenant = 'acme' AND kind = 'dedupe') "
+    "AS dedupe, "
+    "(SELECT array_agg(id ORDER BY id) FROM recall.plan WHERE tenant = 'acme' AND kind = 'prune') AS prune, "
     "(SELECT array_agg(id ORDER BY id) FROM recall.erasure WHERE tenant = 'acme') AS erasure"
 )
 PROBLEMS = (

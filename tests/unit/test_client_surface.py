@@ -45,8 +45,8 @@ def pairs() -> Iterator[tuple[type, type]]:
 
 def test_there_are_these_groups() -> None:
     names = [
-        "calibration", "changes", "charts", "dedupe", "erasure", "export", "feedback", "history", "jobs",
-        "keys", "layers", "maintenance", "prune", "quality", "service", "settings", "versions",
+        "calibration", "changes", "charts", "erasure", "export", "feedback", "history", "jobs",
+        "keys", "layers", "maintenance", "plans", "quality", "service", "settings", "versions",
     ]  # fmt: skip
     assert list(groups(AsyncMemory)) == list(groups(Memory)) == names
 
@@ -82,16 +82,16 @@ def test_help_shows_what_is_awaited() -> None:
     shown = pydoc.plain(pydoc.render_doc(AsyncMemory.search))
     assert "async search(self, query: 'str' = ''" in shown
     assert "-> 'SearchResult'" in shown
-    assert "async plan(" in pydoc.plain(pydoc.render_doc(AsyncMemory.prune))
+    assert "async prune(" in pydoc.plain(pydoc.render_doc(AsyncMemory.plans))
 
 
 def test_a_mock_of_a_client_is_awaited_where_the_client_is() -> None:
     mock = create_autospec(AsyncMemory, instance=True)
     assert isinstance(mock.search, AsyncMock)
-    assert isinstance(mock.prune.plan, AsyncMock)
+    assert isinstance(mock.plans.prune, AsyncMock)
     assert isinstance(mock.keys.create, AsyncMock)
     with pytest.raises(TypeError, match="unexpected keyword argument"):
-        mock.prune.plan(max_counts=3)
+        mock.plans.prune(max_counts=3)
     blocking = create_autospec(Memory, instance=True)
     assert not isinstance(blocking.search, AsyncMock)
     blocking.layers.drop("diary")
@@ -121,7 +121,7 @@ async def right() -> None:
         assert_type(memory, AsyncMemory)
         assert_type(await memory.search("harbour", k=3), SearchResult)
         assert_type(await memory.for_tenant("other").get("harbour"), StoredMemory)
-        assert_type(await memory.prune.plan(max_share=0.1), PrunePlan)
+        assert_type(await memory.plans.prune(max_share=0.1), PrunePlan)
         async with memory.session("chat-42") as session:
             assert_type(await session.record_access("harbour"), bool)
     with Memory() as blocking:
@@ -138,7 +138,7 @@ async def wrong(memory: AsyncMemory, blocking: Memory) -> None:
     await memory.get(1.5)
     with memory: ...
     await blocking.status()
-    memory.prune.plan().report
+    memory.plans.prune().report
     await memory.layers.sett("diary")
 """
 

@@ -1,4 +1,4 @@
-import { DedupeGroup, ErasureGroup, PruneGroup } from "./plans.js";
+import { ErasureGroup, PlansGroup } from "./plans.js";
 import { ChangesGroup, HistoryGroup, QualityGroup, VersionsGroup } from "./reports.js";
 import { JobsGroup, LayersGroup, MaintenanceGroup, ServiceGroup, SettingsGroup } from "./maintenance.js";
 import { ImportsGroup } from "./imports.js";
@@ -38,8 +38,7 @@ export type ListOptions = Omit<NonNullable<operations["list_memories"]["paramete
  */
 export class Memory {
   readonly imports: ImportsGroup;
-  readonly prune: PruneGroup;
-  readonly dedupe: DedupeGroup;
+  readonly plans: PlansGroup;
   readonly erasure: ErasureGroup;
   readonly versions: VersionsGroup;
   readonly changes: ChangesGroup;
@@ -64,8 +63,7 @@ export class Memory {
     this.sessionId = options.sessionId;
     this.#transport = transport ?? new Transport(options);
     this.imports = new ImportsGroup(this.#transport);
-    this.prune = new PruneGroup(this.#transport);
-    this.dedupe = new DedupeGroup(this.#transport);
+    this.plans = new PlansGroup(this.#transport);
     this.erasure = new ErasureGroup(this.#transport);
     this.versions = new VersionsGroup(this.#transport);
     this.changes = new ChangesGroup(this.#transport);

@@ -630,24 +630,20 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/prune/plans": {
+    readonly "/v1/plans/prune": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
-        /**
-         * Prune Plans
-         * @description List plans, newest first.
-         */
-        readonly get: operations["prune_plans"];
+        readonly get?: never;
         readonly put?: never;
         /**
          * Plan Prune
-         * @description Plan what to archive, with the reasons and the effect on links. Nothing is archived yet.
+         * @description Plan which unused memories to archive, with reasons and effects on links. Nothing is archived yet.
          *
-         *     The response has the first 1,000 items.
+         *     The response has the first 100 items.
          */
         readonly post: operations["plan_prune"];
         readonly delete?: never;
@@ -656,27 +652,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/prune/plans/{plan}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Prune Plan
-         * @description Return a plan with a page of its items; `report.planned` counts all of them.
-         */
-        readonly get: operations["prune_plan"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/prune/plans/{plan}/apply": {
+    readonly "/v1/plans/dedupe": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -684,50 +660,6 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get?: never;
-        readonly put?: never;
-        /**
-         * Apply Prune
-         * @description Archive the memories of a plan, except those accessed, linked or pinned since.
-         */
-        readonly post: operations["apply_prune"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/prune/plans/{plan}/undo": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Undo Prune
-         * @description Restore the memories that a plan archived.
-         */
-        readonly post: operations["undo_prune"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/dedupe/plans": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Dedupe Plans
-         * @description List plans, newest first.
-         */
-        readonly get: operations["dedupe_plans"];
         readonly put?: never;
         /**
          * Plan Dedupe
@@ -742,7 +674,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/dedupe/merges": {
+    readonly "/v1/plans/merge": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -762,7 +694,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/dedupe/plans/{dedupe}": {
+    readonly "/v1/plans": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -770,13 +702,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Dedupe Plan
-         * @description Return a plan with a page of its clusters, and how the texts of each differ.
-         *
-         *     `report.clusters` counts all of them. The differences compare the first `compared_characters` of each
-         *     text: 20,000, and fewer if a page merges more than 50 memories.
+         * List Plans
+         * @description List plans, newest first.
          */
-        readonly get: operations["dedupe_plan"];
+        readonly get: operations["list_plans"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -785,7 +714,35 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/dedupe/plans/{dedupe}/apply": {
+    readonly "/v1/plans/{plan}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get Plan
+         * @description Return a prune plan with a page of its items, or a dedupe plan with a page of its clusters.
+         *
+         *     `report.planned` counts all items of a prune plan, `report.clusters` all clusters of a dedupe plan. The
+         *     differences compare the first `compared_characters` of each text: 20,000, and fewer if a page merges more
+         *     than 50 memories.
+         */
+        readonly get: operations["get_plan"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Drop Plan
+         * @description Remove a plan that was never applied.
+         */
+        readonly delete: operations["drop_plan"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans/{plan}/apply": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -795,17 +752,17 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Apply Dedupe
-         * @description Merge the clusters of a plan, or some of them, except what has changed since.
+         * Apply Plan
+         * @description Archive or merge the memories of a plan, or some of them, except what has changed since.
          */
-        readonly post: operations["apply_dedupe"];
+        readonly post: operations["apply_plan"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/dedupe/plans/{dedupe}/undo": {
+    readonly "/v1/plans/{plan}/undo": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -815,10 +772,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Undo Dedupe
-         * @description Undo the merges of a plan.
+         * Undo Plan
+         * @description Restore the memories that a plan archived or merged.
          */
-        readonly post: operations["undo_dedupe"];
+        readonly post: operations["undo_plan"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1387,13 +1344,6 @@ export interface components {
             readonly layers: readonly string[] | null;
             readonly chosen: boolean;
         };
-        /** @description The outcome of applying a plan, by memory in the order of the plan, each keeper first. */
-        readonly DedupeOutcome: {
-            readonly plan: number;
-            readonly results: readonly components["schemas"]["DedupeResult"][];
-            readonly merged: readonly number[];
-            readonly skipped: readonly components["schemas"]["DedupeResult"][];
-        };
         /**
          * @description A stored plan. `clusters` may be one page of all `report.clusters`, in their order.
          *
@@ -1402,6 +1352,11 @@ export interface components {
          */
         readonly DedupePlan: {
             readonly id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly kind: "dedupe";
             /** @enum {string} */
             readonly state: "planned" | "applied" | "undone";
             /** Format: date-time */
@@ -1436,36 +1391,6 @@ export interface components {
             readonly layers?: readonly string[] | null;
             /** @description Time to use instead of now; None uses the database's clock. */
             readonly now?: string | null;
-        };
-        /** @description The outcome of a memory of a plan; `note` is the reason why it was skipped. */
-        readonly DedupeResult: {
-            readonly id: number;
-            readonly cluster: number;
-            readonly keeper: boolean;
-            /** @enum {string} */
-            readonly outcome: "kept" | "merged" | "skipped";
-            readonly note: string | null;
-        };
-        /** @description A row of the list of plans. `merged` and `skipped` count the outcomes of its memories. */
-        readonly DedupeSummary: {
-            readonly id: number;
-            /** @enum {string} */
-            readonly state: "planned" | "applied" | "undone";
-            /** Format: date-time */
-            readonly created_at: string;
-            readonly applied_at: string | null;
-            readonly undone_at: string | null;
-            readonly clusters: number;
-            readonly planned: number;
-            readonly contradictions: number;
-            readonly merged: number;
-            readonly skipped: number;
-        };
-        /** @description The outcome of undoing a plan: `restored` memories, and `back_before` that were already back. */
-        readonly DedupeUndone: {
-            readonly plan: number;
-            readonly restored: number;
-            readonly back_before: number;
         };
         /**
          * @description A memory to store; Postgres adds the id, the times and the activation.
@@ -2195,6 +2120,13 @@ export interface components {
             readonly revival_days: number;
             readonly layers: readonly string[] | null;
         };
+        /** @description The outcome of applying a plan, by memory in the order of the plan; each keeper comes first. */
+        readonly PlanOutcome: {
+            readonly plan: number;
+            readonly results: readonly components["schemas"]["PlanResult"][];
+            readonly archived: readonly number[];
+            readonly skipped: readonly components["schemas"]["PlanResult"][];
+        };
         /**
          * @description The effects of a plan.
          *
@@ -2224,9 +2156,24 @@ export interface components {
             readonly communities: readonly components["schemas"]["PlanCommunity"][];
             readonly staying: number;
         };
-        /** @description A row of the list of plans. `archived` and `skipped` count the outcomes of its items. */
+        /** @description The outcome of a memory of a plan; `note` is the reason why it was skipped. */
+        readonly PlanResult: {
+            readonly id: number;
+            /** @enum {string} */
+            readonly outcome: "archived" | "kept" | "merged" | "skipped";
+            readonly note: string | null;
+        };
+        /**
+         * @description A row of the list of plans.
+         *
+         *     `planned` counts the memories to archive, `archived` and `skipped` what became of them; a merged
+         *     memory counts as archived. A prune plan has `kept_back`, the number of candidates that stay. A dedupe
+         *     plan has the number of its `clusters`, and of the `contradictions` that it proposes.
+         */
         readonly PlanSummary: {
             readonly id: number;
+            /** @enum {string} */
+            readonly kind: "prune" | "dedupe";
             /** @enum {string} */
             readonly state: "planned" | "applied" | "undone";
             /** Format: date-time */
@@ -2234,9 +2181,17 @@ export interface components {
             readonly applied_at: string | null;
             readonly undone_at: string | null;
             readonly planned: number;
-            readonly kept_back: number;
             readonly archived: number;
             readonly skipped: number;
+            readonly kept_back: number | null;
+            readonly clusters: number | null;
+            readonly contradictions: number | null;
+        };
+        /** @description The outcome of undoing a plan: `restored` memories, and `back_before` that were already back. */
+        readonly PlanUndone: {
+            readonly plan: number;
+            readonly restored: number;
+            readonly back_before: number;
         };
         /** @description An item that an importer could not use: its place and the reason. */
         readonly Problem: {
@@ -2258,16 +2213,14 @@ export interface components {
             readonly dst_title: string;
             readonly dst_key: string | null;
         };
-        /** @description The outcome of applying a plan, by item in the order of the plan. */
-        readonly PruneOutcome: {
-            readonly plan: number;
-            readonly results: readonly components["schemas"]["PruneResult"][];
-            readonly archived: readonly number[];
-            readonly skipped: readonly components["schemas"]["PruneResult"][];
-        };
         /** @description A stored plan. `items` may be one page of all `report.planned` items, by place. */
         readonly PrunePlan: {
             readonly id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly kind: "prune";
             /** @enum {string} */
             readonly state: "planned" | "applied" | "undone";
             /** Format: date-time */
@@ -2290,19 +2243,6 @@ export interface components {
             readonly layers?: readonly string[] | null;
             /** @description Time to use instead of now; None uses the database's clock. */
             readonly now?: string | null;
-        };
-        /** @description The outcome of an item; `note` is the reason why it was skipped. */
-        readonly PruneResult: {
-            readonly id: number;
-            /** @enum {string} */
-            readonly outcome: "archived" | "skipped";
-            readonly note: string | null;
-        };
-        /** @description The outcome of undoing a plan: `restored` memories, and `back_before` that use had restored. */
-        readonly PruneUndone: {
-            readonly plan: number;
-            readonly restored: number;
-            readonly back_before: number;
         };
         /**
          * @description How often searches showed a memory that was then used.
@@ -4185,37 +4125,6 @@ export interface operations {
             };
         };
     };
-    readonly prune_plans: {
-        readonly parameters: {
-            readonly query?: {
-                readonly limit?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["PlanSummary"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly plan_prune: {
         readonly parameters: {
             readonly query?: never;
@@ -4236,143 +4145,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PrunePlan"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly prune_plan: {
-        readonly parameters: {
-            readonly query?: {
-                readonly limit?: number;
-                /** @description Items to leave out before them. */
-                readonly offset?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the plan. */
-                readonly plan: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["PrunePlan"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly apply_prune: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Archive only these ids; may be repeated. */
-                readonly only?: readonly number[];
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the plan. */
-                readonly plan: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["PruneOutcome"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly undo_prune: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the plan. */
-                readonly plan: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["PruneUndone"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly dedupe_plans: {
-        readonly parameters: {
-            readonly query?: {
-                readonly limit?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["DedupeSummary"][];
                 };
             };
             /** @description A problem. */
@@ -4452,17 +4224,50 @@ export interface operations {
             };
         };
     };
-    readonly dedupe_plan: {
+    readonly list_plans: {
         readonly parameters: {
             readonly query?: {
                 readonly limit?: number;
-                /** @description Clusters to leave out before them. */
+                /** @description Only plans of this kind. */
+                readonly kind?: "prune" | "dedupe";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["PlanSummary"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly get_plan: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                /** @description Items or clusters to leave out before them. */
                 readonly offset?: number;
             };
             readonly header?: never;
             readonly path: {
                 /** @description The id of the plan. */
-                readonly dedupe: number;
+                readonly plan: number;
             };
             readonly cookie?: never;
         };
@@ -4474,7 +4279,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["DedupePlan"];
+                    readonly "application/json": components["schemas"]["PrunePlan"] | components["schemas"]["DedupePlan"];
                 };
             };
             /** @description A problem. */
@@ -4488,17 +4293,13 @@ export interface operations {
             };
         };
     };
-    readonly apply_dedupe: {
+    readonly drop_plan: {
         readonly parameters: {
-            readonly query?: {
-                /** @description Merge only these clusters; may be repeated. By default all. */
-                readonly clusters?: readonly number[];
-                readonly now?: string;
-            };
+            readonly query?: never;
             readonly header?: never;
             readonly path: {
                 /** @description The id of the plan. */
-                readonly dedupe: number;
+                readonly plan: number;
             };
             readonly cookie?: never;
         };
@@ -4510,7 +4311,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["DedupeOutcome"];
+                    readonly "application/json": components["schemas"]["Changed"];
                 };
             };
             /** @description A problem. */
@@ -4524,15 +4325,17 @@ export interface operations {
             };
         };
     };
-    readonly undo_dedupe: {
+    readonly apply_plan: {
         readonly parameters: {
             readonly query?: {
+                /** @description Only these memories of a prune plan, or these clusters of a dedupe plan; may be repeated. By default all. */
+                readonly parts?: readonly number[];
                 readonly now?: string;
             };
             readonly header?: never;
             readonly path: {
                 /** @description The id of the plan. */
-                readonly dedupe: number;
+                readonly plan: number;
             };
             readonly cookie?: never;
         };
@@ -4544,7 +4347,41 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["DedupeUndone"];
+                    readonly "application/json": components["schemas"]["PlanOutcome"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly undo_plan: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the plan. */
+                readonly plan: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PlanUndone"];
                 };
             };
             /** @description A problem. */

@@ -3,20 +3,18 @@ import type { Transport } from "./transport.js";
 import type {
   AtTime,
   CallOptions,
-  DedupeOutcome,
   DedupePlan,
   DedupeRequest,
-  DedupeSummary,
-  DedupeUndone,
   Erasure,
   ErasurePlan,
   ErasureSignature,
   ErasureSummary,
+  Plan,
+  PlanOutcome,
   PlanSummary,
-  PruneOutcome,
+  PlanUndone,
   PrunePlan,
   PruneRequest,
-  PruneUndone,
   Reference,
 } from "./types.js";
 
@@ -28,100 +26,70 @@ interface Page extends Limit {
   readonly offset?: number;
 }
 
-/** `memory.prune`: plans of what to archive. */
-export class PruneGroup {
+/** `memory.plans`: what to archive or merge, planned, reviewed, applied, undone and dropped. */
+export class PlansGroup {
   readonly #transport: Transport;
 
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  /** Plans what to archive, with the reasons. Nothing is archived yet. */
-  async plan(options: PruneRequest & CallOptions = {}): Promise<PrunePlan> {
+  /** Plans which unused memories to archive, with the reasons. Nothing is archived yet. */
+  async prune(options: PruneRequest & CallOptions = {}): Promise<PrunePlan> {
     const { call, rest } = split(options);
-    return this.#transport.send("post", "/v1/prune/plans", { body: rest, call });
-  }
-
-  /** Reads a plan with a page of its items; `report.planned` counts all of them. */
-  async get(plan: number, options: Page & CallOptions = {}): Promise<PrunePlan> {
-    const { call, rest } = split(options);
-    return this.#transport.send("get", "/v1/prune/plans/{plan}", { path: { plan }, query: rest, call });
-  }
-
-  /** Lists plans, newest first. */
-  async list(options: Limit & CallOptions = {}): Promise<readonly PlanSummary[]> {
-    const { call, rest } = split(options);
-    return this.#transport.send("get", "/v1/prune/plans", { query: rest, call });
-  }
-
-  /** Archives the memories of a plan, or `only` some, except those accessed, linked or pinned since. */
-  async apply(
-    plan: number,
-    options: { readonly only?: readonly number[] } & AtTime & CallOptions = {},
-  ): Promise<PruneOutcome> {
-    const { call, rest } = split(options);
-    return this.#transport.send("post", "/v1/prune/plans/{plan}/apply", { path: { plan }, query: rest, call });
-  }
-
-  /** Restores the memories that a plan archived. */
-  async undo(plan: number, options: AtTime & CallOptions = {}): Promise<PruneUndone> {
-    const { call, rest } = split(options);
-    return this.#transport.send("post", "/v1/prune/plans/{plan}/undo", { path: { plan }, query: rest, call });
-  }
-}
-
-/** `memory.dedupe`: plans of which duplicates to merge. */
-export class DedupeGroup {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
+    return this.#transport.send("post", "/v1/plans/prune", { body: rest, call });
   }
 
   /** Compares what was not compared yet, and plans which duplicates to merge. Nothing is merged yet. */
-  async plan(options: DedupeRequest & CallOptions = {}): Promise<DedupePlan> {
+  async dedupe(options: DedupeRequest & CallOptions = {}): Promise<DedupePlan> {
     const { call, rest } = split(options);
-    return this.#transport.send("post", "/v1/dedupe/plans", { body: rest, call });
+    return this.#transport.send("post", "/v1/plans/dedupe", { body: rest, call });
   }
 
   /** Plans to merge memories that you name, by id or key, into one that stays. Nothing is merged yet. */
-  async planMerge(
+  async merge(
     keeper: Reference,
     memories: readonly Reference[],
     options: AtTime & CallOptions = {},
   ): Promise<DedupePlan> {
     const { call, rest } = split(options);
     const body = { keeper, memories: [...memories], ...rest };
-    return this.#transport.send("post", "/v1/dedupe/merges", { body, call });
+    return this.#transport.send("post", "/v1/plans/merge", { body, call });
   }
 
-  /** Reads a plan with a page of its clusters, and how the texts of each differ; `report.clusters` counts all. */
-  async get(dedupe: number, options: Page & CallOptions = {}): Promise<DedupePlan> {
+  /** Reads a plan with a page of its `items` (`kind` is `prune`) or `clusters` (`dedupe`). */
+  async get(plan: number, options: Page & CallOptions = {}): Promise<Plan> {
     const { call, rest } = split(options);
-    return this.#transport.send("get", "/v1/dedupe/plans/{dedupe}", { path: { dedupe }, query: rest, call });
+    return this.#transport.send("get", "/v1/plans/{plan}", { path: { plan }, query: rest, call });
   }
 
   /** Lists plans, newest first. */
-  async list(options: Limit & CallOptions = {}): Promise<readonly DedupeSummary[]> {
+  async list(
+    options: { readonly kind?: Plan["kind"] } & Limit & CallOptions = {},
+  ): Promise<readonly PlanSummary[]> {
     const { call, rest } = split(options);
-    return this.#transport.send("get", "/v1/dedupe/plans", { query: rest, call });
+    return this.#transport.send("get", "/v1/plans", { query: rest, call });
   }
 
-  /** Merges the clusters of a plan, or some of them, except what has changed since. */
+  /** Archives or merges the memories of a plan, except what has changed since; `parts` names memories or clusters. */
   async apply(
-    dedupe: number,
-    options: { readonly clusters?: readonly number[] } & AtTime & CallOptions = {},
-  ): Promise<DedupeOutcome> {
+    plan: number,
+    options: { readonly parts?: readonly number[] } & AtTime & CallOptions = {},
+  ): Promise<PlanOutcome> {
     const { call, rest } = split(options);
-    const request = { path: { dedupe }, query: rest, call };
-    return this.#transport.send("post", "/v1/dedupe/plans/{dedupe}/apply", request);
+    return this.#transport.send("post", "/v1/plans/{plan}/apply", { path: { plan }, query: rest, call });
   }
 
-  /** Takes the merges of a plan back. */
-  async undo(dedupe: number, options: AtTime & CallOptions = {}): Promise<DedupeUndone> {
+  /** Restores the memories that a plan archived or merged. */
+  async undo(plan: number, options: AtTime & CallOptions = {}): Promise<PlanUndone> {
     const { call, rest } = split(options);
-    const request = { path: { dedupe }, query: rest, call };
-    return this.#transport.send("post", "/v1/dedupe/plans/{dedupe}/undo", request);
+    return this.#transport.send("post", "/v1/plans/{plan}/undo", { path: { plan }, query: rest, call });
+  }
+
+  /** Removes a plan that was never applied. */
+  async drop(plan: number, call: CallOptions = {}): Promise<boolean> {
+    const answer = await this.#transport.send("delete", "/v1/plans/{plan}", { path: { plan }, call });
+    return answer.changed;
   }
 }
 

@@ -166,17 +166,18 @@ test("prune plans", async () => {
   const [stored] = await memory.rememberMany(drafts, { now: "2020-01-01T00:00:00Z" });
   assert.ok(stored);
   const { id } = stored;
-  const plan = await memory.prune.plan({ grace_days: 1, max_share: 1 });
+  const plan = await memory.plans.prune({ grace_days: 1, max_share: 1 });
   assert.equal(plan.state, "planned");
-  assert.equal((await memory.prune.get(plan.id)).id, plan.id);
-  assert.equal((await memory.prune.get(plan.id, { limit: 1, offset: 1000 })).items.length, 0);
-  assert.equal((await memory.prune.list({ limit: 1 }))[0]?.id, plan.id);
+  assert.equal((await memory.plans.get(plan.id)).id, plan.id);
+  const page = await memory.plans.get(plan.id, { limit: 1, offset: 1000 });
+  assert.equal(page.kind === "prune" && page.items.length, 0);
+  assert.equal((await memory.plans.list({ limit: 1 }))[0]?.id, plan.id);
   const items = plan.items.map((item) => item.id);
   assert.ok(items.includes(id));
-  const outcome = await memory.prune.apply(plan.id, { only: [id] });
+  const outcome = await memory.plans.apply(plan.id, { parts: [id] });
   assert.deepEqual(outcome.archived, [id]);
   assert.notEqual((await memory.get(id)).archived_at, null);
-  assert.equal((await memory.prune.undo(plan.id)).restored, 1);
+  assert.equal((await memory.plans.undo(plan.id)).restored, 1);
   assert.equal((await memory.get(id)).archived_at, null);
 });
 
@@ -184,18 +185,20 @@ test("dedupe plans", async () => {
   const layer = "knowledge";
   const text = `The crane ${fresh("").replace(/\W/g, "")} lifts forty tonnes at the north quay every morning`;
   const pair = (await memory.rememberMany([{ body: text, layer }, { body: `${text}.`, layer }])).map((one) => one.id);
-  const plan = await memory.dedupe.plan({ layers: [layer] });
+  const plan = await memory.plans.dedupe({ layers: [layer] });
   const [cluster] = plan.clusters.filter((one) => one.members.some((member) => pair.includes(member.id)));
   assert.ok(cluster, "the two are a cluster");
-  assert.equal((await memory.dedupe.get(plan.id)).id, plan.id);
-  assert.equal((await memory.dedupe.get(plan.id, { limit: 1, offset: 1000 })).clusters.length, 0);
-  assert.equal((await memory.dedupe.list({ limit: 1 }))[0]?.id, plan.id);
-  assert.equal((await memory.dedupe.apply(plan.id, { clusters: [cluster.cluster] })).merged.length, 1);
-  assert.equal((await memory.dedupe.undo(plan.id)).restored, 1);
+  assert.equal((await memory.plans.get(plan.id)).id, plan.id);
+  const page = await memory.plans.get(plan.id, { limit: 1, offset: 1000 });
+  assert.equal(page.kind === "dedupe" && page.clusters.length, 0);
+  assert.equal((await memory.plans.list({ limit: 1, kind: "dedupe" }))[0]?.id, plan.id);
+  assert.equal((await memory.plans.apply(plan.id, { parts: [cluster.cluster] })).archived.length, 1);
+  assert.equal((await memory.plans.undo(plan.id)).restored, 1);
   const [keeper, goes] = pair as [number, number];
-  const chosen = await memory.dedupe.planMerge(keeper, [goes]);
+  const chosen = await memory.plans.merge(keeper, [goes]);
   assert.equal(chosen.options.chosen, true);
   assert.equal(chosen.clusters[0]?.keeper.id, keeper);
+  assert.equal(await memory.plans.drop(chosen.id), true);
 });
 
 test("erasures", async () => {

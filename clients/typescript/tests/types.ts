@@ -48,7 +48,7 @@ export async function nothingOfThisRuns(memory: Memory): Promise<void> {
   // @ts-expect-error no such preset
   await memory.layers.usePreset("loud");
   // @ts-expect-error a plan has a number
-  await memory.prune.apply("1");
+  await memory.plans.apply("1");
   // @ts-expect-error not a signal
   await memory.status({ signal: 5 });
   // @ts-expect-error no such option of a client

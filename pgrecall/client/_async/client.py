@@ -17,13 +17,12 @@ from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
     from pgrecall.client._async.charts import AsyncChartsGroup, AsyncHistoryGroup
-    from pgrecall.client._async.dedupe import AsyncDedupeGroup
     from pgrecall.client._async.erasure import AsyncErasureGroup
     from pgrecall.client._async.feedback import AsyncCalibrationGroup, AsyncFeedbackGroup
     from pgrecall.client._async.jobs import AsyncExportGroup, AsyncJobsGroup
     from pgrecall.client._async.layers import AsyncLayersGroup, AsyncSettingsGroup
     from pgrecall.client._async.maintenance import AsyncKeysGroup, AsyncMaintenanceGroup, AsyncServiceGroup
-    from pgrecall.client._async.prune import AsyncPruneGroup
+    from pgrecall.client._async.plans import AsyncPlansGroup
     from pgrecall.client._async.quality import AsyncQualityGroup
     from pgrecall.client._async.versions import AsyncChangesGroup, AsyncVersionsGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
@@ -35,7 +34,6 @@ class AsyncClient:
     calibration: GroupProperty[AsyncCalibrationGroup] = GroupProperty("feedback", "AsyncCalibrationGroup")
     changes: GroupProperty[AsyncChangesGroup] = GroupProperty("versions", "AsyncChangesGroup")
     charts: GroupProperty[AsyncChartsGroup] = GroupProperty("charts", "AsyncChartsGroup")
-    dedupe: GroupProperty[AsyncDedupeGroup] = GroupProperty("dedupe", "AsyncDedupeGroup")
     erasure: GroupProperty[AsyncErasureGroup] = GroupProperty("erasure", "AsyncErasureGroup")
     export: GroupProperty[AsyncExportGroup] = GroupProperty("jobs", "AsyncExportGroup")
     feedback: GroupProperty[AsyncFeedbackGroup] = GroupProperty("feedback", "AsyncFeedbackGroup")
@@ -44,7 +42,7 @@ class AsyncClient:
     keys: GroupProperty[AsyncKeysGroup] = GroupProperty("maintenance", "AsyncKeysGroup")
     layers: GroupProperty[AsyncLayersGroup] = GroupProperty("layers", "AsyncLayersGroup")
     maintenance: GroupProperty[AsyncMaintenanceGroup] = GroupProperty("maintenance", "AsyncMaintenanceGroup")
-    prune: GroupProperty[AsyncPruneGroup] = GroupProperty("prune", "AsyncPruneGroup")
+    plans: GroupProperty[AsyncPlansGroup] = GroupProperty("plans", "AsyncPlansGroup")
     quality: GroupProperty[AsyncQualityGroup] = GroupProperty("quality", "AsyncQualityGroup")
     service: GroupProperty[AsyncServiceGroup] = GroupProperty("maintenance", "AsyncServiceGroup")
     settings: GroupProperty[AsyncSettingsGroup] = GroupProperty("layers", "AsyncSettingsGroup")

@@ -1,15 +1,11 @@
-"""Groups of methods, such as ``memory.prune``: each imported when it is first used."""
+"""Groups of methods, such as ``memory.plans``: each imported when it is first used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import Generic, Protocol, TypeVar, overload
 
 from pgrecall.client._async.connection import AsyncConnection
-from pgrecall.operations.operation import Operation
-
-P = TypeVar("P")
 
 
 class AsyncGroup:
@@ -17,31 +13,6 @@ class AsyncGroup:
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
-
-    async def _read_pages(
-        self,
-        read: Callable[[int, int], Operation[P]],
-        count: Callable[[P], int],
-        *,
-        size: int,
-        limit: int | None,
-        offset: int,
-    ) -> list[P]:
-        """Reads a plan as pages of at most ``size`` of its parts, of which each page is a plan.
-
-        Args:
-            read: the operation for an offset and a limit.
-            count: returns the number of all parts.
-            limit: maximum number of parts; None for all.
-            offset: number of parts to skip.
-        """
-        first = await self._connection.execute(read(offset, size if limit is None else min(size, limit)))
-        left = count(first) - offset
-        wanted = left if limit is None else min(left, limit)
-        return [first] + [
-            await self._connection.execute(read(offset + done, min(size, wanted - done)))
-            for done in range(size, wanted, size)
-        ]
 
 
 G = TypeVar("G", bound=AsyncGroup)
@@ -52,9 +23,9 @@ class _Client(Protocol):
 
 
 class GroupProperty(Generic[G]):
-    """An attribute such as ``memory.prune``: the group for the tenant and session of that client.
+    """An attribute such as ``memory.plans``: the group for the tenant and session of that client.
 
-    On the class, as in ``Memory.prune``, it is the class of the group, so that ``help`` and
+    On the class, as in ``Memory.plans``, it is the class of the group, so that ``help`` and
     ``create_autospec`` find the methods. The module is imported on first use: most programs need few groups.
     """
 

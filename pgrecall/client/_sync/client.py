@@ -18,13 +18,12 @@ from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
     from pgrecall.client._sync.charts import ChartsGroup, HistoryGroup
-    from pgrecall.client._sync.dedupe import DedupeGroup
     from pgrecall.client._sync.erasure import ErasureGroup
     from pgrecall.client._sync.feedback import CalibrationGroup, FeedbackGroup
     from pgrecall.client._sync.jobs import ExportGroup, JobsGroup
     from pgrecall.client._sync.layers import LayersGroup, SettingsGroup
     from pgrecall.client._sync.maintenance import KeysGroup, MaintenanceGroup, ServiceGroup
-    from pgrecall.client._sync.prune import PruneGroup
+    from pgrecall.client._sync.plans import PlansGroup
     from pgrecall.client._sync.quality import QualityGroup
     from pgrecall.client._sync.versions import ChangesGroup, VersionsGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
@@ -36,7 +35,6 @@ class Client:
     calibration: GroupProperty[CalibrationGroup] = GroupProperty("feedback", "CalibrationGroup")
     changes: GroupProperty[ChangesGroup] = GroupProperty("versions", "ChangesGroup")
     charts: GroupProperty[ChartsGroup] = GroupProperty("charts", "ChartsGroup")
-    dedupe: GroupProperty[DedupeGroup] = GroupProperty("dedupe", "DedupeGroup")
     erasure: GroupProperty[ErasureGroup] = GroupProperty("erasure", "ErasureGroup")
     export: GroupProperty[ExportGroup] = GroupProperty("jobs", "ExportGroup")
     feedback: GroupProperty[FeedbackGroup] = GroupProperty("feedback", "FeedbackGroup")
@@ -45,7 +43,7 @@ class Client:
     keys: GroupProperty[KeysGroup] = GroupProperty("maintenance", "KeysGroup")
     layers: GroupProperty[LayersGroup] = GroupProperty("layers", "LayersGroup")
     maintenance: GroupProperty[MaintenanceGroup] = GroupProperty("maintenance", "MaintenanceGroup")
-    prune: GroupProperty[PruneGroup] = GroupProperty("prune", "PruneGroup")
+    plans: GroupProperty[PlansGroup] = GroupProperty("plans", "PlansGroup")
     quality: GroupProperty[QualityGroup] = GroupProperty("quality", "QualityGroup")
     service: GroupProperty[ServiceGroup] = GroupProperty("maintenance", "ServiceGroup")
     settings: GroupProperty[SettingsGroup] = GroupProperty("layers", "SettingsGroup")

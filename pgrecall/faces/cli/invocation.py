@@ -30,7 +30,7 @@ INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
 COMMAND_NAME = "pgrecall.command"
-"""Key under which a run stores the name of its command, such as ``prune plan``, at its end."""
+"""Key under which a run stores the name of its command, such as ``plan apply``, at its end."""
 
 
 def tracing_is_set_up() -> bool:

@@ -25,11 +25,11 @@ from pgrecall.faces.http.middleware import (
 from pgrecall.faces.http.openapi_document import API_PREFIX, finish_document
 from pgrecall.faces.http.problems import add_error_handlers
 from pgrecall.faces.http.routes import (
-    dedupe,
     erasures,
     imports,
     maintenance,
     memories,
+    plans,
     quality,
     search,
     settings,
@@ -45,7 +45,7 @@ SUMMARY = "Agent memory in your own Postgres, ranked by relevance and use."
 MCP_PATH = "/mcp"
 DOCS_PATH = "/docs"
 
-_ROUTED = (memories, imports, search, quality, settings, maintenance, dedupe, erasures, versions)
+_ROUTED = (memories, imports, search, quality, settings, maintenance, plans, erasures, versions)
 ROUTERS = (*(module.router for module in _ROUTED), maintenance.probe_router)
 
 

@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
-from pgrecall.schema.tables import access, dedupe, erasure, jobs, links, settings, vectors, versions
+from pgrecall.schema.tables import access, dedupe, erasure, jobs, links, plans, settings, vectors, versions
 from pgrecall.schema.tables import search as search_tables
 from pgrecall.schema.tables.columns import SCHEMA, index_where, moment, owned_by_memory
 
@@ -249,4 +249,5 @@ def describe(dimensions: int) -> MetaData:
     erasure.add(metadata)
     versions.add(metadata)
     dedupe.add(metadata)
+    plans.add(metadata)
     return metadata

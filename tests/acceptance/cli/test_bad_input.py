@@ -73,7 +73,7 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
     (("changes", "-n", "few"), "'few' is not a whole number."),
     (("quality", "experiment", "--difference", "some"), "'some' is not a number."),
     (("language", b"\xff"), "NAME is not valid UTF-8."),
-    (("prune", "list", "-n", "0"), "0 is not in the range 1<=x<=1000."),
+    (("plan", "list", "-n", "0"), "0 is not in the range 1<=x<=1000."),
     (("doctor", "--only", "weather"), "'weather' is not one of 'server'"),
     (("tools", "--format", "soap"), "'soap' is not one of 'openai', 'mcp'."),
     (("roles", "bind", "someone"), "Give --for TENANT, or --any-tenant."),
@@ -96,7 +96,7 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
     (("layers", "set", "knowledge", "--rate", "0"), "The metabolic rate of layer 'knowledge' is 0"),
     (("settings", "set", "nothing", "1"), "There is no setting 'nothing'."),
     (("language", "klingon"), "klingon"),
-    (("prune", "show", "7"), "There is no prune plan 7 in this tenant."),
+    (("plan", "show", "7"), "There is no plan 7 in this tenant."),
     (("feedback", "used", "4711", "one"), "There is no search 4711 in this tenant."),
     (("calibration", "reset", "--profile", "nothing"), "There is no profile 'nothing'."),
     (("show", "nope"), "key 'nope'"),
@@ -335,10 +335,9 @@ def test_a_reader_that_goes_away_is_no_error(pgrecall: Command, many: Path, data
             running.wait(timeout=PATIENCE)
 
 
-@pytest.mark.parametrize("noun", ["prune", "dedupe"])
-@pytest.mark.parametrize("verb", ["show", "apply", "undo"])
-def test_the_command_line_gives_no_advice_in_sql(noun: str, verb: str, pgrecall: Command) -> None:
-    done = pgrecall(noun, verb, "99")
+@pytest.mark.parametrize("verb", ["show", "apply", "undo", "drop"])
+def test_the_command_line_gives_no_advice_in_sql(verb: str, pgrecall: Command) -> None:
+    done = pgrecall("plan", verb, "99")
     assert done.code == 2
-    assert f"`pgrecall {noun} list`" in done.err
+    assert "`pgrecall plan list`" in done.err
     assert "recall." not in done.err

@@ -49,12 +49,12 @@ STATE = {
     "median": "to_jsonb(t) - 'computed_at' AS row FROM recall.layer_median t",
     "lexeme": "to_jsonb(t) AS row FROM recall.lexeme t",
     "setting": "to_jsonb(t) AS row FROM recall.setting t WHERE name <> 'statistics_at'",
-    "plan": "to_jsonb(t) - 'plan_id' AS row FROM recall.prune_item t "
-    "WHERE plan_id = (SELECT max(id) FROM recall.prune_plan)",
+    "plan": "to_jsonb(t) - 'plan_id' AS row FROM recall.plan_item t "
+    "WHERE plan_id = (SELECT max(id) FROM recall.plan)",
     "compared": "to_jsonb(t) AS row FROM recall.compared t",
     "pair": "to_jsonb(t) AS row FROM recall.duplicate_pair t",
-    "dedupe plan": "to_jsonb(t) - 'plan_id' AS row FROM recall.dedupe_item t "
-    "WHERE plan_id = (SELECT max(id) FROM recall.dedupe_plan)",
+    "dedupe plan": "to_jsonb(t) - 'plan_id' AS row FROM recall.plan_item t "
+    "WHERE plan_id = (SELECT max(id) FROM recall.plan)",
     "partition": "to_jsonb(inhrelid::regclass::text) AS row FROM pg_inherits "
     "WHERE inhparent = 'recall.access'::regclass",
 }

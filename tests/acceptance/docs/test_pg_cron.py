@@ -79,8 +79,8 @@ def test_what_is_scheduled_runs_every_job_for_every_tenant(query: Query, log_in:
     expected = {(tenant, job): "done" for tenant in ("acme", "globex") for job in per_tenant}
     assert states(query) == expected | {("*", "partitions"): "done"}
     assert query("SELECT count(*) AS n FROM recall.access_queue") == [{"n": 0}]
-    for plans in ("prune_plan", "dedupe_plan"):
-        assert query(f"SELECT count(*) AS n FROM recall.{plans}") == [{"n": 2}]
+    for kind in ("prune", "dedupe"):
+        assert query("SELECT count(*) AS n FROM recall.plan WHERE kind = %s", (kind,)) == [{"n": 2}]
     runs = len(query("SELECT FROM recall.job_run"))
     for _, statement in scheduled().values():  # nothing is due again
         session.execute(statement.encode())

@@ -233,15 +233,15 @@ def test_a_block_of_context(api: Served) -> None:
 
 
 def test_a_prune_plan_is_made_reviewed_applied_and_undone(api: Served) -> None:
-    plan = api.client.post("/v1/prune/plans", json={"max_count": 5, "grace_days": 0}).json()
+    plan = api.client.post("/v1/plans/prune", json={"max_count": 5, "grace_days": 0}).json()
     assert plan["state"] == "planned"
     assert plan["report"]["staying"] == plan["report"]["eligible"] - plan["report"]["planned"]
-    assert api.client.get(f"/v1/prune/plans/{plan['id']}").json() == plan
-    applied = api.client.post(f"/v1/prune/plans/{plan['id']}/apply").json()
+    assert api.client.get(f"/v1/plans/{plan['id']}").json() == plan
+    applied = api.client.post(f"/v1/plans/{plan['id']}/apply").json()
     assert applied == {"plan": plan["id"], "results": [], "archived": [], "skipped": []}
-    undone = api.client.post(f"/v1/prune/plans/{plan['id']}/undo").json()
+    undone = api.client.post(f"/v1/plans/{plan['id']}/undo").json()
     assert undone["restored"] == 0
-    listed = api.client.get("/v1/prune/plans", params={"limit": 1}).json()
+    listed = api.client.get("/v1/plans", params={"limit": 1}).json()
     assert (listed[0]["id"], listed[0]["state"]) == (plan["id"], "undone")
 
 
@@ -258,8 +258,8 @@ def test_plans_come_page_by_page(database_url: str) -> None:
             ("dedupe", {}, "clusters", "clusters", "cluster"),
             ("prune", {"max_share": 1}, "planned", "items", "id"),
         ):
-            made = served.client.post(f"/v1/{kind}/plans", json=asked).json()
-            path, most = f"/v1/{kind}/plans/{made['id']}", made["report"][count]
+            made = served.client.post(f"/v1/plans/{kind}", json=asked).json()
+            path, most = f"/v1/plans/{made['id']}", made["report"][count]
             assert most >= 2
             pages = [
                 served.client.get(path, params={"limit": 1, "offset": offset}).json()[items]
@@ -269,6 +269,11 @@ def test_plans_come_page_by_page(database_url: str) -> None:
             assert [page[0][name] for page in pages[:-1]] == [item[name] for item in made[items]]
             assert is_problem(served.client.get(path, params={"limit": 10_001}), 422, "invalid-request")
             assert is_problem(served.client.get(path, params={"offset": -1}), 422, "invalid-request")
+            [listed] = served.client.get("/v1/plans", params={"kind": kind}).json()
+            assert listed["id"] == made["id"]
+            assert served.client.delete(path).json() == {"changed": True}
+            assert served.client.get(path).status_code == 422
+        assert is_problem(served.client.get("/v1/plans", params={"kind": "x"}), 422, "invalid-request")
 
 
 def test_a_subject_is_erased_in_steps(api: Served) -> None:
@@ -439,23 +444,23 @@ def test_an_unknown_parameter_is_refused(api: Served, method: str, path: str, na
 
 
 def test_a_body_that_no_one_reads_is_refused(api: Served) -> None:
-    """A client that names clusters there would have merged all of them."""
+    """A client that names parts there would have merged all of them."""
     ids = [
         api.client.post(
             "/v1/memories", json={"body": f"The bell rings at {hour}.", "key": f"bell {hour}"}
         ).json()["id"]
         for hour in ("noon", "dawn")
     ]
-    plan = api.client.post("/v1/dedupe/merges", json={"keeper": ids[0], "memories": ids[1:]}).json()
-    path = f"/v1/dedupe/plans/{plan['id']}"
-    for body in ('{"clusters": [1]}', "[1]", "null", '{"clusters": ['):
+    plan = api.client.post("/v1/plans/merge", json={"keeper": ids[0], "memories": ids[1:]}).json()
+    path = f"/v1/plans/{plan['id']}"
+    for body in ('{"parts": [1]}', "[1]", "null", '{"parts": ['):
         refused = api.client.request(
             "POST", f"{path}/apply", content=body, headers={"Content-Type": "application/json"}
         )
         assert refused.status_code == 422, body
-        assert "This route reads no body; parameters of the query: clusters, now" in refused.json()["detail"]
+        assert "This route reads no body; parameters of the query: parts, now" in refused.json()["detail"]
     assert api.client.request("GET", path).json()["state"] == "planned"
-    done = api.client.request("POST", f"{path}/apply", params={"clusters": [1]}, json={}).json()
+    done = api.client.request("POST", f"{path}/apply", params={"parts": [1]}, json={}).json()
     assert sorted(one["outcome"] for one in done["results"]) == ["kept", "merged"]
 
 

@@ -19,8 +19,7 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.faces.http.app import ROUTERS
 from pgrecall.models.dedupe import DedupeReport
 from pgrecall.models.prune import PlanReport
-from pgrecall.operations.dedupe import DedupeRequest
-from pgrecall.operations.prune import PruneRequest
+from pgrecall.operations.plans import DedupeRequest, PruneRequest
 from tests.acceptance.http.http_tools import Served, serving
 from tests.conftest import _database
 from tests.scale import SCALE
@@ -42,10 +41,8 @@ SHOWN: dict[str, type] = {
     for shape in (
         pgrecall.Remembered, pgrecall.StoredMemory, pgrecall.VitalityTerms, pgrecall.Link, pgrecall.Hit,
         pgrecall.SearchResult, pgrecall.ContextBlock, pgrecall.LeftOut, pgrecall.PrunePlan,
-        pgrecall.PruneOutcome, pgrecall.DedupePlan, pgrecall.DedupeOutcome, pgrecall.DedupeSummary,
-        pgrecall.DedupeUndone, DedupeReport,
-        pgrecall.PlanSummary, pgrecall.PruneUndone, pgrecall.Layer, pgrecall.Setting, pgrecall.Status,
-        pgrecall.JobStatus,
+        pgrecall.DedupePlan, DedupeReport, pgrecall.PlanSummary, pgrecall.PlanOutcome, pgrecall.PlanUndone,
+        pgrecall.Layer, pgrecall.Setting, pgrecall.Status, pgrecall.JobStatus,
         pgrecall.JobRun, pgrecall.LayerStatus, pgrecall.Check, PlanReport,
     )
 }  # fmt: skip

@@ -54,7 +54,7 @@ def test_bad_input_is_a_tool_error_and_changes_nothing(transport: str, served: t
 
     def stored() -> list[Any]:
         with psycopg.connect(url) as connection:
-            tables = ("memory", "link", "pending_link", "activation", "prune_plan", "dedupe_plan")
+            tables = ("memory", "link", "pending_link", "activation", "plan")
             return [
                 connection.execute(f"SELECT * FROM recall.{table} ORDER BY 1, 2").fetchall()
                 for table in tables

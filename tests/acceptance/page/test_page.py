@@ -73,7 +73,7 @@ VIEWS = (
     "/link/1", "/supersede/1", "/merge/1",
     "/forget/1", "/versions/1", "/versions/1/1",
     "/zones", "/overview", "/overview?layer=activity", "/overview/alive", "/overview/leaving",
-    "/overview/unused", "/memories/ferry", "/memories/1", "/links/pier", "/prune", "/dedupe", "/quality",
+    "/overview/unused", "/memories/ferry", "/memories/1", "/links/pier", "/plans", "/quality",
     "/quality?q=harbour&memory=ferry", "/maintenance", "/nowhere",
 )  # fmt: skip
 
@@ -93,13 +93,13 @@ def test_every_view_is_whole_closed_off_and_for_everybody(served: Served, path: 
 
 def test_hostile_text_stays_text(served: Served) -> None:
     number = number_of(served, "<b>key</b>")
-    plan = served.client.post("/v1/prune/plans", json={"grace_days": 0}).json()["id"]
+    plan = served.client.post("/v1/plans/prune", json={"grace_days": 0}).json()["id"]
     for path in (
         f"/memories/{number}",
         f"/links/{number}",
         "/?q=alert+script",
         "/overview",
-        f"/prune/{plan}",
+        f"/plans/{plan}",
     ):
         answer = served.client.get(path)
         page = Page(answer)
@@ -168,7 +168,7 @@ def test_a_question_from_elsewhere_is_not_counted_as_shown(served: Served) -> No
 
 
 def test_a_plan_is_made_reviewed_applied_and_undone(served: Served) -> None:
-    made = sent(served.client, shown(served, "/prune").form("/prune"), max_share="100", grace_days="0")
+    made = sent(served.client, shown(served, "/plans").form("/plans/prune"), max_share="100", grace_days="0")
     assert made.status_code == 303
     address = made.headers["location"]
     review = shown(served, address)
@@ -193,7 +193,7 @@ def test_a_plan_is_made_reviewed_applied_and_undone(served: Served) -> None:
 
 
 def test_a_refused_plan_shows_the_reason_at_its_form(served: Served) -> None:
-    form = shown(served, "/prune").form("/prune")
+    form = shown(served, "/plans").form("/plans/prune")
     for typed, said in (
         ({"max_share": "400"}, "prune.max_share"),
         ({"max_count": "many"}, "not a whole number"),
@@ -202,7 +202,7 @@ def test_a_refused_plan_shows_the_reason_at_its_form(served: Served) -> None:
         page = Page(answer)
         assert answer.status_code == 422
         assert said in page.said
-        assert typed.items() <= page.form("/prune").fields.items()
+        assert typed.items() <= page.form("/plans/prune").fields.items()
 
 
 def test_checks_run_on_request(served: Served) -> None:
@@ -243,10 +243,8 @@ def test_articulation_points_are_marked_by_shape_and_in_words(served: Served) ->
     ("path", "status", "said"),
     [
         ("/memories/nobody", 404, "There is no memory with key 'nobody'"),
-        ("/prune/999999", 404, "There is no prune plan 999999"),
-        ("/prune/x", 404, "There is no such prune plan."),
-        ("/dedupe/999999", 404, "There is no dedupe plan 999999"),
-        ("/dedupe/x", 404, "There is no such dedupe plan."),
+        ("/plans/999999", 404, "There is no plan 999999"),
+        ("/plans/x", 404, "There is no such plan."),
         ("/quality?q=x&memory=nothing", 404, "There is no memory with key 'nothing'"),
         ("/quality?memory=1", 422, "The query is empty"),
         ("/overview/loudest", 404, "There is nothing at this address."),
@@ -277,22 +275,22 @@ def test_every_kind_of_error_is_a_page_with_its_message(
     ],
 )
 def test_no_other_site_can_send_a_form(served: Served, headers: dict[str, str], token: bool) -> None:
-    form = shown(served, "/prune").form("/prune")
-    before = served.client.get("/v1/prune/plans").json()
+    form = shown(served, "/plans").form("/plans/prune")
+    before = served.client.get("/v1/plans").json()
     values = form.fields if token else {"token": "0" * 64}
-    answer = served.client.post("/prune", data=values, headers=headers)
+    answer = served.client.post("/plans/prune", data=values, headers=headers)
     assert answer.status_code == 403
     assert Page(answer).said
-    assert served.client.get("/v1/prune/plans").json() == before
+    assert served.client.get("/v1/plans").json() == before
 
 
 def test_only_forms_are_read_and_only_small_ones(served: Served) -> None:
     same = {"Sec-Fetch-Site": "same-origin"}
-    assert served.client.post("/prune", json={"token": "x"}, headers=same).status_code == 415
-    assert served.client.post("/prune", data={"token": "x" * 70_000}, headers=same).status_code == 413
+    assert served.client.post("/plans/prune", json={"token": "x"}, headers=same).status_code == 415
+    assert served.client.post("/plans/prune", data={"token": "x" * 70_000}, headers=same).status_code == 413
     assert (
         served.client.post(
-            "/prune",
+            "/plans/prune",
             content=b"token=%ff",
             headers={**same, "Content-Type": "application/x-www-form-urlencoded"},
         ).status_code
@@ -316,8 +314,8 @@ def test_neither_log_nor_figures_hold_what_was_looked_for(served: Served) -> Non
     served.client.get("/", params={"q": "a secret question"})
     served.client.get("/memories/secret-key")
     served.client.get("/overview/alive")
-    served.client.post("/prune/1/apply")
-    for route in ("/", "/memories/{memory:path}", "/prune/{plan}/apply"):
+    served.client.post("/plans/1/apply")
+    for route in ("/", "/memories/{memory:path}", "/plans/{plan}/apply"):
         served.logged_once("route", route)
     assert "secret" not in str(served.logged())
     assert 'route="/overview/{listed}"' in served.client.get("/metrics").text

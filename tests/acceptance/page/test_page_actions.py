@@ -145,17 +145,17 @@ def test_two_memories_are_merged_by_a_plan_and_come_apart_again(
     one = note(memory, f"mole-{stays}", "The mole is 40 metres long.")
     other = note(memory, f"jetty-{stays}", "The jetty has 40 metres.", tags=("stone",))
     choose = shown(served, f"/merge/{one}").forms[-1]
-    assert memory.dedupe.list() == () or memory.dedupe.list()[0].state != "planned"
+    assert memory.plans.list() == () or memory.plans.list()[0].state != "planned"
     page = followed(served, sent(served.client, choose, named=f"jetty-{stays}", stays=stays))
     assert "Chosen by hand" in page.said
     assert "1 memory would be merged into 1 other, as you chose." in page.said
-    plan = memory.dedupe.list()[0].id
+    plan = memory.plans.list()[0].id
     assert memory.get(one).archived_at is None, "a plan merges nothing"
-    done = followed(served, sent(served.client, page.form(f"/dedupe/{plan}/apply"), sure="1"))
+    done = followed(served, sent(served.client, page.form(f"/plans/{plan}/apply"), sure="1"))
     keeper, goes = (one, other) if stays == "this" else (other, one)
     assert memory.get(goes).superseded_by == keeper
     assert memory.get(keeper).tags == ("stone",)
-    followed(served, sent(served.client, done.form(f"/dedupe/{plan}/undo"), sure="1"))
+    followed(served, sent(served.client, done.form(f"/plans/{plan}/undo"), sure="1"))
     assert memory.get(goes).archived_at is None
     itself = sent(served.client, choose, named=f"mole-{stays}")
     assert (itself.status_code, "cannot be merged into itself" in itself.text) == (422, True)
@@ -163,11 +163,11 @@ def test_two_memories_are_merged_by_a_plan_and_come_apart_again(
 
 def test_a_merge_of_long_texts_says_how_much_of_them_is_compared(served: Served, memory: Memory) -> None:
     sentence = "Of long texts, the first 20,000 characters are compared here."
-    short = memory.dedupe.plan_merge(note(memory, "dune", "A dune."), [note(memory, "hill", "A hill.")]).id
-    assert sentence not in shown(served, f"/dedupe/{short}").said
+    short = memory.plans.merge(note(memory, "dune", "A dune."), [note(memory, "hill", "A hill.")]).id
+    assert sentence not in shown(served, f"/plans/{short}").said
     long = note(memory, "tide", "A tide of " + "sand " * 4000)
-    plan = memory.dedupe.plan_merge(long, [note(memory, "flood", "A flood.")]).id
-    assert shown(served, f"/dedupe/{plan}").said.count(sentence) == 1
+    plan = memory.plans.merge(long, [note(memory, "flood", "A flood.")]).id
+    assert shown(served, f"/plans/{plan}").said.count(sentence) == 1
 
 
 def test_something_is_added_and_what_it_repeats_is_named(served: Served, memory: Memory) -> None:
@@ -210,13 +210,13 @@ def test_a_part_of_a_plan_is_applied(served: Served, memory: Memory) -> None:
     old = datetime.now(UTC) - timedelta(days=900)
     drafts = [Draft(f"An old log {n}.", key=f"log/{n}", layer="activity", occurred_at=old) for n in range(3)]
     ids = [stored.id for stored in memory.remember_many(drafts, now=old)]
-    made = sent(served.client, shown(served, "/prune").form("/prune"), max_share="100", grace_days="0")
+    made = sent(served.client, shown(served, "/plans").form("/plans/prune"), max_share="100", grace_days="0")
     address = made.headers["location"]
     form = shown(served, address).form(f"{address}/apply")
     assert {("only", str(number)) for number in ids} <= set(form.ticked)
     none = sent(served.client, form, sure="1", only=[])
     assert none.status_code == 422
-    assert "No memory is ticked" in Page(none).said
+    assert "Nothing is ticked" in Page(none).said
     strange = sent(served.client, form, sure="1", only=["1"])
     assert strange.status_code == 422
     outcome = followed(served, sent(served.client, form, sure="1", only=[str(ids[0])]))

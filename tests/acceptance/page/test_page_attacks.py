@@ -49,9 +49,9 @@ SCRIPTS = (
 )
 POSTS = (
     "/add", "/import", "/edit/{0}", "/pin/{0}", "/unpin/{0}", "/archive/{0}", "/unarchive/{0}", "/link/{0}",
-    "/unlink/{0}", "/supersede/{0}", "/forget/{0}", "/prune", "/prune/1/apply", "/prune/1/undo", "/feedback",
-    "/dedupe", "/dedupe/1/apply", "/dedupe/1/undo", "/restore/{0}",
-    "/merge/{0}",
+    "/unlink/{0}", "/supersede/{0}", "/forget/{0}", "/feedback",
+    "/plans/prune", "/plans/dedupe", "/plans/1/apply", "/plans/1/undo", "/plans/1/drop",
+    "/restore/{0}", "/merge/{0}",
 )  # fmt: skip
 FORMS = (
     "/edit/{0}", "/link/{0}", "/supersede/{0}", "/forget/{0}", "/memories/{0}", "/links/{0}", "/versions/{0}",
@@ -74,7 +74,7 @@ def keys(url: str) -> dict[str, str]:
             made[tenant] = memory.keys.create("page").secret
             if tenant == "acme":
                 made["reader"] = memory.keys.create("reader", read_only=True).secret
-                memory.prune.plan()
+                memory.plans.prune()
     return made
 
 
@@ -88,7 +88,7 @@ def served(keys: dict[str, str], url: str) -> Iterator[Served]:
 def holder(served: Served, keys: dict[str, str], request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
     """Somebody signed in; a test may ask for another key than acme's."""
     with httpx.Client(base_url=served.url, **PLAIN) as client:
-        form = Page(client.get("/prune")).form("/sign-in")
+        form = Page(client.get("/plans")).form("/sign-in")
         assert sent(client, form, key=keys[getattr(request, "param", "acme")]).status_code == 303
         yield client
 
@@ -111,13 +111,12 @@ def everything(members: dict[str, Memory]) -> object:
         listed = memory.list(include_archived=True, include_superseded=True, limit=1000)
         found = [memory.get(one.id) for one in listed]
         held.append([(one.id, one.updated_at, one.pinned, one.archived_at, one.links) for one in found])
-        held.append([(plan.id, plan.state) for plan in memory.prune.list()])
-        held.append([(plan.id, plan.state) for plan in memory.dedupe.list()])
+        held.append([(plan.id, plan.state) for plan in memory.plans.list()])
     return held
 
 
 def token_of(client: httpx.Client) -> str:
-    return next(form for form in Page(client.get("/prune")).forms if "token" in form.fields).fields["token"]
+    return next(form for form in Page(client.get("/plans")).forms if "token" in form.fields).fields["token"]
 
 
 @pytest.mark.parametrize("path", POSTS)
@@ -158,7 +157,7 @@ def test_a_key_that_may_only_read_sees_no_button_that_writes(
     holder: httpx.Client, members: dict[str, Memory]
 ) -> None:
     number = ids(members)["acme"]
-    views = ("/", "/?q=harbour", "/prune", "/prune/1", "/dedupe", "/quality", "/add", "/maintenance")
+    views = ("/", "/?q=harbour", "/plans", "/plans/1", "/quality", "/add", "/maintenance")
     for path in (*views, *FORMS):
         page = Page(holder.get(path.format(number)))
         posts = {form.action.partition("#")[0] for form in page.forms if form.method == "POST"}
@@ -167,7 +166,7 @@ def test_a_key_that_may_only_read_sees_no_button_that_writes(
         assert "read-only" in page.said
         links = {element.attributes.get("href") or "" for element in page.all("a")}
         assert not {link for link in links if link.startswith(("/edit/", "/add", "/forget/"))}, path
-    assert sent(holder, Page(holder.get("/prune")).form("/sign-out")).status_code == 303
+    assert sent(holder, Page(holder.get("/plans")).form("/sign-out")).status_code == 303
 
 
 @pytest.mark.parametrize("holder", ["reader"], indirect=True)
@@ -178,7 +177,7 @@ def test_a_reader_cannot_forge_a_session_that_writes(
     assert cookie.startswith("read.")
     with httpx.Client(base_url=served.url, **PLAIN) as forged:
         forged.cookies.set("pgrecall_session", cookie.removeprefix("read."))
-        assert forged.get("/prune").status_code == 401
+        assert forged.get("/plans").status_code == 401
 
 
 @pytest.mark.parametrize("path", FORMS)
@@ -222,7 +221,7 @@ def imported(client: httpx.Client) -> str:
 def other(served: Served, keys: dict[str, str]) -> Iterator[httpx.Client]:
     """Another tenant, signed in."""
     with httpx.Client(base_url=served.url, **PLAIN) as client:
-        assert sent(client, Page(client.get("/prune")).form("/sign-in"), key=keys["other"]).status_code == 303
+        assert sent(client, Page(client.get("/plans")).form("/sign-in"), key=keys["other"]).status_code == 303
         yield client
 
 

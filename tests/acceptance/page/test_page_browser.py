@@ -40,11 +40,11 @@ def fill(memory: Memory) -> str:
     memory.link("pier", "harbour")
     memory.maintenance.refresh_graph()
     memory.record_access("ferry", "used")
-    memory.prune.plan(max_share=1.0, grace_days=0)
+    memory.plans.prune(max_share=1.0, grace_days=0)
     memory.edit("pier", body="The pier is dry.")
     for key in ("gull/a", "gull/b"):
         memory.remember("Three grey gulls sit on the roof of the harbour office.", key=key)
-    memory.dedupe.plan()
+    memory.plans.dedupe()
     return memory.keys.create("browser").secret
 
 
@@ -129,8 +129,8 @@ def test_every_view_can_be_walked_through_with_the_tabulator(page: Page) -> None
     for path in (
         "/?q=ferry",
         "/links/pier",
-        "/prune",
-        "/dedupe/1",
+        "/plans",
+        "/plans/2",
         f"/versions/{number}",
         f"/versions/{number}/1",
     ):
@@ -138,8 +138,8 @@ def test_every_view_can_be_walked_through_with_the_tabulator(page: Page) -> None
 
 
 def test_a_dedupe_plan_is_applied_and_undone_by_keyboard_alone(page: Page) -> None:
-    page.goto("/dedupe")
-    tab_to(page, "Create plan")
+    page.goto("/plans")
+    tab_to(page, "Create dedupe plan")
     page.keyboard.press("Enter")
     page.get_by_text("1 memory would be merged into 1 other").wait_for()
     tab_to(page, "Tick none")
@@ -207,11 +207,11 @@ def test_from_node_to_node(page: Page) -> None:
 
 @pytest.mark.parametrize("page", [{"java_script_enabled": False}], indirect=True, ids=["without a script"])
 def test_a_plan_is_applied_and_undone(page: Page) -> None:
-    page.goto("/prune")
+    page.goto("/plans")
     page.get_by_label("At most this share (%)").fill("100")
     page.get_by_label("Days protected after the last use").fill("0")
-    page.get_by_label("activity").check()
-    page.get_by_role("button", name="Create plan").click()
+    page.locator("form[action='/plans/prune']").get_by_label("activity").check()
+    page.get_by_role("button", name="Create prune plan").click()
     page.locator(".status strong", has_text="planned").wait_for()
     page.get_by_label("Archive the ticked memories").check()
     page.get_by_role("button", name="Apply plan").click()

@@ -79,8 +79,8 @@ def test_two_memories_are_merged_by_hand_and_come_apart_again(page: Page, memory
 
 @EITHER
 def test_a_contradiction_is_linked_from_its_plan_and_unlinked_again(page: Page, memory: Memory) -> None:
-    page.goto("/dedupe")
-    page.get_by_role("button", name="Create plan").click()
+    page.goto("/plans")
+    page.get_by_role("button", name="Create dedupe plan").click()
     row = page.get_by_role("row", name="different numbers (4711; 8812)")
     row.get_by_role("button", name="Link as a contradiction").click()
     page.locator(".done", has_text="Linked").wait_for()

@@ -59,8 +59,7 @@ def signed_in(browser: httpx.Client, key: str, path: str = "/") -> httpx.Respons
         "/overview",
         "/memories/1",
         "/links/1",
-        "/prune",
-        "/dedupe",
+        "/plans",
         "/quality",
         "/maintenance",
     ],
@@ -103,26 +102,26 @@ def test_signing_out_ends_every_copy_of_a_session(
 ) -> None:
     signed_in(browser, keys["acme"])
     copied = browser.cookies[COOKIE]
-    sent(browser, Page(browser.get("/prune")).form("/sign-out"))
+    sent(browser, Page(browser.get("/plans")).form("/sign-out"))
     assert COOKIE not in browser.cookies
     with httpx.Client(base_url=served.url, cookies={COOKIE: copied}, **PLAIN) as thief:
-        assert thief.get("/prune").status_code == 401
+        assert thief.get("/plans").status_code == 401
 
 
 def test_a_revoked_key_opens_nothing_from_the_next_request_on(browser: httpx.Client, url: str) -> None:
     with member(url) as memory:
         made = memory.keys.create("short-lived")
         signed_in(browser, made.secret)
-        assert browser.get("/prune").status_code == 200
+        assert browser.get("/plans").status_code == 200
         memory.keys.revoke(made.key.id)
-    answer = browser.get("/prune")
+    answer = browser.get("/plans")
     assert answer.status_code == 401
     assert "was revoked" in Page(answer).said
 
 
 def test_a_form_belongs_to_its_session(browser: httpx.Client, keys: dict[str, str], served: Served) -> None:
     signed_in(browser, keys["acme"])
-    form = Page(browser.get("/prune")).form("/prune")
+    form = Page(browser.get("/plans")).form("/plans/prune")
     with httpx.Client(base_url=served.url, **PLAIN) as other:
         signed_in(other, keys["acme"])
         stale = sent(other, form)
@@ -172,20 +171,20 @@ def test_a_thousand_sign_ins_of_one_key_end_no_session_of_another(
         assert all(memory.keys.open_session(keys["acme"], cookie, 12 * 3600) for cookie in cookies)
         alive = [cookie for cookie in cookies if memory.keys.session_tenant(cookie) is not None]
     assert alive == cookies[-20:]
-    assert browser.get("/prune").status_code == 200
+    assert browser.get("/plans").status_code == 200
 
 
 def test_a_session_survives_a_restart_of_the_service_and_so_do_its_forms(
     browser: httpx.Client, keys: dict[str, str], url: str
 ) -> None:
     signed_in(browser, keys["acme"])
-    form = Page(browser.get("/prune")).form("/prune")
+    form = Page(browser.get("/plans")).form("/plans/prune")
     cookie = browser.cookies[COOKIE]
     with (
         serving(url) as again,
         httpx.Client(base_url=again.url, cookies={COOKIE: cookie}, **PLAIN) as later,
     ):
-        assert later.get("/prune").status_code == 200
+        assert later.get("/plans").status_code == 200
         assert sent(later, form, grace_days="0").status_code == 303
 
 

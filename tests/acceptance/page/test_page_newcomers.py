@@ -54,8 +54,8 @@ def keys(database: str) -> dict[str, str]:
         held = Draft("An anchor.", key="anchor", layer="activity", pinned=True, occurred_at=OLD)
         memory.remember_many([held], now=OLD)
         memory.link("quay", "wall/a")
-        memory.prune.plan(max_share=1.0, grace_days=0)
-        memory.dedupe.plan()
+        memory.plans.prune(max_share=1.0, grace_days=0)
+        memory.plans.dedupe()
         made["reader"] = memory.keys.create("reader", read_only=True).secret
     return made
 
@@ -85,7 +85,7 @@ def everything(memory: Memory) -> object:
     """What a tenant holds, to see that nothing was changed."""
     found = [memory.get(one.id) for one in memory.list(include_archived=True, include_superseded=True)]
     held = [(one.id, one.body, one.updated_at, one.archived_at, one.links) for one in found]
-    return held, [plan.state for plan in (*memory.prune.list(), *memory.dedupe.list())]
+    return held, [plan.state for plan in memory.plans.list()]
 
 
 @EITHER
@@ -117,7 +117,7 @@ def test_a_key_that_may_only_read_sees_everything_and_changes_nothing(
     sign_in(page, keys["reader"])
     assert page.locator(".account", has_text="tenant acme, read-only").count() == 1
     views = page.get_by_role("navigation", name="Views").get_by_role("link").all_inner_texts()
-    assert views == ["Search", "Memories", "Overview", "Prune", "Dedupe", "Quality", "Maintenance"]
+    assert views == ["Search", "Memories", "Overview", "Plans", "Quality", "Maintenance"]
     quay, wall = memory.get("quay").id, memory.get("wall/a").id
     for path, shown in (
         ("/", "4 memories"),
@@ -129,10 +129,10 @@ def test_a_key_that_may_only_read_sees_everything_and_changes_nothing(
         (f"/versions/{quay}", "Version 1"),
         (f"/versions/{quay}/1", "The quay is wet."),
         ("/overview", "Overview"),
-        ("/prune", "Plan 1"),
-        ("/prune/1", "Prune plan 1"),
-        ("/dedupe", "Plan 1"),
-        ("/dedupe/1", "1 memory would be merged into 1 other that says the same thing."),
+        ("/plans", "Prune plan 1"),
+        ("/plans/1", "Prune plan 1"),
+        ("/plans", "Dedupe plan 2"),
+        ("/plans/2", "1 memory would be merged into 1 other that says the same thing."),
         ("/quality", "Quality"),
         ("/maintenance", "Maintenance"),
     ):
@@ -147,7 +147,7 @@ def test_a_key_that_may_only_read_sees_everything_and_changes_nothing(
         (f"/archive/{quay}", {}),
         (f"/unlink/{quay}", {"other": str(wall), "relation": "related"}),
         (f"/forget/{quay}", {"sure": "1"}),
-        ("/dedupe/1/apply", {"sure": "1"}),
+        ("/plans/1/apply", {"sure": "1"}),
     )
     for action, fields in forms:
         page.goto("/memories")
@@ -167,6 +167,6 @@ def test_the_first_views_are_readable(page: Page, keys: dict[str, str]) -> None:
     page.get_by_role("alert").wait_for()
     assert unreadable(page) == []
     sign_in(page, keys["empty"])
-    for path in ("/", "/memories", "/overview", "/overview?layer=activity", "/dedupe", "/maintenance"):
+    for path in ("/", "/memories", "/overview", "/overview?layer=activity", "/plans", "/maintenance"):
         page.goto(path)
         assert unreadable(page) == [], path

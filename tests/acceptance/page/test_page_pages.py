@@ -10,7 +10,7 @@ import pytest
 
 from pgrecall import Draft, Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.faces.page.views.dedupe import MAX_TICKED, PAGE_SIZE
+from pgrecall.faces.page.views.dedupe_plan import MAX_TICKED, PAGE_SIZE
 from pgrecall.faces.page.views.memory import SHOWN_LINKS
 from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.page.page_tools import Page, complaints
@@ -65,8 +65,8 @@ def fill(memory: Memory) -> None:
     memory.link("boat/2/a", "boat/0/a", "contradicts")
     for number in range(1, CONTRADICTIONS):
         memory.link("claim/0", f"claim/{number}", "contradicts")
-    memory.dedupe.plan(max_count=1000)
-    memory.prune.plan(max_share=1.0, grace_days=0, layers=["activity"])
+    memory.plans.dedupe(max_count=1000)
+    memory.plans.prune(max_share=1.0, grace_days=0, layers=["activity"])
 
 
 def walked(served: Served, path: str) -> list[Page]:
@@ -83,20 +83,22 @@ def walked(served: Served, path: str) -> list[Page]:
 
 
 def test_every_cluster_of_a_long_plan_is_on_one_of_its_pages(served: Served) -> None:
-    pages = walked(served, "/dedupe/1")
+    pages = walked(served, "/plans/1")
     clusters = [[int(n) for n in re.findall(r"Cluster (\d+)\s*Keeps", page.said)] for page in pages]
     assert [len(numbers) for numbers in clusters] == [PAGE_SIZE, PAGE_SIZE, 1]
     assert sorted(number for numbers in clusters for number in numbers) == list(range(1, CLUSTERS + 1))
     assert f"51 to 100 of {CLUSTERS}" in pages[1].said
     assert f"Merge all {CLUSTERS} clusters" in pages[2].said
-    assert Page(served.client.get("/dedupe/1", params={"after": "1000"})).status == 200
+    assert Page(served.client.get("/plans/1", params={"after": "1000"})).status == 200
 
 
 def test_every_candidate_of_a_long_prune_plan_is_on_one_of_its_pages(served: Served, memory: Memory) -> None:
-    planned = {item.title or item.key for item in memory.prune.get(1, limit=1000).items}
+    plan = memory.plans.get(2, limit=1000)
+    assert plan.kind == "prune"
+    planned = {item.title or item.key for item in plan.items}
     assert len(planned) == CANDIDATES
-    memory.prune.apply(1)
-    pages = walked(served, "/prune/1")
+    memory.plans.apply(2)
+    pages = walked(served, "/plans/2")
     assert len(pages) == 3
     said = " ".join(page.said for page in pages)
     assert [name for name in planned if name not in said] == []

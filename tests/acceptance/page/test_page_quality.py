@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-VIEWS = ("/quality", "/quality?q=stone&memory=wall", "/dedupe", "/dedupe/1", "/dedupe/2")
+VIEWS = ("/quality", "/quality?q=stone&memory=wall", "/plans", "/plans/1", "/plans/2")
 SAME = "The ferry to the island leaves at the old pier every morning."
 
 
@@ -28,7 +28,7 @@ def served(database: str) -> Iterator[Served]:
     with member(database) as memory:
         for key in ("gull/a", "gull/b"):
             memory.remember("Three grey gulls sit on the roof of the harbour office.", key=key)
-        memory.dedupe.apply(memory.dedupe.plan().id)
+        memory.plans.apply(memory.plans.dedupe().id)
         memory.remember("A wall of stone by the sea.", key="wall")
         for key in ("ferry/a", "ferry/b"):
             memory.remember(SAME, key=key)
@@ -40,7 +40,7 @@ def served(database: str) -> Iterator[Served]:
                 memory.used(found.search_id, "wall")
         empty = memory.search("who owns the lighthouse?", layers=("activity",))
         assert empty.hits == ()
-        memory.dedupe.plan()
+        memory.plans.dedupe()
     with serving(database) as running:
         yield running
 
@@ -80,16 +80,16 @@ def test_a_replay_without_a_change_says_so(page: Page) -> None:
 
 
 def test_a_plan_is_made_applied_and_undone(page: Page, memory: Memory) -> None:
-    page.goto("/dedupe")
-    page.get_by_role("button", name="Create plan").click()
+    page.goto("/plans")
+    page.get_by_role("button", name="Create dedupe plan").click()
     assert "Word for word the same" in page.inner_text("main")
     number = int(page.url.rpartition("/")[2])
     page.get_by_label("Cluster 1").uncheck()
     page.get_by_label("Merge this cluster").check()
     page.get_by_role("button", name="Apply plan").click()
-    assert "No cluster is ticked, so nothing was merged." in page.inner_text("main")
-    assert memory.dedupe.get(number).state == "planned"
-    page.goto(f"/dedupe/{number}")
+    assert "Nothing is ticked, so nothing was archived." in page.inner_text("main")
+    assert memory.plans.get(number).state == "planned"
+    page.goto(f"/plans/{number}")
     page.get_by_label("Merge this cluster").check()
     page.get_by_role("button", name="Apply plan").click()
     assert "1 memory was merged, 0 skipped." in page.inner_text("main")

@@ -25,7 +25,7 @@ VIEWS = (
     "/", "/?q=stone", "/memories", "/add", "/edit/{0}", "/link/{0}", "/supersede/{0}",
     "/forget/{0}", "/memories/{0}", "/links/{0}", "/versions/{0}", "/versions/{0}/1", "/merge/{0}", "/zones",
     "/overview", "/overview/alive",
-    "/prune", "/prune/1", "/maintenance", "/nowhere",
+    "/plans", "/plans/1", "/maintenance", "/nowhere",
 )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def served(database: str) -> Iterator[Served]:
         memory.link("wall", "quay")
         memory.pin("wall")
         memory.record_access("quay", "used")
-        memory.prune.plan(max_share=1.0, grace_days=0)
+        memory.plans.prune(max_share=1.0, grace_days=0)
     with serving(database) as running:
         yield running
 
@@ -251,8 +251,8 @@ def test_the_reasons_are_behind_one_click_in_per_cent(page: Page) -> None:
 
 
 def test_candidates_are_ticked_one_by_one(page: Page, memory: Memory) -> None:
-    plan = memory.prune.plan(max_share=1.0, grace_days=0, layers=("activity",))
-    page.goto(f"/prune/{plan.id}")
+    plan = memory.plans.prune(max_share=1.0, grace_days=0, layers=("activity",))
+    page.goto(f"/plans/{plan.id}")
     group = page.locator(".group", has_text="An old log 1.")
     group.get_by_role("button", name="Tick none").click()
     assert group.locator(".ticked").inner_text() == "0"

@@ -78,8 +78,8 @@ def test_a_command_is_a_span_with_the_phases_of_its_search_beneath(database_url:
     fold = r"span job fold UNSET \w+ \{'pgrecall.job': 'fold', 'pgrecall.job.state': 'done'"
     assert re.search(fold, jobs.stderr), jobs.stderr
     assert "span pgrecall jobs run UNSET" in jobs.stderr
-    wrong = traced("prune", "show", "4711", database_url=database_url)
-    assert "span pgrecall prune show ERROR 0 {'process.exit.code': 2}" in wrong.stderr
+    wrong = traced("plan", "show", "4711", database_url=database_url)
+    assert "span pgrecall plan show ERROR 0 {'process.exit.code': 2}" in wrong.stderr
 
 
 def test_what_leaves_a_call_decides_how_it_ended(tracing: Tracing, exporter: InMemorySpanExporter) -> None:

@@ -131,9 +131,9 @@ def test_a_part_of_a_plan_counts_all_of_it(memory: Memory, now: datetime) -> Non
         [Draft(f"old {n}", layer="activity", occurred_at=now - 900 * DAY) for n in range(6)],
         now=now - 900 * DAY,
     )
-    plan = memory.prune.plan(max_share=1.0, now=now)
-    part = memory.prune.get(plan.id, limit=2)
+    plan = memory.plans.prune(max_share=1.0, now=now)
+    part = memory.plans.get(plan.id, limit=2)
     assert (len(plan.items), len(part.items), part.report.planned) == (6, 2, 6)
     assert part.items == plan.items[:2]
     with pytest.raises(InvalidInput, match="cannot be read"):
-        memory.prune.get(plan.id, limit=-1)
+        memory.plans.get(plan.id, limit=-1)

@@ -15,13 +15,13 @@ CONTRACT = "Mira signs the harbour contract with the owners"
 
 
 def export(sql: Query, *, tenant: str = "acme") -> list[str]:
-    """All lines of an export except those of dedupe plans, which tell what was done, in the header too."""
+    """All lines of an export except those of plans, which tell what was done, in the header too."""
     rows = sql("SELECT recall.export_lines(p_now => %s) AS line", (NOW,), tenant=tenant)
     header, *lines = (row["line"] for row in rows)
     first: dict[str, Any] = json.loads(header)
-    for kind in ("dedupe_plan", "dedupe_item"):
+    for kind in ("plan", "plan_item"):
         first["counts"].pop(kind)
-    kept = [line for line in lines if next(iter(json.loads(line))) not in {"dedupe_plan", "dedupe_item"}]
+    kept = [line for line in lines if next(iter(json.loads(line))) not in {"plan", "plan_item"}]
     return [json.dumps(first, sort_keys=True), *kept]
 
 

@@ -61,12 +61,12 @@ def test_500_clusters_merged_and_unmerged_leave_the_export_as_it_was(sql: Query)
     sql("SELECT recall.log_shown(%s, 'a question', p_now => %s)", (ids[::10], NOW - timedelta(minutes=1)))
     number = _plan(sql)
     before = export(sql)
-    outcome = sql("SELECT outcome FROM recall.apply_dedupe(%s, p_now => %s)", (number, LATER))
+    outcome = sql("SELECT outcome FROM recall.apply_plan(%s, p_now => %s)", (number, LATER))
     assert [row["outcome"] for row in outcome].count("kept") == 500
     merged = [row["outcome"] for row in outcome].count("merged")
     assert merged >= 990  # a few are less similar to their keeper by the hash of their words
     assert problems(sql) == []
-    assert sql("SELECT recall.undo_dedupe(%s, %s) AS back", (number, LATER))[0]["back"] == merged
+    assert sql("SELECT recall.undo_plan(%s, %s) AS back", (number, LATER))[0]["back"] == merged
     assert export(sql) == before
     assert problems(sql) == []
 
@@ -124,13 +124,13 @@ def test_any_merge_is_what_the_log_says_and_can_be_undone(shared_url: str, vault
             )
         number = _plan(sql)
         before = export(sql)
-        sql("SELECT * FROM recall.apply_dedupe(%s, p_now => %s)", (number, LATER))
+        sql("SELECT * FROM recall.apply_plan(%s, p_now => %s)", (number, LATER))
         assert problems(sql) == []
         merged = sql("SELECT to_jsonb(a) AS row FROM recall.activation a ORDER BY memory_id")
         # Exactly what a computation anew from the log says.
         assert sql("SELECT recall.rebuild() AS changed")[0]["changed"] == 0
         assert sql("SELECT to_jsonb(a) AS row FROM recall.activation a ORDER BY memory_id") == merged
-        sql("SELECT recall.undo_dedupe(%s, %s)", (number, LATER))
+        sql("SELECT recall.undo_plan(%s, %s)", (number, LATER))
         assert export(sql) == before
 
 
@@ -147,13 +147,13 @@ def test_uses_at_the_time_of_a_merge_count_as_if_it_had_never_been(
         sql("SELECT recall.record_access(%s, 'used', %s, %s, p_now => %s)",
             (memory_id, NOW - timedelta(days=9), session, NOW - timedelta(hours=2)))  # fmt: skip
     number = _plan(sql)
-    [keeper] = sql("SELECT memory_id AS id FROM recall.dedupe_item WHERE keeper")
+    [keeper] = sql("SELECT memory_id AS id FROM recall.plan_item WHERE keeper")
     uses = [
         f"SELECT recall.record_access({keeper['id']}, 'used', '{LATER}', '{session}', p_now => '{LATER}')"
         for session in ("b", "d", "b", "e")
     ]
-    merge = f"SELECT count(*) FROM recall.apply_dedupe({number}, p_now => '{LATER}')"
-    undo = f"SELECT recall.undo_dedupe({number}, '{LATER}')"
+    merge = f"SELECT count(*) FROM recall.apply_plan({number}, p_now => '{LATER}')"
+    undo = f"SELECT recall.undo_plan({number}, '{LATER}')"
     state = "SELECT to_jsonb(a) AS row FROM recall.activation a WHERE a.memory_id = %s"
     with shared_connection.transaction(force_rollback=True):
         for statement in uses:

@@ -14,16 +14,16 @@ from tests.integration.dedupe.dedupe_tools import CONTRACT, store
 
 def test_each_memory_is_compared_once_and_again_when_its_text_changes(memory: Memory) -> None:
     ids = [store(memory, f"{CONTRACT} number {number}") for number in range(5)]
-    assert [memory.dedupe.find(limit=2) for _ in range(4)] == [2, 2, 1, 0]
+    assert [memory.plans.find_duplicates(limit=2) for _ in range(4)] == [2, 2, 1, 0]
     memory.edit(ids[0], body=CONTRACT + " number 1", now=NOW)
-    assert memory.dedupe.find() == 1
+    assert memory.plans.find_duplicates() == 1
     memory.record_access(ids[1], "used", now=NOW)
     memory.forget(ids[2])
-    assert memory.dedupe.find() == 0
-    [cluster] = memory.dedupe.plan(now=NOW).clusters
+    assert memory.plans.find_duplicates() == 0
+    [cluster] = memory.plans.dedupe(now=NOW).clusters
     assert {cluster.keeper.id, *(member.id for member in cluster.members)} == {ids[0], ids[1]}
     with pytest.raises(InvalidInput, match="p_limit is 0"):
-        memory.dedupe.find(limit=0)
+        memory.plans.find_duplicates(limit=0)
 
 
 def test_words_find_what_has_no_vector(query: Query) -> None:
@@ -33,14 +33,14 @@ def test_words_find_what_has_no_vector(query: Query) -> None:
     query("SELECT recall.refresh_lexemes()")
     assert query("SELECT recall.find_duplicates() AS n")[0]["n"] == 4
     query("SELECT recall.plan_dedupe(p_now => %s)", (NOW,))
-    [row] = query("SELECT clusters, planned FROM recall.dedupe_plans()")
+    [row] = query("SELECT clusters, planned FROM recall.plans()")
     assert (row["clusters"], row["planned"]) == (1, 2)
 
 
 def test_many_of_the_same_text_are_one_cluster(memory: Memory) -> None:
     """Each is compared with eight; the best stands for all."""
     ids = [store(memory, CONTRACT + "." * (number % 3)) for number in range(60)]
-    plan = memory.dedupe.plan(now=NOW)
+    plan = memory.plans.dedupe(now=NOW)
     [cluster] = plan.clusters
     assert len(cluster.members) == 59
     assert {cluster.keeper.id, *(member.id for member in cluster.members)} == set(ids)
@@ -55,7 +55,7 @@ def test_what_is_not_of_the_text_keeps_memories_apart(memory: Memory) -> None:
     store(memory, CONTRACT, occurred_at=NOW - timedelta(days=300), role="tool")
     store(memory, CONTRACT, valid_until=NOW + timedelta(days=30))
     pinned = [store(memory, CONTRACT + " soon", pinned=True, layer="episodic") for _ in range(2)]
-    plan = memory.dedupe.plan(now=NOW)
+    plan = memory.plans.dedupe(now=NOW)
     gone = {member.id for cluster in plan.clusters for member in cluster.members}
     assert not gone & set(pinned)
     for cluster in plan.clusters:
@@ -66,32 +66,32 @@ def test_what_is_not_of_the_text_keeps_memories_apart(memory: Memory) -> None:
 def test_turns_of_a_conversation_are_never_merged(memory: Memory) -> None:
     turns = [store(memory, CONTRACT + mark) for mark in (".", "!")]
     memory.link(turns[0], turns[1], "next", now=NOW)
-    assert memory.dedupe.plan(now=NOW).clusters == ()
+    assert memory.plans.dedupe(now=NOW).clusters == ()
 
 
 def test_contradictions_are_proposed_and_not_linked(memory: Memory, query: Query) -> None:
     one = store(memory, "The door code of the old boathouse near the market in Alden is 4711")
     other = store(memory, "The door code of the old boathouse near the market in Alden is 8812")
-    plan = memory.dedupe.plan(now=NOW)
+    plan = memory.plans.dedupe(now=NOW)
     assert plan.clusters == ()
     [proposed] = plan.report.contradictions
     assert (proposed.src, proposed.dst, proposed.reason) == (one, other, "different numbers (4711; 8812)")
     assert query("SELECT count(*) AS n FROM recall.link")[0]["n"] == 0
     memory.link(one, other, "contradicts", now=NOW)
-    assert memory.dedupe.plan(now=NOW).report.contradictions == ()
+    assert memory.plans.dedupe(now=NOW).report.contradictions == ()
 
 
 def test_a_plan_with_contradictions_is_exported_and_imported(memory: Memory) -> None:
     store(memory, "The door code of the old boathouse near the market in Alden is 4711")
     store(memory, "The door code of the old boathouse near the market in Alden is 8812")
-    plan = memory.dedupe.plan(now=NOW)
+    plan = memory.plans.dedupe(now=NOW)
     file = io.BytesIO()
     memory.export.write(file, now=NOW)
     file.seek(0)
     copy = memory.for_tenant("copy")
     copy.export.read(file)
-    [imported] = copy.dedupe.list()
-    [proposed] = copy.dedupe.get(imported.id).report.contradictions
+    [imported] = copy.plans.list()
+    [proposed] = copy.plans.get(imported.id).report.contradictions
     assert proposed.reason == plan.report.contradictions[0].reason
 
 
@@ -99,9 +99,9 @@ def test_another_tenant_has_no_part_in_it(memory: Memory) -> None:
     store(memory, CONTRACT)
     other = memory.for_tenant("other")
     other.remember_many([Draft(CONTRACT, key="theirs")], now=NOW)
-    assert memory.dedupe.plan(now=NOW).clusters == ()
-    assert other.dedupe.plan(now=NOW).clusters == ()
-    assert len(other.dedupe.list()) == 1
+    assert memory.plans.dedupe(now=NOW).clusters == ()
+    assert other.plans.dedupe(now=NOW).clusters == ()
+    assert len(other.plans.list()) == 1
 
 
 def test_the_job_plans_and_merges_nothing(memory: Memory, query: Query) -> None:
@@ -109,7 +109,7 @@ def test_the_job_plans_and_merges_nothing(memory: Memory, query: Query) -> None:
     store(memory, CONTRACT + "!")
     run = memory.jobs.run("dedupe", now=NOW)
     assert run is not None
-    [plan] = memory.dedupe.list()
+    [plan] = memory.plans.list()
     assert (plan.state, plan.planned) == ("planned", 1)
     assert query("SELECT count(*) AS n FROM recall.memory WHERE archived_at IS NOT NULL")[0]["n"] == 0
 
@@ -118,13 +118,13 @@ def test_a_plan_is_limited_and_goes_stale(memory: Memory) -> None:
     for text in ("red buoy", "blue boat"):
         for mark in (".", "!"):
             store(memory, f"{CONTRACT} about the {text}{mark}")
-    plan = memory.dedupe.plan(max_count=1, now=NOW)
+    plan = memory.plans.dedupe(max_count=1, now=NOW)
     assert (plan.report.found, plan.report.planned, plan.report.capped) == (2, 1, 1)
     with pytest.raises(InvalidInput, match="has expired"):
-        memory.dedupe.apply(plan.id, now=NOW + timedelta(days=8))
+        memory.plans.apply(plan.id, now=NOW + timedelta(days=8))
     for arguments in ({"min_similarity": 0.1}, {"max_count": 0}, {"layers": ["nowhere"]}, {"layers": []}):
         with pytest.raises(InvalidInput):
-            memory.dedupe.plan(**arguments)
+            memory.plans.dedupe(**arguments)
 
 
 def test_a_title_that_says_more_names_something_else(memory: Memory) -> None:
@@ -132,7 +132,7 @@ def test_a_title_that_says_more_names_something_else(memory: Memory) -> None:
     store(memory, CONTRACT, title="Sanctum > Settings")
     reborn = store(memory, CONTRACT, title="Sanctum reborn > Settings")
     again = store(memory, CONTRACT + ".", title="Sanctum Reborn: Settings")
-    [cluster] = memory.dedupe.plan(now=NOW).clusters
+    [cluster] = memory.plans.dedupe(now=NOW).clusters
     assert {cluster.keeper.id, *(member.id for member in cluster.members)} == {reborn, again}
 
 
@@ -144,14 +144,14 @@ def test_templates_are_kept_even_if_they_are_alike(memory: Memory, title: str) -
     for _ in range(3):
         store(memory, "#placeholder/description of it, with links to related notes", title=title)
     store(memory, "#placeholder/description of it, with links to related notes")
-    assert memory.dedupe.plan(now=NOW).clusters == ()
+    assert memory.plans.dedupe(now=NOW).clusters == ()
 
 
 def test_what_tells_of_placeholders_is_no_template(memory: Memory) -> None:
     text = "Put {{title}} or <% tp.file.title %> into the heading, and ${day} into the file name"
     title = "How {templates} work, at 5% of $4"
     kept = {store(memory, text, title=title), store(memory, text + ".", title=title)}
-    [cluster] = memory.dedupe.plan(now=NOW).clusters
+    [cluster] = memory.plans.dedupe(now=NOW).clusters
     assert {cluster.keeper.id, *(member.id for member in cluster.members)} == kept
 
 
@@ -173,7 +173,7 @@ def test_a_word_that_was_replaced_counts_even_if_the_rest_of_the_text_has_it(
     footer = "\n\nEdit this note in GitHub, copy this note, or download this vault: obsidian.example/hub"
     for text in (one, other):
         store(memory, text + footer, title="Meld Encrypt")
-    assert memory.dedupe.plan(now=NOW).clusters == ()
+    assert memory.plans.dedupe(now=NOW).clusters == ()
 
 
 def test_the_keeper_says_a_word_as_often_as_the_others(memory: Memory) -> None:
@@ -183,7 +183,7 @@ def test_the_keeper_says_a_word_as_often_as_the_others(memory: Memory) -> None:
     shorter = store(memory, "Searches Anki notes" + footer)
     for _ in range(3):
         memory.record_access(shorter, "used", now=NOW)
-    [cluster] = memory.dedupe.plan(now=NOW).clusters
+    [cluster] = memory.plans.dedupe(now=NOW).clusters
     assert cluster.keeper.id == longer
 
 
@@ -193,13 +193,13 @@ def test_a_pair_that_only_one_side_finds_is_kept(memory: Memory, query: Query) -
     store(memory, CONTRACT)
     store(memory, CONTRACT + "!")
     pairs = "SELECT src, dst FROM recall.duplicate_pair ORDER BY src, dst"
-    assert memory.dedupe.find(limit=1) == 1
+    assert memory.plans.find_duplicates(limit=1) == 1
     [found] = query(pairs)
     assert found["src"] == longer
-    assert memory.dedupe.find() == 2
+    assert memory.plans.find_duplicates() == 2
     assert found in query(pairs)
     memory.edit(found["dst"], body="The winch was oiled by Tom", now=NOW)
-    memory.dedupe.find()
+    memory.plans.find_duplicates()
     assert found not in query(pairs)
 
 
@@ -211,10 +211,10 @@ def test_a_pair_that_was_stored_under_an_older_rule_of_titles_is_not_planned(
 ) -> None:
     """Pairs stay in the database over an upgrade; a plan judges their titles by the rule of today."""
     ids = [store(memory, CONTRACT + end, title="Contract") for end in (".", "!")]
-    assert len(memory.dedupe.plan(now=NOW).clusters) == 1
+    assert len(memory.plans.dedupe(now=NOW).clusters) == 1
     for memory_id, title in zip(ids, (one, other), strict=True):
         query("UPDATE recall.memory SET title = %s WHERE id = %s", (title, memory_id))
     assert query("SELECT verdict FROM recall.current_pairs('acme')") == []
     [pair] = query("SELECT verdict FROM recall.duplicate_pair")
     assert pair["verdict"] == "same"
-    assert memory.dedupe.plan(now=NOW).clusters == ()
+    assert memory.plans.dedupe(now=NOW).clusters == ()

@@ -89,20 +89,20 @@ def test_plans_over_clusters_of_all_shapes_are_undone_exactly(memory: Memory, qu
     fill(memory)
     memory.settings.set("dedupe.min_similarity", 0.7)
     before = export(query)
-    first = memory.dedupe.plan(now=NOW)
+    first = memory.plans.dedupe(now=NOW)
     assert first.report.clusters > 45
     half = [cluster.cluster for cluster in first.clusters if cluster.cluster % 2]
-    merged = memory.dedupe.apply(first.id, clusters=half, now=LATER).merged
+    merged = memory.plans.apply(first.id, parts=half, now=LATER).archived
     assert problems(query) == []
     between = export(query)
-    second = memory.dedupe.plan(now=LAST)
-    rest = memory.dedupe.apply(second.id, now=LAST).merged
+    second = memory.plans.dedupe(now=LAST)
+    rest = memory.plans.apply(second.id, now=LAST).archived
     assert len(merged) > 25
     assert len(rest) > 25
     assert not set(merged) & set(rest)
     assert problems(query) == []
-    assert memory.dedupe.undo(second.id, now=LAST).restored == len(rest)
+    assert memory.plans.undo(second.id, now=LAST).restored == len(rest)
     assert export(query) == between
-    assert memory.dedupe.undo(first.id, now=LAST).restored == len(merged)
+    assert memory.plans.undo(first.id, now=LAST).restored == len(merged)
     assert export(query) == before
     assert problems(query) == []

@@ -19,9 +19,9 @@ def test_a_person_may_merge_what_no_plan_would_find(memory: Memory, query: Query
     keeper = store(memory, "The ferry leaves at seven.", key="keeper", author="Mira", tags=["boats"])
     goes = store(memory, "A boat leaves at 8.", key="goes", author="Jon", tags=["times"], layer="episodic")
     memory.record_access(goes, "used", at=NOW - timedelta(days=3), now=NOW)
-    assert memory.dedupe.plan(now=NOW).report.planned == 0
+    assert memory.plans.dedupe(now=NOW).report.planned == 0
     before = export(query)
-    plan = memory.dedupe.plan_merge("keeper", ["goes", goes], now=NOW)
+    plan = memory.plans.merge("keeper", ["goes", goes], now=NOW)
     assert plan.options.chosen
     assert (plan.report.clusters, plan.report.planned, plan.report.contradictions) == (1, 1, ())
     [cluster] = plan.clusters
@@ -30,23 +30,21 @@ def test_a_person_may_merge_what_no_plan_would_find(memory: Memory, query: Query
     assert (member.id, member.reason, member.similarity) == (goes, "It was chosen to be merged.", None)
     assert "".join(run.text for run in member.difference if run.change != "added") == "A boat leaves at 8."
     assert export(query) == before, "a plan changes nothing"
-    assert memory.dedupe.apply(plan.id, now=LATER).merged == (goes,)
+    assert memory.plans.apply(plan.id, now=LATER).archived == (goes,)
     assert problems(query) == []
     assert memory.get(goes).superseded_by == keeper
     assert memory.get(keeper).body == "The ferry leaves at seven."
     assert set(memory.get(keeper).tags) == {"boats", "times"}
-    assert memory.dedupe.undo(plan.id, now=LATER).restored == 1
+    assert memory.plans.undo(plan.id, now=LATER).restored == 1
     assert export(query) == before
     assert problems(query) == []
 
 
 def test_what_has_changed_since_is_skipped(memory: Memory) -> None:
     keeper, goes = store(memory, "One."), store(memory, "Two.")
-    plan = memory.dedupe.plan_merge(keeper, [goes], now=NOW)
+    plan = memory.plans.merge(keeper, [goes], now=NOW)
     memory.edit(goes, body="Three.", now=NOW)
-    assert [result.note for result in memory.dedupe.apply(plan.id, now=LATER).skipped][
-        -1
-    ] == "rewritten since"
+    assert [result.note for result in memory.plans.apply(plan.id, now=LATER).skipped][-1] == "rewritten since"
 
 
 def test_what_cannot_be_merged_is_refused(memory: Memory) -> None:
@@ -65,25 +63,25 @@ def test_what_cannot_be_merged_is_refused(memory: Memory) -> None:
         (one, [1] * 3 + list(range(10_000, 10_200)), "cannot be merged into one"),
     ):
         with pytest.raises(InvalidInput, match=said):
-            memory.dedupe.plan_merge(keeper, goes)
+            memory.plans.merge(keeper, goes)
     for keeper, goes in (("nobody", [one]), (one, ["nobody"]), (one, [2**62]), (2**70, [one])):
         with pytest.raises(MemoryNotFound):
-            memory.dedupe.plan_merge(keeper, goes)
+            memory.plans.merge(keeper, goes)
     with pytest.raises(MemoryNotFound):
-        memory.for_tenant("other").dedupe.plan_merge(one, [other])
-    assert memory.dedupe.list() == ()
+        memory.for_tenant("other").plans.merge(one, [other])
+    assert memory.plans.list() == ()
 
 
 def test_a_chosen_merge_travels_with_an_export(memory: Memory, tmp_path: Path) -> None:
     keeper, goes = store(memory, "One.", key="one"), store(memory, "Two.", key="two")
-    plan = memory.dedupe.plan_merge(keeper, [goes], now=NOW)
-    memory.dedupe.apply(plan.id, now=NOW)
+    plan = memory.plans.merge(keeper, [goes], now=NOW)
+    memory.plans.apply(plan.id, now=NOW)
     memory.export.write(tmp_path / "all.jsonl")
     other = memory.for_tenant("other")
     other.export.read(tmp_path / "all.jsonl")
-    [summary] = other.dedupe.list()
-    assert other.dedupe.get(summary.id).options.chosen
-    assert other.dedupe.undo(summary.id).restored == 1
+    [summary] = other.plans.list()
+    assert other.plans.get(summary.id).options.chosen
+    assert other.plans.undo(summary.id).restored == 1
 
 
 def test_tags_of_a_merge_make_a_version_which_its_undo_takes_away(memory: Memory, query: Query) -> None:
@@ -91,23 +89,23 @@ def test_tags_of_a_merge_make_a_version_which_its_undo_takes_away(memory: Memory
     memory.edit(keeper, body="One, again.", now=NOW - timedelta(days=2))
     goes = store(memory, "Two.", tags=["b"], aliases=["second"])
     before, said = export(query), memory.versions.list(keeper)
-    plan = memory.dedupe.plan_merge(keeper, [goes], now=NOW)
-    memory.dedupe.apply(plan.id, now=LATER)
+    plan = memory.plans.merge(keeper, [goes], now=NOW)
+    memory.plans.apply(plan.id, now=LATER)
     present, kept, first = memory.versions.list(keeper)
     assert (present.tags, kept.tags, first.body) == (("a", "b"), ("a",), "One.")
     assert {one.field for one in memory.versions.diff(keeper, kept.number)} == {"tags", "aliases"}
     assert problems(query) == []
-    memory.dedupe.undo(plan.id, now=LATER)
+    memory.plans.undo(plan.id, now=LATER)
     assert memory.versions.list(keeper) == said
     assert export(query) == before
 
 
 def test_an_undo_after_an_edit_is_a_version_itself(memory: Memory, query: Query) -> None:
     keeper, goes = store(memory, "One.", tags=["a"]), store(memory, "Two.", tags=["b"])
-    plan = memory.dedupe.plan_merge(keeper, [goes], now=NOW)
-    memory.dedupe.apply(plan.id, now=LATER)
+    plan = memory.plans.merge(keeper, [goes], now=NOW)
+    memory.plans.apply(plan.id, now=LATER)
     memory.edit(keeper, body="One, again.", now=LATER + timedelta(hours=1))
-    memory.dedupe.undo(plan.id, now=LATER + timedelta(hours=2))
+    memory.plans.undo(plan.id, now=LATER + timedelta(hours=2))
     assert [(version.body, version.tags) for version in memory.versions.list(keeper)] == [
         ("One, again.", ("a",)),
         ("One, again.", ("a", "b")),
@@ -122,8 +120,8 @@ def test_an_undo_brings_versions_back_however_few_are_kept(memory: Memory, query
     keeper, goes = store(memory, "One.", tags=["a"]), store(memory, "Two.", tags=["b"])
     memory.edit(keeper, body="One, again.", now=NOW)
     memory.settings.set("versions.per_memory", most)
-    plan = memory.dedupe.plan_merge(keeper, [goes], now=NOW)
+    plan = memory.plans.merge(keeper, [goes], now=NOW)
     before = export(query)
-    memory.dedupe.apply(plan.id, now=LATER)
-    memory.dedupe.undo(plan.id, now=LATER)
+    memory.plans.apply(plan.id, now=LATER)
+    memory.plans.undo(plan.id, now=LATER)
     assert export(query) == before

@@ -110,7 +110,7 @@ def test_a_copy_in_the_same_database_is_a_tenant_of_its_own(
         for key in ("note-2", "note-4"):
             copy.record_access(key, "used", at=NOW, session_id="talk-1", now=NOW)
         copy.forget("note-7", hard=True, now=NOW)
-        copy.prune.undo(2, now=NOW + timedelta(days=302))
+        copy.plans.undo(2, now=NOW + timedelta(days=302))
     assert lines_of(world)[1:] == lines[1:]
 
 
@@ -118,8 +118,8 @@ LATER = NOW + timedelta(days=303)
 
 LIFE_GOES_ON = (
     ("SELECT count(*) FROM recall.fold_accesses() f", ()),
-    ("SELECT recall.undo_prune(2, %s)", (LATER,)),
-    ("SELECT * FROM recall.apply_prune(3, %s)", (LATER,)),
+    ("SELECT recall.undo_plan(2, %s)", (LATER,)),
+    ("SELECT * FROM recall.apply_plan(3, %s)", (LATER,)),
     ("SELECT recall.record_access(recall.id_of('note-2'), 'used', %s, 'talk-1', 'once-0', %s)", (NOW, NOW)),
     ("SELECT recall.record_access(recall.id_of('note-2'), 'used', %s, 'talk-1', 'anew', %s)", (NOW, LATER)),
     ("SELECT count(*) FROM recall.remember_many(%s, p_now => %s)",
@@ -128,7 +128,7 @@ LIFE_GOES_ON = (
     ("SELECT recall.verify(%s)", (LATER,)),
     ("SELECT recall.rebuild()", ()),
     ("SELECT recall.plan_prune(p_max_share => 1, p_now => %s) * 0", (LATER + timedelta(days=90),)),
-    ("SELECT i.vitality, i.reason, i.impact FROM recall.prune_item i JOIN recall.prune_plan p "
+    ("SELECT i.vitality, i.reason, i.impact FROM recall.plan_item i JOIN recall.plan p "
      "ON p.tenant = i.tenant AND p.id = i.plan_id WHERE p.created_at = %s "
      "AND p.tenant = recall.current_tenant() ORDER BY i.memory_id", (LATER + timedelta(days=90),)),
     ("SELECT v.memory_id, v.reason, v.archived_at, v.restored_at, v.plan_id FROM recall.archival v "
@@ -176,7 +176,7 @@ def test_new_memories_get_ids_of_their_own(database_url: str, lines: list[str], 
         assert len({*stored, *(each.id for each in many), far}) == 6
 
 
-@pytest.mark.parametrize("kind", ["memory", "prune_plan", "search_log"])
+@pytest.mark.parametrize("kind", ["memory", "plan", "search_log"])
 def test_no_tenant_uses_up_the_ids_of_all(
     shared_url: str, database_url: str, lines: list[str], kind: str
 ) -> None:
@@ -195,7 +195,7 @@ def test_no_tenant_uses_up_the_ids_of_all(
         other = memory.for_tenant("other")
         other.remember("The tide table")
         other.search("tide")
-        other.prune.plan()
+        other.plans.prune()
         file = io.BytesIO()
         other.export.write(file)
         file.seek(0)

@@ -109,10 +109,10 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "spread of nothing": ("access", {"spread_to": [1], "spread_by": ["NaN"]}, "its spread_to"),
     "a long idempotency key": ("access_key", {"idempotency_key": "x" * 1500}, "its idempotency key"),
     "a queue of nothing": ("access_queue", {"memory_ids": [None]}, "its memory_ids"),
-    "a plan of text": ("prune_plan", {"report": "fine"}, "its options or report"),
-    "a plan in words": ("prune_plan", {"options": {"max_count": "many"}}, "its options or report"),
-    "an item beyond 1": ("prune_item", {"vitality": 7}, "its vitality"),
-    "an item of a list": ("prune_item", {"terms": []}, "its terms"),
+    "a plan of text": ("plan", {"report": "fine"}, "its options or report"),
+    "a plan in words": ("plan", {"options": {"max_count": "many"}}, "its options or report"),
+    "an item beyond 1": ("plan_item", {"vitality": 7}, "its vitality"),
+    "an item of a list": ("plan_item", {"terms": []}, "its terms"),
     "an archival before Christ": ("archival", {"archived_at": "0044-03-15 BC"}, "its archived_at"),
     "a floor at no time": ("floor_change", {"at": "-infinity"}, "its at is out of bounds"),
     "a long query": ("search_log", {"query": "x" * 20_000}, "a query of it"),
@@ -273,13 +273,12 @@ WORK = (
 )
 
 OF_PLANS = (
-    "SELECT recall.{call} FROM recall.{plans} WHERE tenant = recall.current_tenant() AND state = '{state}' "
-    "ORDER BY id DESC"
+    "SELECT recall.{deed}_plan(id, p_now => %(now)s) FROM recall.plan "
+    "WHERE tenant = recall.current_tenant() AND state = '{state}' ORDER BY id DESC"
 )
 DEEDS = (
     *(
-        OF_PLANS.format(call=f"{deed}_{kind}(id, p_now => %(now)s)", plans=f"{kind}_plan", state=state)
-        for kind in ("prune", "dedupe")
+        OF_PLANS.format(deed=deed, state=state)
         for deed, state in (("undo", "applied"), ("apply", "planned"), ("undo", "applied"))
     ),
     "SELECT recall.find_duplicates()",

@@ -12,7 +12,7 @@ import pytest
 from pgrecall import Memory
 from pgrecall.errors import RecallError
 
-SEQUENCES = ("memory", "prune_plan", "dedupe_plan", "search_log")
+SEQUENCES = ("memory", "plan", "search_log")
 ROWS = 300
 
 
@@ -22,11 +22,11 @@ def lines(memory: Memory) -> dict[str, dict[str, object]]:
     memory.remember("The winch is oiled.")
     memory.remember("The winch is oiled!")
     memory.search("winch")
-    memory.prune.plan()
+    memory.plans.prune()
     memory.maintenance.refresh_statistics()
     memory.jobs.run("dedupe")
     file = io.BytesIO()
-    memory.dedupe.plan()
+    memory.plans.dedupe()
     memory.export.write(file, embeddings=False)
     found: dict[str, dict[str, object]] = {}
     for line in file.getvalue().decode().splitlines():
@@ -70,7 +70,7 @@ def apart(row: dict[str, object], first: int) -> list[dict[str, object]]:
     return [{**row, "id": first + 1000 * place} for place in range(1, ROWS + 1)]
 
 
-@pytest.mark.parametrize("kind", ["prune_plan", "dedupe_plan", "search_log"])
+@pytest.mark.parametrize("kind", ["plan", "search_log"])
 def test_a_failing_import_uses_no_ids(
     memory: Memory, lines: dict[str, dict[str, object]], positions: Positions, kind: str
 ) -> None:
@@ -140,13 +140,13 @@ def test_plans_and_searches_pass_over_imported_ones(
     memory: Memory, lines: dict[str, dict[str, object]], positions: Positions
 ) -> None:
     before = positions()
-    kinds = ("prune_plan", "search_log")
+    kinds = ("plan", "search_log")
     rows = {kind: apart(lines[kind], before[f"{kind}_id_seq"]) for kind in kinds}
     logged = before["search_log_id_seq"]
     rows["search_log"] = [{**row, "id": logged + place} for place, row in enumerate(rows["search_log"], 1)]
     other = memory.for_tenant("other")
     other.export.read(io.BytesIO(export(**rows)))
-    assert other.prune.plan().id > before["prune_plan_id_seq"] + 1000 * ROWS
+    assert other.plans.prune().id > before["plan_id_seq"] + 1000 * ROWS
     other.remember("The winch.")
     assert other.search("winch").search_id == logged + ROWS + 1
 

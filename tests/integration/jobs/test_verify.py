@@ -253,18 +253,18 @@ def test_damage_is_named_and_nothing_else(sql: Query, ids: dict[str, int], damag
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE recall.prune_item SET outcome = NULL WHERE plan_id = %(plan)s",
-        "UPDATE recall.prune_item SET outcome = 'skipped', note = 'x' WHERE plan_id = %(plan)s",
-        "DELETE FROM recall.prune_item WHERE plan_id = %(plan)s",
-        "UPDATE recall.prune_plan SET state = 'planned', applied_at = NULL WHERE id = %(plan)s",
-        "UPDATE recall.prune_plan SET state = 'undone', undone_at = now() WHERE id = %(plan)s",
+        "UPDATE recall.plan_item SET outcome = NULL WHERE plan_id = %(plan)s",
+        "UPDATE recall.plan_item SET outcome = 'skipped', note = 'x' WHERE plan_id = %(plan)s",
+        "DELETE FROM recall.plan_item WHERE plan_id = %(plan)s",
+        "UPDATE recall.plan SET state = 'planned', applied_at = NULL WHERE id = %(plan)s",
+        "UPDATE recall.plan SET state = 'undone', undone_at = now() WHERE id = %(plan)s",
         "UPDATE recall.archival SET reason = 'expired', plan_id = NULL WHERE plan_id = %(plan)s",
     ],
 )
 def test_a_plan_that_its_items_or_the_archivals_contradict_is_named(
     sql: Query, ids: dict[str, int], damage: str
 ) -> None:
-    [row] = sql("SELECT max(id) AS plan FROM recall.prune_plan WHERE state = 'applied'")
+    [row] = sql("SELECT max(id) AS plan FROM recall.plan WHERE state = 'applied'")
     sql(damage, row)
     assert problems(sql) == {"plans": [str(row["plan"])]}
 

@@ -340,9 +340,9 @@ def test_forgetting_hard_removes_every_row_in_every_table(sql: Query) -> None:
     note(sql, "b", "a")
     sql("UPDATE recall.memory SET superseded_by = %s WHERE id = %s", (a, b))
     sql(
-        "WITH plan AS (INSERT INTO recall.prune_plan (tenant, created_at, options, report) "
-        "VALUES ('acme', now(), '{}', '{}') RETURNING id) "
-        "INSERT INTO recall.prune_item (tenant, plan_id, memory_id, place, vitality, terms, reason, impact) "
+        "WITH plan AS (INSERT INTO recall.plan (tenant, kind, created_at, options, report) "
+        "VALUES ('acme', 'prune', now(), '{}', '{}') RETURNING id) "
+        "INSERT INTO recall.plan_item (tenant, plan_id, memory_id, place, vitality, terms, reason, impact) "
         "SELECT 'acme', id, %s, 1, 0.1, '{}', 'faded', '{}' FROM plan",
         (a,),
     )
@@ -366,7 +366,7 @@ def test_forgetting_hard_removes_every_row_in_every_table(sql: Query) -> None:
         "access.memory_id", "access_key.memory_id", "activation.memory_id", "archival.memory_id",
         "floor_change.memory_id", "link.dst", "link.src", "link_history.dst", "link_history.src", "memory.id",
         "memory.superseded_by", "memory_change.memory_id", "name.memory_id", "pending_link.src",
-        "prune_item.memory_id",
+        "plan_item.memory_id",
     ]  # fmt: skip
     assert sql("SELECT recall.forget(%s, true) AS changed", (a,)) == [{"changed": True}]
     assert traces() == ["memory_change.memory_id"]

@@ -23,6 +23,7 @@ ONE_ROW = {
     "close_page_session",
     "create_key",
     "drop_erasure",
+    "drop_plan",
     "due_tenants",
     "end_job",
     "has_active_key",
@@ -78,7 +79,9 @@ def writes(ids: list[int]) -> dict[str, Call]:
         {"memory_id": i, "kind": "used", "session_id": f"t{i % 20}", "idempotency_key": f"n{i}"} for i in some
     ]
     last = "(SELECT max(id) FROM recall.{} WHERE tenant = 'acme')"
-    plan, merges, erasure = (last.format(table) for table in ("prune_plan", "dedupe_plan", "erasure"))
+    newest = "(SELECT max(id) FROM recall.plan WHERE tenant = 'acme' AND kind = '{}')"
+    plan, merges = (newest.format(kind) for kind in ("prune", "dedupe"))
+    erasure = last.format("erasure")
     embedded = (
         "SELECT recall.store_embeddings((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'content_hash', "
         "m.content_hash, 'embedding', %s::text, 'tokens', ARRAY['x1f', 'x3c'])) FROM recall.memory m "
@@ -152,21 +155,21 @@ def writes(ids: list[int]) -> dict[str, Call]:
         "rebuild: some": ("SELECT recall.rebuild(%s::bigint[])", (some,)),
         "find_duplicates": ("SELECT recall.find_duplicates()", ()),
         "plan_dedupe": ("SELECT recall.plan_dedupe(p_now => %s)", (NOW,)),
-        "apply_dedupe": (f"SELECT recall.apply_dedupe({merges}, p_now => %s)", (NOW,)),
-        "undo_dedupe": (
-            f"SELECT recall.undo_dedupe({merges}, %s) "
-            f"FROM (SELECT count(*) FROM recall.apply_dedupe({merges}, p_now => %s)) a",
+        "apply_plan: dedupe": (f"SELECT recall.apply_plan({merges}, p_now => %s)", (NOW,)),
+        "undo_plan: dedupe": (
+            f"SELECT recall.undo_plan({merges}, %s) "
+            f"FROM (SELECT count(*) FROM recall.apply_plan({merges}, p_now => %s)) a",
             (NOW, NOW),
         ),
         "plan_merge": (
-            "SELECT recall.apply_dedupe(recall.plan_merge(%s, %s::bigint[], %s), p_now => %s)",
+            "SELECT recall.apply_plan(recall.plan_merge(%s, %s::bigint[], %s), p_now => %s)",
             (some[0], some[1:], NOW, NOW),
         ),
         "plan_prune": ("SELECT recall.plan_prune(p_max_share => 0.5, p_now => %s)", (LATER,)),
-        "apply_prune": (f"SELECT recall.apply_prune({plan}, %s)", (LATER,)),
-        "undo_prune": (
-            f"SELECT recall.undo_prune({plan}, %s) "
-            f"FROM (SELECT count(*) FROM recall.apply_prune({plan}, %s)) a",
+        "apply_plan: prune": (f"SELECT recall.apply_plan({plan}, %s)", (LATER,)),
+        "undo_plan: prune": (
+            f"SELECT recall.undo_plan({plan}, %s) "
+            f"FROM (SELECT count(*) FROM recall.apply_plan({plan}, %s)) a",
             (LATER, LATER),
         ),
         "plan_erasure": ("SELECT recall.plan_erasure('{\"tag\": \"rope2\"}', 'me', %s)", (NOW,)),

@@ -27,6 +27,10 @@ FEW_ROWS = {
 REQUEST = '{"query": "rope 7 and tar", "k": 10}'
 
 
+def _newest(kind: str) -> str:
+    return f"(SELECT max(id) FROM recall.plan WHERE tenant = 'acme' AND kind = '{kind}')"
+
+
 def _last(table: str) -> str:
     return f"(SELECT max(id) FROM recall.{table} WHERE tenant = 'acme')"
 
@@ -66,7 +70,6 @@ def reads(ids: list[int]) -> dict[str, Call]:
         "accesses_of": (f"{each}, recall.accesses_of(i)", (some,)),
         "change_cursor": ("SELECT recall.change_cursor()", ()),
         "count_pending_links": ("SELECT recall.count_pending_links()", ()),
-        "dedupe_plans": ("SELECT recall.dedupe_plans()", ()),
         "diff_versions": (f"{each}, recall.diff_versions(i, 1)", (ids[:SOME],)),
         "erasures": ("SELECT recall.erasures()", ()),
         "experiment": ("SELECT recall.experiment()", ()),
@@ -79,13 +82,13 @@ def reads(ids: list[int]) -> dict[str, Call]:
         "feedback_by_rank": ("SELECT recall.feedback_by_rank()", ()),
         "feedback_qrels": ("SELECT recall.feedback_qrels()", ()),
         "find": ("SELECT recall.find(%s, %s::halfvec, p_now => %s)", (REQUEST, vector(4), NOW)),
-        "get_dedupe_plan": (f"SELECT recall.get_dedupe_plan({_last('dedupe_plan')})", ()),
         "get_erasure": (f"SELECT recall.get_erasure({_last('erasure')})", ()),
-        "get_prune_plan": (f"SELECT recall.get_prune_plan({_last('prune_plan')})", ()),
+        "get_plan: prune": (f"SELECT recall.get_plan({_newest('prune')})", ()),
+        "get_plan: dedupe": (f"SELECT recall.get_plan({_newest('dedupe')})", ()),
         "id_of": ("SELECT recall.id_of('rope' || n) FROM generate_series(1, %s) n", (SOME,)),
         "keys_of_source": ("SELECT recall.keys_of_source('rope-source')", ()),
         "logged_searches": ("SELECT recall.logged_searches()", ()),
-        "prune_plans": ("SELECT recall.prune_plans()", ()),
+        "plans": ("SELECT recall.plans()", ()),
         "queries_without_names": (
             "SELECT recall.queries_without_names(%s)",
             ([f"who tied rope {n}?" for n in range(SOME)],),

@@ -93,10 +93,10 @@ def _use(memory: Memory) -> None:
 def _plan(memory: Memory) -> None:
     """A plan that was applied and undone, and one that is open; both with it."""
     later = NOW + timedelta(days=4000)
-    undone = memory.prune.plan(now=later, max_share=1.0, grace_days=0.0).id
-    memory.prune.apply(undone, now=later)
-    memory.prune.undo(undone, now=later)
-    memory.prune.plan(now=later, max_share=1.0, grace_days=0.0)
+    undone = memory.plans.prune(now=later, max_share=1.0, grace_days=0.0).id
+    memory.plans.apply(undone, now=later)
+    memory.plans.undo(undone, now=later)
+    memory.plans.prune(now=later, max_share=1.0, grace_days=0.0)
 
 
 def import_conversation(memory: Memory, folder: Path) -> str:
@@ -117,7 +117,7 @@ def answers(memory: Memory) -> list[str]:
         lambda: memory.context("harbour stone", k=100, log=False),
         lambda: memory.charts.neighbourhood("mira"),
         lambda: memory.get("waiting"),
-        lambda: [memory.prune.get(plan.id) for plan in memory.prune.list()],
+        lambda: [memory.plans.get(plan.id) for plan in memory.plans.list()],
         lambda: [memory.jobs.runs(job) for job in JOBS],
         lambda: memory.feedback.report(),
         lambda: memory.feedback.qrels(),

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.in_turns
 
 COLUMNS = "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind = 'r'"
 OF_ONE = (
-    "access", "access_key", "activation", "archival", "floor_change", "judgement", "name", "prune_item",
+    "access", "access_key", "activation", "archival", "floor_change", "judgement", "name", "plan_item",
 )  # fmt: skip
 """Tables whose rows are about one memory each."""
 
@@ -197,18 +197,18 @@ def test_an_open_plan_goes_on_without_it(memory: Memory, query: Query, undo: boo
         [Draft(f"the {MARK} note {n}", key=f"k{n}", layer="activity", occurred_at=OLD) for n in range(4)],
         now=OLD,
     )
-    plan = memory.prune.plan(now=later, max_share=1.0, grace_days=0.0)
+    plan = memory.plans.prune(now=later, max_share=1.0, grace_days=0.0)
     assert len(plan.items) == 4
     memory.forget("k1", hard=True, now=later)
-    assert len(memory.prune.get(plan.id).items) == 3
+    assert len(memory.plans.get(plan.id).items) == 3
     assert clean(memory)
 
-    done = memory.prune.apply(plan.id, now=later)
+    done = memory.plans.apply(plan.id, now=later)
     assert len(done.archived) == 3
     memory.forget("k2", hard=True, now=later)  # archived by the plan
     assert clean(memory)
     if undo:
-        assert memory.prune.undo(plan.id, now=later).restored == 2
+        assert memory.plans.undo(plan.id, now=later).restored == 2
         assert clean(memory)
 
 

@@ -102,13 +102,13 @@ def test_the_client_refuses_what_is_too_deep(memory: Memory, levels: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "field"), [("memory", "metadata"), ("memory_version", "metadata"), ("prune_plan", "report")]
+    ("kind", "field"), [("memory", "metadata"), ("memory_version", "metadata"), ("plan", "report")]
 )
 @pytest.mark.parametrize("name", ["objects", "digits", "exponent"])
 def test_an_import_refuses_them_in_every_field(memory: Memory, kind: str, field: str, name: str) -> None:
     memory.remember("The winch.", key="one")
     memory.edit("one", body="The winch is oiled.")
-    memory.prune.plan()
+    memory.plans.prune()
     file = io.BytesIO()
     memory.export.write(file)
     lines = file.getvalue().decode().splitlines()

@@ -221,7 +221,7 @@ def test_what_touches_a_memory_with_many_links_reads_each_a_few_times(shared_wri
 
 def test_a_plan_and_its_application_read_each_memory_a_few_times(shared_writer: Writer) -> None:
     number = shared_writer.run("SELECT recall.plan_prune(p_max_share => 0.5, p_now => %s)", NOW)
-    read = shared_writer.read("SELECT * FROM recall.apply_prune(%s, %s)", number, NOW)
+    read = shared_writer.read("SELECT * FROM recall.apply_plan(%s, %s)", number, NOW)
     assert {table: count for table, count in read.items() if count > 30 * MANY} == {}
 
 

@@ -65,7 +65,7 @@ def plan(sql: Query, *, tenant: str = "acme", now: datetime = NOW, **options: An
 
 
 def document(sql: Query, number: int, *, tenant: str = "acme") -> dict[str, Any]:
-    [row] = sql("SELECT recall.get_prune_plan(%s) AS plan", (number,), tenant=tenant)
+    [row] = sql("SELECT recall.get_plan(%s) AS plan", (number,), tenant=tenant)
     found: dict[str, Any] = row["plan"]
     return found
 
@@ -77,12 +77,12 @@ def planned(sql: Query, number: int, *, tenant: str = "acme") -> list[str]:
 
 def apply(sql: Query, number: int, *, tenant: str = "acme", now: datetime = NOW) -> dict[int, str]:
     """Applies a plan; what became of each item: archived, or why it was skipped."""
-    rows = sql("SELECT * FROM recall.apply_prune(%s, %s)", (number, now), tenant=tenant)
+    rows = sql("SELECT * FROM recall.apply_plan(%s, %s)", (number, now), tenant=tenant)
     return {row["memory_id"]: row["note"] or row["outcome"] for row in rows}
 
 
 def undo(sql: Query, number: int, *, now: datetime = NOW) -> int:
-    return int(sql("SELECT recall.undo_prune(%s, %s) AS restored", (number, now))[0]["restored"])
+    return int(sql("SELECT recall.undo_plan(%s, %s) AS restored", (number, now))[0]["restored"])
 
 
 def archived(sql: Query, *, tenant: str = "acme") -> set[int]:

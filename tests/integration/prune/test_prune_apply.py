@@ -231,7 +231,7 @@ def test_what_is_skipped_does_not_count_towards_the_share(sql: Query) -> None:
     assert sorted(apply(sql, number).values()) == ["archived"] * 4 + ["forgotten already"]
 
 
-@pytest.mark.parametrize("call", ["apply_prune", "undo_prune"])
+@pytest.mark.parametrize("call", ["apply_plan", "undo_plan"])
 @pytest.mark.parametrize("moment", ["infinity", "-infinity", None])
 def test_a_moment_that_is_none(sql: Query, call: str, moment: str | None) -> None:
     note(sql, "old")
@@ -305,7 +305,7 @@ def test_only_what_was_chosen_is_archived(sql: Query) -> None:
     ids = notes(sql, [{"key": key} for key in "abc"])
     before = rows(sql)
     number = plan(sql)
-    call = "SELECT * FROM recall.apply_prune(%s, %s, %s::bigint[])"
+    call = "SELECT * FROM recall.apply_plan(%s, %s, %s::bigint[])"
     became = {
         row["memory_id"]: row["note"] or row["outcome"] for row in sql(call, (number, LATER, [ids["b"]]))
     }
@@ -319,8 +319,8 @@ def test_only_what_was_chosen_is_archived(sql: Query) -> None:
 def test_a_part_that_the_plan_does_not_have_is_refused(sql: Query, strange: list[int | None]) -> None:
     ids = notes(sql, [{"key": key} for key in "ab"])
     number = plan(sql)
-    call = "SELECT * FROM recall.apply_prune(%s, %s, %s::bigint[])"
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="does not contain memory"):
+    call = "SELECT * FROM recall.apply_plan(%s, %s, %s::bigint[])"
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="has no memory"):
         sql(call, (number, LATER, [ids["a"], *strange]))
     assert archived(sql) == set()
     assert {row["note"] for row in sql(call, (number, LATER, []))} == {"not chosen"}

@@ -17,7 +17,7 @@ from tests.waiting import PATIENCE, blocked
 
 pytestmark = pytest.mark.in_turns
 
-APPLY = "SELECT * FROM recall.apply_prune(%s, %s)"
+APPLY = "SELECT * FROM recall.apply_plan(%s, %s)"
 
 
 @contextmanager

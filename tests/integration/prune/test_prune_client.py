@@ -45,7 +45,7 @@ def found(memory: Memory, query: str, **options: Any) -> list[str | None]:
 
 def test_a_plan_is_made_read_and_listed(memory: Memory, query: Query) -> None:
     ids = remember_ring(memory)
-    made = memory.prune.plan(max_share=1.0, now=NOW)
+    made = memory.plans.prune(max_share=1.0, now=NOW)
     assert isinstance(made, PrunePlan)
     assert (made.state, made.created_at, made.options.max_share) == ("planned", NOW, 1.0)
     assert {item.key for item in made.items} in ({"ash", "shelf"}, {"doe", "shelf"})
@@ -55,16 +55,16 @@ def test_a_plan_is_made_read_and_listed(memory: Memory, query: Query) -> None:
     assert kept.cut_size == 2
     assert {example.id for example in kept.examples} < set(ids.values())
     assert {link.relation for link in made.report.links} == {"links_to"}
-    assert memory.prune.get(made.id) == made == PrunePlan.from_document(document(query, made.id))
-    [listed] = memory.prune.list()
+    assert memory.plans.get(made.id) == made == PrunePlan.from_document(document(query, made.id))
+    [listed] = memory.plans.list()
     assert (listed.id, listed.planned, listed.kept_back, listed.archived) == (made.id, 2, 1, 0)
 
 
 def test_archived_memories_are_found_on_request_and_rise_again_when_used(memory: Memory) -> None:
     remember_ring(memory)
     assert found(memory, "nautical almanacs")[0] == "shelf"
-    made = memory.prune.plan(max_share=1.0, now=NOW)
-    outcome = memory.prune.apply(made.id, now=NOW)
+    made = memory.plans.prune(max_share=1.0, now=NOW)
+    outcome = memory.plans.apply(made.id, now=NOW)
     assert set(outcome.archived) == {item.id for item in made.items}
     assert outcome.skipped == ()
     assert "shelf" not in found(memory, "nautical almanacs")
@@ -72,16 +72,16 @@ def test_archived_memories_are_found_on_request_and_rise_again_when_used(memory:
     memory.record_access("shelf", "used", now=LATER)
     assert found(memory, "nautical almanacs")[0] == "shelf"
     assert memory.get("shelf", now=LATER).archived_at is None
-    undone = memory.prune.undo(made.id, now=LATER)
+    undone = memory.plans.undo(made.id, now=LATER)
     assert (undone.plan, undone.restored, undone.back_before) == (made.id, 1, 1)
-    assert memory.prune.get(made.id).state == "undone"
+    assert memory.plans.get(made.id).state == "undone"
 
 
 def test_what_is_used_since_is_skipped_with_a_note(memory: Memory) -> None:
     remember_ring(memory)
-    made = memory.prune.plan(max_share=1.0, now=NOW)
+    made = memory.plans.prune(max_share=1.0, now=NOW)
     memory.record_access("shelf", "used", now=NOW)
-    outcome = memory.prune.apply(made.id, now=LATER)
+    outcome = memory.plans.apply(made.id, now=LATER)
     assert [(result.outcome, result.note) for result in outcome.skipped] == [("skipped", "used since")]
     assert len(outcome.archived) == 1
 
@@ -89,9 +89,9 @@ def test_what_is_used_since_is_skipped_with_a_note(memory: Memory) -> None:
 def test_a_plan_of_many_pages_is_read_whole(
     memory: Memory, query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.operations.prune.PAGE", 4)
+    monkeypatch.setattr("pgrecall.operations.plans.PAGE", 4)
     notes(query, [{"key": f"n{i}"} for i in range(10)])
-    made = memory.prune.plan(max_share=1.0, now=NOW)
+    made = memory.plans.prune(max_share=1.0, now=NOW)
     assert [item.place for item in made.items] == list(range(1, 11))
     assert made == PrunePlan.from_document(document(query, made.id))
 
@@ -101,7 +101,7 @@ def test_layers_and_caps_reach_the_plan(memory: Memory, query: Query) -> None:
         query,
         [{"key": f"{layer}{i}", "layer": layer} for layer in ("activity", "knowledge") for i in range(5)],
     )
-    made = memory.prune.plan(max_count=3, max_share=1.0, grace_days=60, layers=["knowledge"], now=NOW)
+    made = memory.plans.prune(max_count=3, max_share=1.0, grace_days=60, layers=["knowledge"], now=NOW)
     assert {item.layer for item in made.items} == {"knowledge"}
     assert (len(made.items), made.report.capped, made.options.layers) == (3, 2, ("knowledge",))
     assert made.options.grace_days == 60
@@ -120,25 +120,25 @@ def test_layers_and_caps_reach_the_plan(memory: Memory, query: Query) -> None:
 )
 def test_bad_options_are_one_sentence(memory: Memory, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InvalidInput, match=sentence):
-        memory.prune.plan(**options)
-    assert memory.prune.list() == ()
+        memory.plans.prune(**options)
+    assert memory.plans.list() == ()
 
 
 @pytest.mark.parametrize("number", [4711, 0, -1, 10**30])
 def test_an_unknown_plan_is_bad_input(memory: Memory, number: int) -> None:
-    for call in (memory.prune.get, memory.prune.apply, memory.prune.undo):
-        with pytest.raises(InvalidInput, match=f"There is no prune plan {number} in this tenant"):
+    for call in (memory.plans.get, memory.plans.apply, memory.plans.undo, memory.plans.drop):
+        with pytest.raises(InvalidInput, match=f"There is no plan {number} in this tenant"):
             call(number)
 
 
 def test_a_limit_out_of_bounds(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="p_limit is 0"):
-        memory.prune.list(limit=0)
+        memory.plans.list(limit=0)
 
 
 def test_a_document_has_the_shape_of_the_values(memory: Memory, query: Query) -> None:
     remember_ring(memory)
-    made = memory.prune.plan(max_share=1.0, now=NOW)
+    made = memory.plans.prune(max_share=1.0, now=NOW)
     told = document(query, made.id)
     assert set(told) == {field.name for field in dataclasses.fields(made)}
     assert set(told["report"]) == {field.name for field in dataclasses.fields(made.report)}
@@ -147,7 +147,7 @@ def test_a_document_has_the_shape_of_the_values(memory: Memory, query: Query) ->
 
 @pytest.mark.parametrize("strange", [2**63, -(2**64), 99])
 def test_an_id_that_no_plan_has_is_named(memory: Memory, strange: int) -> None:
-    plan = memory.prune.plan(now=NOW)
-    with pytest.raises(InvalidInput, match=f"Prune plan {plan.id} does not contain memory {strange}"):
-        memory.prune.apply(plan.id, only=[strange], now=NOW)
-    assert memory.prune.get(plan.id).state == "planned"
+    plan = memory.plans.prune(now=NOW)
+    with pytest.raises(InvalidInput, match=f"lan {plan.id} has no (memory|part) {strange}"):
+        memory.plans.apply(plan.id, parts=[strange], now=NOW)
+    assert memory.plans.get(plan.id).state == "planned"

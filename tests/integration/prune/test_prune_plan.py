@@ -231,26 +231,26 @@ def test_bad_options_are_refused(sql: Query, options: dict[str, Any], sentence: 
     with pytest.raises(psycopg.errors.InvalidParameterValue) as refused:
         plan(sql, **options)
     assert sentence in str(refused.value)
-    assert sql("SELECT id FROM recall.prune_plan") == []
+    assert sql("SELECT id FROM recall.plan") == []
 
 
 @pytest.mark.parametrize(("limit", "offset"), [(-1, 0), (10_001, 0), (None, 0), (10, -1), (10, None)])
 def test_a_page_that_cannot_be_read(sql: Query, limit: int | None, offset: int | None) -> None:
     number = plan(sql)
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="cannot be read"):
-        sql("SELECT recall.get_prune_plan(%s, %s, %s)", (number, limit, offset))
+        sql("SELECT recall.get_plan(%s, %s, %s)", (number, limit, offset))
 
 
-@pytest.mark.parametrize("call", ["get_prune_plan(%s)", "apply_prune(%s)", "undo_prune(%s)"])
+@pytest.mark.parametrize("call", ["get_plan(%s)", "apply_plan(%s)", "undo_plan(%s)", "drop_plan(%s)"])
 def test_an_unknown_plan(sql: Query, call: str) -> None:
     for unknown in (4711, None):
-        with pytest.raises(psycopg.errors.InvalidParameterValue, match="There is no prune plan"):
+        with pytest.raises(psycopg.errors.InvalidParameterValue, match="There is no plan"):
             sql(f"SELECT recall.{call}", (unknown,))
 
 
-@pytest.mark.parametrize("call", ["get_prune_plan(%s)", "apply_prune(%s)", "undo_prune(%s)"])
+@pytest.mark.parametrize("call", ["get_plan(%s)", "apply_plan(%s)", "undo_plan(%s)", "drop_plan(%s)"])
 def test_another_tenants_plan(sql: Query, call: str) -> None:
     note(sql, "theirs", tenant="other")
     number = plan(sql, tenant="other")
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match=f"There is no prune plan {number}"):
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match=f"There is no plan {number}"):
         sql(f"SELECT recall.{call}", (number,))

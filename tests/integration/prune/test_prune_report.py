@@ -79,7 +79,7 @@ def test_a_deleted_memory_leaves_no_words_in_a_plan(sql: Query) -> None:
     assert "Zanzibar" in str(document(sql, number))
     for memory in (secret, *ids.values()):
         sql("SELECT recall.forget(%s, p_hard => true)", (memory,))
-    stored = sql("SELECT p.*, i.* FROM recall.prune_plan p LEFT JOIN recall.prune_item i ON true")
+    stored = sql("SELECT p.*, i.* FROM recall.plan p LEFT JOIN recall.plan_item i ON true")
     assert "Zanzibar" not in str(stored)
     made = document(sql, number)
     assert "Note r" not in str(made)
@@ -90,7 +90,7 @@ def test_items_are_read_in_pages(sql: Query) -> None:
     notes(sql, [{"key": f"n{i}"} for i in range(7)])
     number = plan(sql)
     whole = [item["id"] for item in document(sql, number)["items"]]
-    page = "SELECT recall.get_prune_plan(%s, %s, %s) AS plan"
+    page = "SELECT recall.get_plan(%s, %s, %s) AS plan"
     pages = [sql(page, (number, 3, offset))[0]["plan"]["items"] for offset in (0, 3, 6, 9)]
     assert [len(items) for items in pages] == [3, 3, 1, 0]
     assert [item["id"] for items in pages for item in items] == whole
@@ -123,18 +123,18 @@ def test_an_empty_tenant_has_an_empty_plan(sql: Query) -> None:
 def test_the_newest_plans_are_listed_first(sql: Query) -> None:
     ring(sql)
     first, second = plan(sql), plan(sql, now=NOW + A_DAY)
-    rows = sql("SELECT * FROM recall.prune_plans()")
+    rows = sql("SELECT * FROM recall.plans()")
     assert [row["id"] for row in rows] == [second, first]
     assert (rows[1]["planned"], rows[1]["kept_back"], rows[1]["archived"]) == (1, 1, 0)
-    assert [row["id"] for row in sql("SELECT * FROM recall.prune_plans(p_limit => 1)")] == [second]
-    assert sql("SELECT * FROM recall.prune_plans()", tenant="other") == []
+    assert [row["id"] for row in sql("SELECT * FROM recall.plans(p_limit => 1)")] == [second]
+    assert sql("SELECT * FROM recall.plans()", tenant="other") == []
 
 
 def test_expired_plans_are_deleted_in_the_end(sql: Query) -> None:
     note(sql, "old")
     applied = plan(sql)
-    sql("SELECT recall.apply_prune(%s, %s)", (applied, NOW))
+    sql("SELECT recall.apply_plan(%s, %s)", (applied, NOW))
     numbers = [plan(sql) for _ in range(102)]
     last = plan(sql, now=NOW + 8 * A_DAY)
-    left = [row["id"] for row in sql("SELECT id FROM recall.prune_plan ORDER BY id")]
+    left = [row["id"] for row in sql("SELECT id FROM recall.plan ORDER BY id")]
     assert left == [applied, *numbers[2:], last]

@@ -29,6 +29,7 @@ def plan_document(
     links = _links(entries, [*others, *held], draw) if others or held else []
     return {
         "id": 7,
+        "kind": "prune",
         "state": state,
         "created_at": "2026-06-01T09:30:00+00:00",
         "applied_at": None if state == "planned" else "2026-06-02T09:30:00+00:00",

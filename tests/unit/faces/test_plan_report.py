@@ -161,7 +161,7 @@ def test_the_summary_counts() -> None:
     assert "30 of 200 live memories (15 %) would be archived" in page.text("p")
     assert "2 kept back because they hold others together; 20 links would end." in page.text("p")
     assert "8 live memories would have been cut off" in page.text("p")
-    assert "pgrecall prune apply 7" in page.text("pre")
+    assert "pgrecall plan apply 7" in page.text("pre")
     assert "undo 7" in page.text("pre")
 
 
@@ -175,7 +175,7 @@ def test_outcomes_and_notes_are_shown(state: str) -> None:
     assert "6 memories were archived, and 2 memories were skipped" in said
     assert ("undoing the plan restored them" in said) is (state == "undone")
     assert "prune apply" not in page.text("pre")
-    assert ("prune undo 7" in page.text("pre")) is (state == "applied")
+    assert ("plan undo 7" in page.text("pre")) is (state == "applied")
 
 
 def test_an_empty_plan_says_so() -> None:
@@ -193,7 +193,7 @@ def test_a_huge_plan_stays_small_and_says_what_it_leaves_out() -> None:
     assert row_ids(page) == [f"m{item.id}" for item in huge.items[:ROWS_MOST]]
     assert "The first 1,000 of 10,000 memories" in page.text("caption")
     assert "the first 200 of 900" in page.text("caption")
-    assert "prune show 7 --json" in page.text("caption")
+    assert "plan show 7 --json" in page.text("caption")
 
 
 def test_candidates_replaceable_by_others_are_explained() -> None:

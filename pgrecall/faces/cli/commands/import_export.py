@@ -241,7 +241,7 @@ _THINGS = (
     ("memory", "memory", "memories"),
     ("access", "access", "accesses"),
     ("link", "link", "links"),
-    ("prune_plan", "prune plan", "prune plans"),
+    ("plan", "plan", "plans"),
     ("search_log", "logged search", "logged searches"),
 )
 
@@ -259,7 +259,7 @@ _THINGS = (
 def export(given: GlobalOptions, path: Path, embeddings: bool, now: datetime | None) -> None:
     """Export all data of a tenant as JSON Lines, which `pgrecall import` reads.
 
-    Includes memories, embeddings, links, accesses, feedback, settings, layers and prune plans, as of one
+    Includes memories, embeddings, links, accesses, feedback, settings, layers and plans, as of one
     instant. Excludes keys of the HTTP service and runs of jobs.
     """
     if path != STREAM and path.is_dir():

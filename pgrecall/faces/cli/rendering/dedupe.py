@@ -1,4 +1,4 @@
-"""Output of the dedupe commands: a plan, its outcome, and the list of plans."""
+"""Output of a dedupe plan: its clusters, how their texts differ, and possible contradictions."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ import re
 from collections.abc import Sequence
 
 from pgrecall.faces import wording as words
-from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, styled, table
-from pgrecall.models.dedupe import (
-    DedupeCluster,
-    DedupeKeeper,
-    DedupeMember,
-    DedupeMoves,
-    DedupeOutcome,
-    DedupePlan,
-    DedupeSummary,
-    DedupeUndone,
-)
+from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, styled
+from pgrecall.faces.cli.rendering.prune import OUTCOME_STYLES
+from pgrecall.models.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
 from pgrecall.models.versions import Words
 
 SHOWN_CLUSTERS = 30
@@ -24,67 +16,16 @@ SHOWN_MEMBERS = 10
 SHOWN_CONTRADICTIONS = 10
 SHOWN_WORDS = 12
 _CHANGE_STYLES = {"same": "dim", "removed": "red strike", "added": "green"}
-_OUTCOME_STYLES = {"merged": "green", "kept": "green", "skipped": "yellow"}
 
 
-def show_plan(console: SafeConsole, plan: DedupePlan) -> None:
-    """A plan to review, and the next step."""
-    state = _state_words(plan)
-    say(console, f"Dedupe plan {plan.id}, created on {words.moment(plan.created_at)}. {state}")
+def show_clusters(console: SafeConsole, plan: DedupePlan) -> None:
+    """What a dedupe plan merges and why, how the texts differ, and what may contradict each other."""
     say(console, _summary(plan))
     for cluster in plan.clusters[:SHOWN_CLUSTERS]:
         console.print()
         _show_cluster(console, cluster)
-    say_more(console, plan.report.clusters - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
+    say_more(console, plan.report.clusters - SHOWN_CLUSTERS, f"pgrecall plan show {plan.id} --json")
     _show_contradictions(console, plan)
-    console.print()
-    say(console, _next_step(plan))
-
-
-def show_outcome(console: SafeConsole, outcome: DedupeOutcome, plan: DedupePlan) -> None:
-    """What a plan merged, what it skipped and why, and how to undo it."""
-    merged = words.counted(len(outcome.merged), "memory was", "memories were")
-    say(console, f"Dedupe plan {plan.id} is applied: {merged} merged, {len(outcome.skipped):,} skipped.")
-    for cluster in plan.clusters[:SHOWN_CLUSTERS]:
-        both: tuple[DedupeKeeper | DedupeMember, ...] = (cluster.keeper, *cluster.members)
-        for member in both:
-            note = f": {member.note}" if member.note else ""
-            style = _OUTCOME_STYLES[member.outcome or "skipped"]
-            say(console, f"  {member.outcome} {_name(member)}{note}", style=style)
-    say_more(console, plan.report.clusters - SHOWN_CLUSTERS, f"pgrecall dedupe show {plan.id} --json")
-    if outcome.merged:
-        say(console, f"Search finds them with --include-archived. To undo: pgrecall dedupe undo {plan.id}")
-
-
-def show_undone(console: SafeConsole, undone: DedupeUndone) -> None:
-    """What undoing a plan restored."""
-    restored = words.counted(undone.restored, "memory is", "memories are")
-    say(console, f"Dedupe plan {undone.plan} is undone: {restored} back.")
-    if undone.back_before:
-        gone = words.counted(undone.back_before, "memory", "memories")
-        say(console, f"{gone} had been restored or deleted before.")
-
-
-def show_plans(console: SafeConsole, plans: Sequence[DedupeSummary]) -> None:
-    """A table of plans."""
-    counts = ("clusters", "planned", "contradictions", "merged", "skipped")
-    rows = table("id", "created", "state", *counts, right=counts)
-    for plan in plans:
-        numbers = (plan.clusters, plan.planned, plan.contradictions, plan.merged, plan.skipped)
-        created = words.moment(plan.created_at)
-        rows.add_row(str(plan.id), created, plan.state, *(f"{number:,}" for number in numbers))
-    console.print(rows)
-
-
-def _state_words(plan: DedupePlan) -> str:
-    if plan.state == "planned":
-        return "Nothing has been changed yet."
-    applied = f"Applied on {words.moment(plan.applied_at)}" if plan.applied_at else "Applied"
-    if plan.state == "applied":
-        return f"{applied}."
-    return (
-        f"{applied}, undone on {words.moment(plan.undone_at)}." if plan.undone_at else f"{applied}, undone."
-    )
 
 
 def _summary(plan: DedupePlan) -> str:
@@ -126,7 +67,7 @@ def _show_cluster(console: SafeConsole, cluster: DedupeCluster) -> None:
 def _outcome(console: SafeConsole, item: DedupeKeeper | DedupeMember) -> None:
     outcome = item.outcome or "skipped"
     note = f": {item.note}" if item.note else ""
-    say(console, f"     {outcome}{note}", style=_OUTCOME_STYLES[outcome])
+    say(console, f"     {outcome}{note}", style=OUTCOME_STYLES[outcome])
 
 
 def _difference(changes: Sequence[Words]) -> list[tuple[str, str]]:
@@ -169,19 +110,7 @@ def _show_contradictions(console: SafeConsole, plan: DedupePlan) -> None:
         other = words.named(pair.dst_title, pair.dst_key, pair.dst)
         say(console, f"  {one} / {other}: {words.shortened(pair.reason, 200)}")
         say(console, f"    pgrecall link {pair.src} {pair.dst} --relation contradicts", style="dim")
-    say_more(console, len(proposed) - SHOWN_CONTRADICTIONS, f"pgrecall dedupe show {plan.id} --json")
-
-
-def _next_step(plan: DedupePlan) -> str:
-    match plan.state:
-        case "planned" if plan.clusters:
-            return f"Next: pgrecall dedupe apply {plan.id}"
-        case "planned":
-            return "Next: nothing to apply."
-        case "applied":
-            return f"Next: pgrecall dedupe undo {plan.id}, to undo it."
-        case "undone":
-            return "Next: pgrecall dedupe plan, for a new one."
+    say_more(console, len(proposed) - SHOWN_CONTRADICTIONS, f"pgrecall plan show {plan.id} --json")
 
 
 def _name(item: DedupeKeeper | DedupeMember) -> str:

@@ -8,6 +8,6 @@ versions        earlier versions of a memory
 edit, actions   adding and changing memories, and undoing changes
 imports         files that are dropped on the page
 quality         how well searches are answered
-prune, dedupe   plans
+plans           plans; prune_plan and dedupe_plan show one
 sign_in         signing in and out
 """

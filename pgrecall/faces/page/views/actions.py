@@ -147,10 +147,10 @@ async def merge(request: PageRequest) -> Response:
     try:
         pair = (request.path_id("memory"), await _other(request))
         keeper, goes = pair if request.form.get("stays") != "other" else pair[::-1]
-        plan = await request.memory.dedupe.plan_merge(keeper, [goes])
+        plan = await request.memory.plans.merge(keeper, [goes])
     except (InvalidInput, MemoryNotFound) as error:
         return await _choose(request, "merge", error)
-    return redirect(f"/dedupe/{plan.id}")
+    return redirect(f"/plans/{plan.id}")
 
 
 async def forget_form(request: PageRequest) -> Response:

@@ -12,22 +12,21 @@ SET search_path FROM CURRENT AS $$
         'access_problems', 'accesses_of', 'associates', 'caller', 'content_hashes', 'current_tenant', 'explain',
         'explain_miss', 'explain_vitality', 'export_lines', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
         'health_report', 'hit_explanation', 'id_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
-        'erasures', 'experiment', 'get_erasure', 'languages', 'layers', 'list_memories', 'logged_searches', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates', 'get_prune_plan',
-        'dedupe_plans', 'get_dedupe_plan',
-        'prune_plans', 'quality', 'queries_without_names', 'relevance_models', 'require_memory',
+        'erasures', 'experiment', 'get_erasure', 'languages', 'layers', 'list_memories', 'logged_searches', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates',
+        'plans', 'get_plan', 'quality', 'queries_without_names', 'relevance_models', 'require_memory',
         'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'unanswered_queries', 'verify',
         'vitality', 'vitality_as_of', 'vitality_curve', 'vitality_histogram', 'zones_as_of',
         'zones_over_time',
         'change_cursor', 'changes', 'diff_versions', 'versions']) u
     UNION ALL
     SELECT u, 'recall_app' FROM unnest(ARRAY[
-        'admit_tenant', 'has_active_key', 'apply_dedupe', 'apply_erasure', 'apply_prune', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',
+        'admit_tenant', 'has_active_key', 'apply_plan', 'apply_erasure', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',
         'find_duplicates', 'fold_accesses', 'forget', 'key_holder', 'move_vectors_to_own_table', 'import_lines', 'keys', 'open_page_session', 'page_session_tenant', 'link', 'log_shown', 'pin',
-        'plan_dedupe', 'plan_erasure', 'plan_merge', 'plan_prune', 'drop_erasure', 'rebuild', 'record_access',
+        'plan_dedupe', 'plan_erasure', 'plan_merge', 'plan_prune', 'drop_erasure', 'drop_plan', 'rebuild', 'record_access',
         'record_accesses', 'refresh_graph', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'rename_keys', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
         'search_and_log', 'set_language', 'set_layer', 'resolve_pending_links', 'store_relevance_model',
-        'store_rerank_model', 'supersede', 'unarchive', 'undo_dedupe', 'undo_prune', 'unlink', 'use_preset', 'used',
+        'store_rerank_model', 'supersede', 'unarchive', 'undo_plan', 'unlink', 'use_preset', 'used',
         'restore_version']) u
     UNION ALL
     SELECT u, 'recall_worker' FROM unnest(ARRAY[

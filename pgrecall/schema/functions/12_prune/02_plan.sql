@@ -1,4 +1,4 @@
--- Prune plans: which memories could be archived, why, and what that does to the links. A new plan changes nothing
+-- Making prune plans: which memories could be archived, why, and what that does to the links. A new plan changes nothing
 -- else. Nested loops are off where whole tenants are read, because the planner expects few rows of a function or an
 -- array.
 
@@ -141,51 +141,25 @@ BEGIN
     v_planned := ARRAY(
         SELECT u.id FROM unnest(v_planned) WITH ORDINALITY u(id, place)
         JOIN recall.memory m ON m.tenant = v_tenant AND m.id = u.id ORDER BY u.place);
-    v_plan := recall.unused_row_id(v_tenant, 'prune_plan');
-    INSERT INTO recall.prune_plan (tenant, id, created_at, options, report)
-    OVERRIDING SYSTEM VALUE
-    SELECT v_tenant, v_plan, p_now, v_options,
-           jsonb_build_object(
-               'live', cardinality(v_net.nodes),
-               'eligible', count(*) FILTER (WHERE u.worth < 2),
-               'capped', count(u.going) - cardinality(v_planned),
-               'planned', cardinality(v_planned),
-               'would_cut_off', recall.count_disconnected(v_net.worth, v_net.piece, v_net.component),
-               'kept_back', (
-                   SELECT coalesce(jsonb_agg(jsonb_build_object(
-                       'id', k.memory_id, 'cut_size', k.cut_size, 'examples', k.examples)
-                       ORDER BY k.cut_size DESC, k.memory_id), '[]')
-                   FROM recall.kept_back_candidates(
-                       v_tenant, v_net.nodes, v_net.worth, v_net.piece, v_net.going, 1000) k),
-               'communities', recall.communities(v_tenant, v_planned, p_now))
-           || recall.vitality_distribution(v_tenant, p_now) || recall.ending_links(v_tenant, v_planned, p_now)
-    FROM unnest(v_net.worth, v_net.going) u(worth, going);
+    v_plan := recall.add_plan(v_tenant, 'prune', v_options, (
+        SELECT jsonb_build_object(
+                   'live', cardinality(v_net.nodes),
+                   'eligible', count(*) FILTER (WHERE u.worth < 2),
+                   'capped', count(u.going) - cardinality(v_planned),
+                   'planned', cardinality(v_planned),
+                   'would_cut_off', recall.count_disconnected(v_net.worth, v_net.piece, v_net.component),
+                   'kept_back', (
+                       SELECT coalesce(jsonb_agg(jsonb_build_object(
+                           'id', k.memory_id, 'cut_size', k.cut_size, 'examples', k.examples)
+                           ORDER BY k.cut_size DESC, k.memory_id), '[]')
+                       FROM recall.kept_back_candidates(
+                           v_tenant, v_net.nodes, v_net.worth, v_net.piece, v_net.going, 1000) k),
+                   'communities', recall.communities(v_tenant, v_planned, p_now))
+               || recall.vitality_distribution(v_tenant, p_now) || recall.ending_links(v_tenant, v_planned, p_now)
+        FROM unnest(v_net.worth, v_net.going) u(worth, going)), p_now);
     PERFORM recall.add_prune_items(v_tenant, v_plan, v_planned, p_now);
-    PERFORM recall.drop_stale_plans(v_tenant, 100, p_now);
     RETURN v_plan;
 END $$;
-
--- drop_stale_plans: deletes expired plans that were never applied, except the newest p_keep, and returns how many.
--- Otherwise a plan each day would fill the table.
-CREATE OR REPLACE FUNCTION recall.drop_stale_plans(p_tenant text, p_keep int, p_now timestamptz) RETURNS bigint
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
-    WITH stale AS MATERIALIZED (
-        SELECT s.id FROM recall.prune_plan s
-        WHERE s.tenant = p_tenant AND s.state = 'planned' AND s.created_at < p_now
-              - make_interval(secs => 86400 * recall.setting_number(p_tenant, 'prune.plan_days'))
-        ORDER BY s.id DESC OFFSET p_keep
-    ), free AS MATERIALIZED (
-        -- Checks the state again: a plan that is being applied is locked, and skipped.
-        SELECT p.id FROM recall.prune_plan p
-        WHERE p.tenant = p_tenant AND p.id IN (SELECT s.id FROM stale s) AND p.state = 'planned'
-        ORDER BY p.id FOR UPDATE SKIP LOCKED
-    ), dropped AS (
-        DELETE FROM recall.prune_plan p USING free f WHERE p.tenant = p_tenant AND p.id = f.id
-        RETURNING p.id
-    )
-    SELECT count(*) FROM dropped
-$$;
 
 -- max_archivable: how many of p_live live memories a plan with these options may archive. Computed as numeric, since
 -- 0.29 * 100 is below 29 in floating point.
@@ -232,7 +206,7 @@ LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT
 SET enable_nestloop = off
 SET jit = off AS $$
-    INSERT INTO recall.prune_item (tenant, plan_id, memory_id, place, vitality, terms, reason, impact)
+    INSERT INTO recall.plan_item (tenant, plan_id, memory_id, place, vitality, terms, reason, impact, content_hash)
     SELECT p_tenant, p_plan_id, m.id, row_number() OVER (ORDER BY t.vitality, m.id), t.vitality, to_jsonb(t),
            format('Vitality %s, below the threshold %s of layer %s; %s; stored %s days ago%s.',
                round(t.vitality::numeric, 3), l.fading, l.name,
@@ -240,8 +214,7 @@ SET jit = off AS $$
                    || floor((recall.epoch(p_now) - a.t1) / 86400) || ' days ago',
                floor((recall.epoch(p_now) - recall.epoch(m.created_at)) / 86400),
                '; superseded by memory ' || m.superseded_by),
-           -- Apply compares the digest, to skip a memory with a new text.
-           i.impact || jsonb_build_object('content_hash', m.content_hash)
+           i.impact, m.content_hash
     FROM (SELECT recall.vitality_weights(p_tenant) AS w OFFSET 0) x
     CROSS JOIN recall.link_impacts(p_tenant, p_planned) i
     JOIN recall.memory m ON m.id = i.memory_id

@@ -1,4 +1,4 @@
--- The report of a prune plan, and reading stored plans.
+-- The report of a prune plan, and reading it with a page of its items.
 
 -- vitality_distribution: live memories by layer and zone, and by vitality in 20 bins of 0.05.
 CREATE OR REPLACE FUNCTION recall.vitality_distribution(p_tenant text, p_now timestamptz) RETURNS jsonb
@@ -93,23 +93,6 @@ BEGIN
             GROUP BY u.hub HAVING count(*) > 1 ORDER BY avg(v.vitality), u.hub LIMIT 20) c);
 END $$;
 
--- require_plan: the plan with this id. Raises an error if there is none.
-CREATE OR REPLACE FUNCTION recall.require_plan(p_plan_id bigint) RETURNS recall.prune_plan
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_plan recall.prune_plan;
-BEGIN
-    SELECT * INTO v_plan FROM recall.prune_plan p
-    WHERE p.tenant = (SELECT recall.current_tenant()) AND p.id = p_plan_id;
-    IF NOT FOUND THEN
-        PERFORM recall.raise_invalid(
-            format('There is no prune plan %s in this tenant.', coalesce(p_plan_id::text, 'NULL')),
-            'List them with `pgrecall prune list`.');
-    END IF;
-    RETURN v_plan;
-END $$;
-
 -- captions: by id, the title (or the beginning of the text), key and layer of these memories.
 CREATE OR REPLACE FUNCTION recall.captions(p_tenant text, p_ids bigint[]) RETURNS jsonb
 LANGUAGE sql STABLE
@@ -160,78 +143,39 @@ SET search_path FROM CURRENT AS $$
             FROM jsonb_array_elements(p_report -> 'communities') WITH ORDINALITY e(value, place)))
 $$;
 
--- prune_items_page: stored items of a plan, in their order.
-CREATE OR REPLACE FUNCTION recall.prune_items_page(p_plan recall.prune_plan, p_limit int, p_offset int)
-RETURNS SETOF recall.prune_item
+-- prune_items_page: stored items of a prune plan, in their order.
+CREATE OR REPLACE FUNCTION recall.prune_items_page(p_plan recall.plan, p_limit int, p_offset int)
+RETURNS SETOF recall.plan_item
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT x.* FROM recall.prune_item x WHERE x.tenant = p_plan.tenant AND x.plan_id = p_plan.id
+    SELECT x.* FROM recall.plan_item x WHERE x.tenant = p_plan.tenant AND x.plan_id = p_plan.id
     ORDER BY x.place LIMIT p_limit OFFSET p_offset
 $$;
 
--- get_prune_plan: a plan as one JSON document, with up to p_limit (at most 10,000) of its items, in their order,
--- after the first p_offset.
-CREATE OR REPLACE FUNCTION recall.get_prune_plan(p_plan_id bigint, p_limit int DEFAULT 10000, p_offset int DEFAULT 0)
-RETURNS jsonb
+-- prune_plan_parts: the report and a page of the items of a prune plan, as JSON.
+CREATE OR REPLACE FUNCTION recall.prune_plan_parts(p_plan recall.plan, p_limit int, p_offset int) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_plan recall.prune_plan := recall.require_plan(p_plan_id);
     v_captions jsonb;
 BEGIN
-    IF NOT coalesce(p_limit BETWEEN 0 AND 10000 AND p_offset >= 0, false) THEN
-        PERFORM recall.raise_invalid(format(
-            'A page of %s items after the first %s cannot be read.', coalesce(p_limit::text, 'NULL'),
-            coalesce(p_offset::text, 'NULL')), 'Give a limit from 0 to 10,000 and an offset of at least 0.');
-    END IF;
-    v_captions := recall.captions(v_plan.tenant, ARRAY(
+    v_captions := recall.captions(p_plan.tenant, ARRAY(
         SELECT r.id::bigint FROM unnest(ARRAY[
             '$.kept_back[*].id', '$.kept_back[*].examples[*]', '$.neighbours[*].id', '$.links[*][0 to 1]',
             '$.communities[*].examples[*]']::jsonpath[]) p(path)
-        CROSS JOIN LATERAL jsonb_path_query(v_plan.report, p.path) r(id)
-        UNION SELECT i.memory_id FROM recall.prune_items_page(v_plan, p_limit, p_offset) i
-        UNION SELECT e.id::bigint FROM recall.prune_items_page(v_plan, p_limit, p_offset) i
+        CROSS JOIN LATERAL jsonb_path_query(p_plan.report, p.path) r(id)
+        UNION SELECT i.memory_id FROM recall.prune_items_page(p_plan, p_limit, p_offset) i
+        UNION SELECT e.id::bigint FROM recall.prune_items_page(p_plan, p_limit, p_offset) i
         CROSS JOIN LATERAL jsonb_path_query(i.impact, '$.ends[*].id') e(id)));
-    RETURN to_jsonb(v_plan) - 'tenant' || jsonb_build_object(
-        'report', recall.report_with_captions(v_captions, v_plan.report),
+    RETURN jsonb_build_object(
+        'report', recall.report_with_captions(v_captions, p_plan.report),
         'items', (
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', i.memory_id, 'place', i.place, 'vitality', i.vitality, 'terms', i.terms,
                 'reason', i.reason, 'outcome', i.outcome, 'note', i.note,
-                'impact', i.impact - 'content_hash' || jsonb_build_object(
+                'impact', i.impact || jsonb_build_object(
                     'ends', recall.with_captions(v_captions, i.impact -> 'ends')))
                 || (v_captions -> i.memory_id::text) ORDER BY i.place), '[]')
-            FROM recall.prune_items_page(v_plan, p_limit, p_offset) i
+            FROM recall.prune_items_page(p_plan, p_limit, p_offset) i
             WHERE v_captions ? i.memory_id::text));
-END $$;
-
--- prune_plans: the newest plans, newest first, or the one with this id: how many memories each planned and kept back,
--- and the outcome of its items.
-CREATE OR REPLACE FUNCTION recall.prune_plans(p_limit int DEFAULT 20, p_plan_id bigint DEFAULT NULL)
-RETURNS TABLE (
-    id bigint, state text, created_at timestamptz, applied_at timestamptz, undone_at timestamptz,
-    planned bigint, kept_back bigint, archived bigint, skipped bigint
-)
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_tenant text := recall.current_tenant();
-BEGIN
-    IF NOT coalesce(p_limit BETWEEN 1 AND 10000, false) THEN
-        PERFORM recall.raise_invalid(format('p_limit is %s; it must lie between 1 and 10,000.',
-            coalesce(p_limit::text, 'NULL')));
-    END IF;
-    RETURN QUERY
-    SELECT p.id, p.state, p.created_at, p.applied_at, p.undone_at, (p.report ->> 'planned')::bigint,
-           (p.report ->> 'eligible')::bigint - (p.report ->> 'capped')::bigint - (p.report ->> 'planned')::bigint,
-           i.archived, i.skipped
-    FROM (
-        SELECT * FROM recall.prune_plan x
-        WHERE x.tenant = v_tenant AND (p_plan_id IS NULL OR x.id = p_plan_id)
-        ORDER BY x.id DESC LIMIT p_limit) p
-    CROSS JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE y.outcome = 'archived') AS archived,
-               count(*) FILTER (WHERE y.outcome = 'skipped') AS skipped
-        FROM recall.prune_item y WHERE y.tenant = p.tenant AND y.plan_id = p.id) i
-    ORDER BY p.id DESC;
 END $$;

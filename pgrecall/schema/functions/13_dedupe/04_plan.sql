@@ -1,4 +1,4 @@
--- Dedupe plans: clusters of memories that say the same, each with the keeper that stays. A new plan changes nothing else.
+-- Making dedupe plans: clusters of memories that say the same, each with the keeper that stays. A new plan changes nothing else.
 
 -- current_pairs: the pairs of a tenant whose memories are live and still have the texts that were compared.
 CREATE OR REPLACE FUNCTION recall.current_pairs(p_tenant text) RETURNS SETOF recall.duplicate_pair
@@ -173,22 +173,18 @@ BEGIN
     INTO v_members, v_keepers, v_similarities, v_more, v_found FROM capped c;
     -- As in plan_prune: memories that were deleted meanwhile are not planned.
     PERFORM recall.lock_memories(v_tenant, v_members || v_keepers);
-    v_plan := recall.unused_row_id(v_tenant, 'dedupe_plan');
-    INSERT INTO recall.dedupe_plan (tenant, id, created_at, options, report)
-    OVERRIDING SYSTEM VALUE
-    VALUES (v_tenant, v_plan, p_now, v_options, jsonb_build_object(
+    v_plan := recall.add_plan(v_tenant, 'dedupe', v_options, jsonb_build_object(
         'live', (SELECT count(*) FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NULL),
         'uncompared', (SELECT count(*) FROM recall.uncompared(v_tenant)),
         'found', coalesce(v_found, 0), 'planned', coalesce(cardinality(v_members), 0),
         'capped', coalesce(v_found - cardinality(v_members), 0),
-        'contradictions', recall.proposed_contradictions(v_tenant, p_layers, 1000)));
+        'contradictions', recall.proposed_contradictions(v_tenant, p_layers, 1000)), p_now);
     PERFORM recall.add_dedupe_items(v_tenant, v_plan, v_members, v_keepers, v_similarities, v_more, p_now);
-    UPDATE recall.dedupe_plan p
+    UPDATE recall.plan p
     SET report = p.report || jsonb_build_object(
-        'planned', (SELECT count(*) FROM recall.dedupe_item i WHERE i.tenant = v_tenant AND i.plan_id = v_plan AND NOT i.keeper),
-        'clusters', (SELECT count(*) FROM recall.dedupe_item i WHERE i.tenant = v_tenant AND i.plan_id = v_plan AND i.keeper))
+        'planned', (SELECT count(*) FROM recall.plan_item i WHERE i.tenant = v_tenant AND i.plan_id = v_plan AND NOT i.keeper),
+        'clusters', (SELECT count(*) FROM recall.plan_item i WHERE i.tenant = v_tenant AND i.plan_id = v_plan AND i.keeper))
     WHERE p.tenant = v_tenant AND p.id = v_plan;
-    PERFORM recall.drop_stale_dedupe_plans(v_tenant, 100, p_now);
     RETURN v_plan;
 END $$;
 
@@ -226,16 +222,13 @@ BEGIN
     IF v_problem IS NOT NULL THEN
         PERFORM recall.raise_invalid(v_problem, 'Choose live memories that do not contradict each other.');
     END IF;
-    v_plan := recall.unused_row_id(v_tenant, 'dedupe_plan');
-    INSERT INTO recall.dedupe_plan (tenant, id, created_at, options, report)
-    OVERRIDING SYSTEM VALUE
-    VALUES (v_tenant, v_plan, p_now, recall.dedupe_options(v_tenant, NULL, v_count, NULL) || '{"chosen": true}',
-            jsonb_build_object(
+    v_plan := recall.add_plan(
+        v_tenant, 'dedupe', recall.dedupe_options(v_tenant, NULL, v_count, NULL) || '{"chosen": true}', jsonb_build_object(
         'live', (SELECT count(*) FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NULL),
-        'uncompared', 0, 'found', v_count, 'planned', v_count, 'capped', 0, 'clusters', 1, 'contradictions', '[]'::jsonb));
+        'uncompared', 0, 'found', v_count, 'planned', v_count, 'capped', 0, 'clusters', 1, 'contradictions', '[]'::jsonb),
+        p_now);
     PERFORM recall.add_dedupe_items(v_tenant, v_plan, v_ids, array_fill(p_keeper, ARRAY[v_count]),
         array_fill(NULL::double precision, ARRAY[v_count]), array_fill(NULL::int, ARRAY[v_count]), p_now);
-    PERFORM recall.drop_stale_dedupe_plans(v_tenant, 100, p_now);
     RETURN v_plan;
 END $$;
 
@@ -271,8 +264,8 @@ SET jit = off AS $$
         JOIN recall.memory m ON m.tenant = p_tenant AND m.id = g.id
         GROUP BY c.keeper, c.number, c.more, k.vitality
     )
-    INSERT INTO recall.dedupe_item (
-        tenant, plan_id, memory_id, cluster, keeper, vitality, similarity, reason, content_hash)
+    INSERT INTO recall.plan_item (
+        tenant, plan_id, memory_id, place, keeper, vitality, similarity, reason, content_hash)
     SELECT p_tenant, p_plan_id, m.id, c.number, true, c.vitality, NULL, CASE
                WHEN c.more IS NULL THEN 'It was chosen to stay.'
                WHEN m.pinned THEN 'It is pinned.'
@@ -298,21 +291,4 @@ SET jit = off AS $$
     JOIN alive a ON a.id = g.id
     JOIN recall.memory m ON m.tenant = p_tenant AND m.id = g.id
     JOIN recall.memory k ON k.tenant = p_tenant AND k.id = g.keeper
-$$;
-
--- drop_stale_dedupe_plans: deletes expired plans that were never applied, except the newest p_keep.
-CREATE OR REPLACE FUNCTION recall.drop_stale_dedupe_plans(p_tenant text, p_keep int, p_now timestamptz) RETURNS void
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
-    WITH stale AS MATERIALIZED (
-        SELECT s.id FROM recall.dedupe_plan s
-        WHERE s.tenant = p_tenant AND s.state = 'planned' AND s.created_at < p_now
-              - make_interval(secs => 86400 * recall.setting_number(p_tenant, 'dedupe.plan_days'))
-        ORDER BY s.id DESC OFFSET p_keep
-    ), free AS MATERIALIZED (
-        SELECT p.id FROM recall.dedupe_plan p
-        WHERE p.tenant = p_tenant AND p.id IN (SELECT s.id FROM stale s) AND p.state = 'planned'
-        ORDER BY p.id FOR UPDATE SKIP LOCKED
-    )
-    DELETE FROM recall.dedupe_plan p USING free f WHERE p.tenant = p_tenant AND p.id = f.id
 $$;

@@ -1,22 +1,5 @@
 -- Reading stored dedupe plans. They are stored without words of memories, which are added when a plan is read.
 
--- require_dedupe_plan: the plan with this id. Raises an error if there is none.
-CREATE OR REPLACE FUNCTION recall.require_dedupe_plan(p_plan_id bigint) RETURNS recall.dedupe_plan
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_plan recall.dedupe_plan;
-BEGIN
-    SELECT * INTO v_plan FROM recall.dedupe_plan p
-    WHERE p.tenant = (SELECT recall.current_tenant()) AND p.id = p_plan_id;
-    IF NOT FOUND THEN
-        PERFORM recall.raise_invalid(
-            format('There is no dedupe plan %s in this tenant.', coalesce(p_plan_id::text, 'NULL')),
-            'List them with `pgrecall dedupe list`.');
-    END IF;
-    RETURN v_plan;
-END $$;
-
 -- moving_links: the links that a keeper gets when these memories are merged into it: the links between one of them and
 -- another live memory that the keeper does not have yet. `src` and `dst` are those of the copy.
 CREATE OR REPLACE FUNCTION recall.moving_links(p_tenant text, p_keeper bigint, p_ids bigint[])
@@ -73,7 +56,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- dedupe_member: an item of a plan with its memory, as JSON.
-CREATE OR REPLACE FUNCTION recall.dedupe_member(i recall.dedupe_item, m recall.memory) RETURNS jsonb
+CREATE OR REPLACE FUNCTION recall.dedupe_member(i recall.plan_item, m recall.memory) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT jsonb_build_object(
@@ -93,95 +76,58 @@ RETURN CASE WHEN p_one = p_two THEN jsonb_build_array(jsonb_build_array('same', 
 
 -- dedupe_cluster: a cluster of a plan as JSON: its keeper, what merging copies, and the memories to merge, each with its
 -- difference from the keeper, in the first p_characters of both texts. NULL if the keeper was deleted.
-CREATE OR REPLACE FUNCTION recall.dedupe_cluster(p_plan recall.dedupe_plan, p_cluster int, p_characters int) RETURNS jsonb
+CREATE OR REPLACE FUNCTION recall.dedupe_cluster(p_plan recall.plan, p_cluster int, p_characters int) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT jsonb_build_object(
         'cluster', p_cluster,
         'keeper', recall.dedupe_member(i, k),
         'moves', recall.dedupe_moves(p_plan.tenant, k.id, ARRAY(
-            SELECT o.memory_id FROM recall.dedupe_item o
-            WHERE o.tenant = p_plan.tenant AND o.plan_id = p_plan.id AND o.cluster = p_cluster AND NOT o.keeper)),
+            SELECT o.memory_id FROM recall.plan_item o
+            WHERE o.tenant = p_plan.tenant AND o.plan_id = p_plan.id AND o.place = p_cluster AND NOT o.keeper)),
         'members', coalesce((
             SELECT jsonb_agg(recall.dedupe_member(o, m) || jsonb_build_object(
                 'similarity', o.similarity, 'difference', recall.whole_difference(
                     left(recall.whole_text(m.title, m.body), p_characters),
                     left(recall.whole_text(k.title, k.body), p_characters)))
                 ORDER BY o.similarity DESC NULLS LAST, m.id)
-            FROM recall.dedupe_item o JOIN recall.memory m ON m.tenant = o.tenant AND m.id = o.memory_id
-            WHERE o.tenant = p_plan.tenant AND o.plan_id = p_plan.id AND o.cluster = p_cluster AND NOT o.keeper), '[]'))
-    FROM recall.dedupe_item i JOIN recall.memory k ON k.tenant = i.tenant AND k.id = i.memory_id
-    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.cluster = p_cluster AND i.keeper
+            FROM recall.plan_item o JOIN recall.memory m ON m.tenant = o.tenant AND m.id = o.memory_id
+            WHERE o.tenant = p_plan.tenant AND o.plan_id = p_plan.id AND o.place = p_cluster AND NOT o.keeper), '[]'))
+    FROM recall.plan_item i JOIN recall.memory k ON k.tenant = i.tenant AND k.id = i.memory_id
+    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.place = p_cluster AND i.keeper
 $$;
 
--- get_dedupe_plan: a plan as one JSON document, with up to p_limit (at most 1,000) of its clusters, in their order, after
--- the first p_offset. The links and tags that merging would move are computed now. The differences have the first
--- `compared_characters` of each text: 20,000, and fewer if more than 50 memories are merged. Texts that differ are whole in
--- them: clients compare them word by word.
-CREATE OR REPLACE FUNCTION recall.get_dedupe_plan(p_plan_id bigint, p_limit int DEFAULT 1000, p_offset int DEFAULT 0)
-RETURNS jsonb
+-- dedupe_plan_parts: the report and a page of the clusters of a dedupe plan, as JSON, and how many characters of each text
+-- the differences have.
+CREATE OR REPLACE FUNCTION recall.dedupe_plan_parts(p_plan recall.plan, p_limit int, p_offset int) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_plan recall.dedupe_plan := recall.require_dedupe_plan(p_plan_id);
     v_captions jsonb;
     v_clusters int[];
     v_characters int;
 BEGIN
-    IF NOT coalesce(p_limit BETWEEN 0 AND 1000 AND p_offset >= 0, false) THEN
-        PERFORM recall.raise_invalid(format(
-            'A page of %s clusters after the first %s cannot be read.', coalesce(p_limit::text, 'NULL'),
-            coalesce(p_offset::text, 'NULL')), 'Give a limit from 0 to 1,000 and an offset of at least 0.');
-    END IF;
-    v_captions := recall.captions(v_plan.tenant, ARRAY(
+    v_captions := recall.captions(p_plan.tenant, ARRAY(
         SELECT DISTINCT CASE WHEN pg_input_is_valid(r.id #>> '{}', 'bigint') THEN (r.id #>> '{}')::bigint END
         FROM jsonb_path_query(
-            v_plan.report, '$.contradictions[*].keyvalue() ? (@.key == "src" || @.key == "dst").value') r(id)));
+            p_plan.report, '$.contradictions[*].keyvalue() ? (@.key == "src" || @.key == "dst").value') r(id)));
     v_clusters := ARRAY(
-        SELECT i.cluster FROM recall.dedupe_item i
-        WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.keeper
-        ORDER BY i.cluster LIMIT p_limit OFFSET p_offset);
+        SELECT i.place FROM recall.plan_item i
+        WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.keeper
+        ORDER BY i.place LIMIT p_limit OFFSET p_offset);
     v_characters := (
-        SELECT greatest(200, least(20000, 1000000 / greatest(1, count(*)))) FROM recall.dedupe_item i
-        WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND NOT i.keeper AND i.cluster = ANY (v_clusters));
-    RETURN to_jsonb(v_plan) - 'tenant' || jsonb_build_object(
+        SELECT greatest(200, least(20000, 1000000 / greatest(1, count(*)))) FROM recall.plan_item i
+        WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND NOT i.keeper AND i.place = ANY (v_clusters));
+    RETURN jsonb_build_object(
         'compared_characters', v_characters,
-        'report', v_plan.report || jsonb_build_object('contradictions', (
+        'report', p_plan.report || jsonb_build_object('contradictions', (
             SELECT coalesce(jsonb_agg(e.value || jsonb_build_object(
                 'src_title', v_captions -> (e.value ->> 'src') -> 'title', 'src_key', v_captions -> (e.value ->> 'src') -> 'key',
                 'dst_title', v_captions -> (e.value ->> 'dst') -> 'title', 'dst_key', v_captions -> (e.value ->> 'dst') -> 'key')
                 ORDER BY e.place), '[]')
-            FROM jsonb_array_elements(v_plan.report -> 'contradictions') WITH ORDINALITY e(value, place)
+            FROM jsonb_array_elements(p_plan.report -> 'contradictions') WITH ORDINALITY e(value, place)
             WHERE v_captions ? (e.value ->> 'src') AND v_captions ? (e.value ->> 'dst'))),
         'clusters', (
-            SELECT coalesce(jsonb_agg(recall.dedupe_cluster(v_plan, u.cluster, v_characters) ORDER BY u.cluster), '[]')
+            SELECT coalesce(jsonb_agg(recall.dedupe_cluster(p_plan, u.cluster, v_characters) ORDER BY u.cluster), '[]')
             FROM unnest(v_clusters) u(cluster)));
-END $$;
-
--- dedupe_plans: the newest plans, newest first, or the one with this id: how many clusters and memories to merge each
--- planned, how many contradictions it proposes, and the outcome of its items.
-CREATE OR REPLACE FUNCTION recall.dedupe_plans(p_limit int DEFAULT 20, p_plan_id bigint DEFAULT NULL)
-RETURNS TABLE (
-    id bigint, state text, created_at timestamptz, applied_at timestamptz, undone_at timestamptz,
-    clusters bigint, planned bigint, contradictions bigint, merged bigint, skipped bigint
-)
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_tenant text := recall.current_tenant();
-BEGIN
-    PERFORM recall.require_between(p_limit, 1, 10000, 'p_limit');
-    RETURN QUERY
-    SELECT p.id, p.state, p.created_at, p.applied_at, p.undone_at, (p.report ->> 'clusters')::bigint,
-           (p.report ->> 'planned')::bigint, jsonb_array_length(p.report -> 'contradictions')::bigint,
-           i.merged, i.skipped
-    FROM (
-        SELECT * FROM recall.dedupe_plan x
-        WHERE x.tenant = v_tenant AND (p_plan_id IS NULL OR x.id = p_plan_id)
-        ORDER BY x.id DESC LIMIT p_limit) p
-    CROSS JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE y.outcome = 'merged') AS merged,
-               count(*) FILTER (WHERE y.outcome = 'skipped' AND NOT y.keeper) AS skipped
-        FROM recall.dedupe_item y WHERE y.tenant = p.tenant AND y.plan_id = p.id) i
-    ORDER BY p.id DESC;
 END $$;

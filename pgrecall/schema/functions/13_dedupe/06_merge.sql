@@ -17,13 +17,13 @@ DECLARE
     v_linked bigint[];
 BEGIN
     -- Stores the previous values that undo cannot recompute from the log.
-    UPDATE recall.dedupe_item i
+    UPDATE recall.plan_item i
     SET outcome = 'kept', note = NULL, added_tags = v_tags, added_aliases = v_aliases, updated_before = m.updated_at,
         folded_before = a.folded_until, sessions_before = a.sessions, sessions_at_before = a.sessions_at
     FROM recall.memory m JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
     WHERE i.tenant = p_tenant AND i.plan_id = p_plan_id AND i.memory_id = p_keeper
       AND m.tenant = p_tenant AND m.id = p_keeper;
-    UPDATE recall.dedupe_item i SET outcome = 'merged', note = NULL, updated_before = m.updated_at
+    UPDATE recall.plan_item i SET outcome = 'merged', note = NULL, updated_before = m.updated_at
     FROM recall.memory m
     WHERE i.tenant = p_tenant AND i.plan_id = p_plan_id AND i.memory_id = ANY (p_ids)
       AND m.tenant = p_tenant AND m.id = i.memory_id;
@@ -73,7 +73,7 @@ $$;
 -- archived by that merge. Later uses, links and texts of the keeper stay. Returns how many memories were restored. The
 -- caller has locked the same as for merge_cluster.
 CREATE OR REPLACE FUNCTION recall.unmerge_cluster(
-    p_plan recall.dedupe_plan, p_keeper recall.dedupe_item, p_ids bigint[], p_now timestamptz
+    p_plan recall.plan, p_keeper recall.plan_item, p_ids bigint[], p_now timestamptz
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -123,7 +123,7 @@ BEGIN
         SET archived_at = NULL,
             updated_at = CASE m.updated_at WHEN p_plan.applied_at THEN i.updated_before ELSE m.updated_at END
         FROM closed c
-        JOIN recall.dedupe_item i ON i.tenant = v_tenant AND i.plan_id = p_plan.id AND i.memory_id = c.memory_id
+        JOIN recall.plan_item i ON i.tenant = v_tenant AND i.plan_id = p_plan.id AND i.memory_id = c.memory_id
         WHERE m.tenant = v_tenant AND m.id = c.memory_id AND c.restored_at IS NULL
         RETURNING m.id
     )
@@ -148,7 +148,7 @@ END $$;
 -- accesses_since: the accesses of a keeper after its merge, in the order of the log. The log assigns ids under the lock
 -- of the activation, so ids tell even which accesses of the same transaction came after the copies. Without copies, their
 -- times decide.
-CREATE OR REPLACE FUNCTION recall.accesses_since(p_plan recall.dedupe_plan, p_keeper bigint, p_copied bigint)
+CREATE OR REPLACE FUNCTION recall.accesses_since(p_plan recall.plan, p_keeper bigint, p_copied bigint)
 RETURNS SETOF recall.access
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -161,7 +161,7 @@ $$;
 -- recount_sessions: restores the count of sessions that a keeper had before its merge, and adds the sessions in which it
 -- was first used since, as if it had never been merged. The copies are no longer in the log.
 CREATE OR REPLACE FUNCTION recall.recount_sessions(
-    p_plan recall.dedupe_plan, p_keeper recall.dedupe_item, p_copied bigint
+    p_plan recall.plan, p_keeper recall.plan_item, p_copied bigint
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -194,7 +194,7 @@ END $$;
 
 -- take_values: removes from a keeper the tags and aliases that a merge added. If the keeper has not changed since, the
 -- version made by the merge is deleted too; otherwise this is a normal change.
-CREATE OR REPLACE FUNCTION recall.take_values(p_plan recall.dedupe_plan, p_keeper recall.dedupe_item, p_now timestamptz)
+CREATE OR REPLACE FUNCTION recall.take_values(p_plan recall.plan, p_keeper recall.plan_item, p_now timestamptz)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,17 +1,4 @@
--- Applying and undoing dedupe plans. Apply checks every item again.
-
--- claim_dedupe_plan: locks and returns the plan. Only one plan of a tenant is applied or undone at a time, and no memory
--- is superseded meanwhile, because together they could close a circle.
-CREATE OR REPLACE FUNCTION recall.claim_dedupe_plan(p_plan_id bigint) RETURNS recall.dedupe_plan
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_tenant text := recall.current_tenant();
-BEGIN
-    PERFORM recall.lock_tenant(v_tenant, 'dedupe'), recall.lock_tenant(v_tenant, 'supersede');
-    PERFORM FROM recall.dedupe_plan p WHERE p.tenant = v_tenant AND p.id = p_plan_id FOR UPDATE;
-    RETURN recall.require_dedupe_plan(p_plan_id);
-END $$;
+-- What applying and undoing a dedupe plan does.
 
 -- lock_clusters: locks the memories of a plan, then those at the other ends of their links against deletion, then the
 -- activations of all. If a memory was linked while this waited, it starts again without locks, because the new one may
@@ -53,18 +40,17 @@ $$;
 
 -- dedupe_objections: the items of a plan that must not be merged now, each with its reason. If a keeper has changed, its
 -- whole cluster is skipped.
-CREATE OR REPLACE FUNCTION recall.dedupe_objections(p_plan recall.dedupe_plan, p_clusters int[])
+CREATE OR REPLACE FUNCTION recall.dedupe_objections(p_plan recall.plan)
 RETURNS TABLE (memory_id bigint, note text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     WITH own AS MATERIALIZED (
-        SELECT i.memory_id, i.cluster, i.keeper, m, CASE
-            WHEN i.cluster <> ALL (p_clusters) THEN 'not chosen'
+        SELECT i.memory_id, i.place, i.keeper, m, CASE
             WHEN m.archived_at IS NOT NULL THEN coalesce(g.reason, 'archived') || ' already'
             WHEN m.superseded_by IS NOT NULL THEN 'superseded since'
             WHEN m.pinned AND NOT i.keeper THEN 'pinned since'
             WHEN m.content_hash <> i.content_hash THEN 'rewritten since' END AS note
-        FROM recall.dedupe_item i
+        FROM recall.plan_item i
         JOIN recall.memory m ON m.tenant = i.tenant AND m.id = i.memory_id
         LEFT JOIN recall.archival g ON g.tenant = i.tenant AND g.memory_id = i.memory_id AND g.restored_at IS NULL
         WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id
@@ -80,120 +66,88 @@ SET search_path FROM CURRENT AS $$
                 WHERE l.tenant = p_plan.tenant AND l.relation IN ('contradicts', 'supersedes')
                   AND (l.src, l.dst) IN ((k.memory_id, o.memory_id), (o.memory_id, k.memory_id)))
                 THEN 'linked to its keeper since' END) AS note
-        FROM own o LEFT JOIN own k ON k.cluster = o.cluster AND k.keeper
+        FROM own o LEFT JOIN own k ON k.place = o.place AND k.keeper
     )
     SELECT t.memory_id, t.note FROM noted t WHERE t.note IS NOT NULL
 $$;
 
--- apply_dedupe: merges the clusters of a plan (with p_clusters only these) into their keepers in one transaction. Returns
--- the outcome of each item in the order of the plan: kept, merged, or skipped with a note. An item that was rewritten,
--- pinned, archived or superseded since is skipped, and so is a cluster if its keeper was. Raises an error if the plan is
--- expired or was applied before.
-CREATE OR REPLACE FUNCTION recall.apply_dedupe(
-    p_plan_id bigint, p_clusters int[] DEFAULT NULL, p_now timestamptz DEFAULT now()
-) RETURNS TABLE (memory_id bigint, cluster int, keeper boolean, outcome text, note text)
+-- merge_clusters: merges the clusters of a dedupe plan into their keepers; with p_parts only these clusters. Sets the
+-- outcome of each item.
+CREATE OR REPLACE FUNCTION recall.merge_clusters(p_plan recall.plan, p_parts bigint[], p_now timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
-SET work_mem = '64MB' AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
-    v_plan recall.dedupe_plan := recall.claim_dedupe_plan(p_plan_id);
-    v_unknown int;
     v_cluster record;
 BEGIN
-    PERFORM recall.check_plan_applies(
-        'Dedupe', v_plan.id, v_plan.state, v_plan.created_at, coalesce(v_plan.undone_at, v_plan.applied_at),
-        recall.setting_number(v_plan.tenant, 'dedupe.plan_days'), p_now);
-    PERFORM recall.require_one_dimension(p_clusters);
-    SELECT u INTO v_unknown FROM unnest(p_clusters) u
-    WHERE u IS NULL OR NOT EXISTS (
-        SELECT FROM recall.dedupe_item i WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.cluster = u) LIMIT 1;
-    IF FOUND THEN
-        PERFORM recall.raise_invalid(format('Dedupe plan %s has no cluster %s.', v_plan.id, coalesce(v_unknown::text, 'NULL')),
-            'Name clusters of the plan, or give NULL for all of them.');
-    END IF;
     PERFORM recall.analyze_grown_tables(1);
     -- Locked before all checks, so that changes wait from now on.
-    PERFORM recall.lock_clusters(v_plan.tenant, array_agg(i.memory_id) FILTER (WHERE i.keeper),
+    PERFORM recall.lock_clusters(p_plan.tenant, array_agg(i.memory_id) FILTER (WHERE i.keeper),
                                  array_agg(i.memory_id) FILTER (WHERE NOT i.keeper))
-    FROM recall.dedupe_item i WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id HAVING count(*) > 0;
-    UPDATE recall.dedupe_item i SET outcome = 'skipped', note = o.note
-    FROM recall.dedupe_objections(v_plan, p_clusters) o
-    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.memory_id = o.memory_id;
+    FROM recall.plan_item i WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id HAVING count(*) > 0;
+    PERFORM recall.skip_other_parts(p_plan, p_parts);
+    UPDATE recall.plan_item i SET outcome = 'skipped', note = o.note
+    FROM recall.dedupe_objections(p_plan) o
+    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = o.memory_id AND i.outcome IS NULL;
     FOR v_cluster IN
-        SELECT i.cluster, max(i.memory_id) FILTER (WHERE i.keeper) AS keeper,
+        SELECT i.place, max(i.memory_id) FILTER (WHERE i.keeper) AS keeper,
                array_agg(i.memory_id ORDER BY i.memory_id) FILTER (WHERE NOT i.keeper) AS ids
-        FROM recall.dedupe_item i
-        WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.outcome IS NULL
-        GROUP BY i.cluster ORDER BY i.cluster
+        FROM recall.plan_item i
+        WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome IS NULL
+        GROUP BY i.place ORDER BY i.place
     LOOP
         IF v_cluster.ids IS NULL THEN
-            UPDATE recall.dedupe_item i SET outcome = 'skipped', note = 'nothing is left to merge into it'
-            WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.memory_id = v_cluster.keeper;
+            UPDATE recall.plan_item i SET outcome = 'skipped', note = 'nothing is left to merge into it'
+            WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = v_cluster.keeper;
         ELSE
-            PERFORM recall.merge_cluster(v_plan.tenant, v_plan.id, v_cluster.keeper, v_cluster.ids, p_now);
+            PERFORM recall.merge_cluster(p_plan.tenant, p_plan.id, v_cluster.keeper, v_cluster.ids, p_now);
         END IF;
     END LOOP;
-    UPDATE recall.dedupe_plan p SET state = 'applied', applied_at = p_now
-    WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
-    RETURN QUERY
-    SELECT i.memory_id, i.cluster, i.keeper, i.outcome, i.note FROM recall.dedupe_item i
-    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id
-    ORDER BY i.cluster, NOT i.keeper, i.similarity DESC NULLS LAST, i.memory_id;
 END $$;
 
 -- later_merge: the newest other plan that has since merged a memory of this plan, as keeper or into another. NULL if
 -- there is none. Merges of one memory must be undone in reverse order.
-CREATE OR REPLACE FUNCTION recall.later_merge(p_plan recall.dedupe_plan) RETURNS bigint
+CREATE OR REPLACE FUNCTION recall.later_merge(p_plan recall.plan) RETURNS bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT max(p.id)
-    FROM recall.dedupe_item i
-    JOIN recall.dedupe_item o ON o.tenant = i.tenant AND o.memory_id = i.memory_id AND o.plan_id <> i.plan_id
+    FROM recall.plan_item i
+    JOIN recall.plan_item o ON o.tenant = i.tenant AND o.memory_id = i.memory_id AND o.plan_id <> i.plan_id
         AND o.outcome IN ('kept', 'merged')
-    JOIN recall.dedupe_plan p ON p.tenant = o.tenant AND p.id = o.plan_id AND p.state = 'applied'
+    JOIN recall.plan p ON p.tenant = o.tenant AND p.id = o.plan_id AND p.state = 'applied'
         AND (p.applied_at, p.id) > (p_plan.applied_at, p_plan.id)
     WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome IN ('kept', 'merged')
 $$;
 
--- undo_dedupe: undoes the merges of a plan and returns how many memories it restored. Memories that were restored
+-- unmerge_clusters: undoes the merges of a plan and returns how many memories it restored. Memories that were restored
 -- before, for example because they were remembered again, stay as they are.
-CREATE OR REPLACE FUNCTION recall.undo_dedupe(p_plan_id bigint, p_now timestamptz DEFAULT now()) RETURNS bigint
+CREATE OR REPLACE FUNCTION recall.unmerge_clusters(p_plan recall.plan, p_now timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
-SET work_mem = '64MB' AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
-    v_plan recall.dedupe_plan := recall.claim_dedupe_plan(p_plan_id);
-    v_later bigint := recall.later_merge(v_plan);
+    v_later bigint := recall.later_merge(p_plan);
     v_cluster record;
-    v_keeper recall.dedupe_item;
+    v_keeper recall.plan_item;
     v_back bigint := 0;
 BEGIN
-    PERFORM recall.require_moment(p_now);
-    IF v_plan.state <> 'applied' THEN
-        PERFORM recall.raise_invalid(CASE v_plan.state
-            WHEN 'planned' THEN format('Dedupe plan %s has not been applied, so there is nothing to undo.', v_plan.id)
-            ELSE format('Dedupe plan %s was already undone at %s.', v_plan.id, v_plan.undone_at) END);
-    ELSIF v_later IS NOT NULL THEN
+    IF v_later IS NOT NULL THEN
         PERFORM recall.raise_invalid(
-            format('Dedupe plan %s has merged a memory of plan %s since.', v_later, v_plan.id),
+            format('Dedupe plan %s has merged a memory of plan %s since.', v_later, p_plan.id),
             format('Undo plan %s first.', v_later));
     END IF;
-    PERFORM recall.lock_clusters(v_plan.tenant, coalesce(array_agg(i.memory_id) FILTER (WHERE i.keeper), '{}'),
+    PERFORM recall.lock_clusters(p_plan.tenant, coalesce(array_agg(i.memory_id) FILTER (WHERE i.keeper), '{}'),
                                  coalesce(array_agg(i.memory_id) FILTER (WHERE NOT i.keeper), '{}'))
-    FROM recall.dedupe_item i
-    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.outcome IN ('kept', 'merged') HAVING count(*) > 0;
+    FROM recall.plan_item i
+    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome IN ('kept', 'merged') HAVING count(*) > 0;
     FOR v_cluster IN
-        SELECT i.cluster, max(i.memory_id) FILTER (WHERE i.keeper) AS keeper,
+        SELECT max(i.memory_id) FILTER (WHERE i.keeper) AS keeper,
                coalesce(array_agg(i.memory_id ORDER BY i.memory_id) FILTER (WHERE NOT i.keeper), '{}') AS ids
-        FROM recall.dedupe_item i
-        WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.outcome IN ('kept', 'merged')
-        GROUP BY i.cluster ORDER BY i.cluster DESC
+        FROM recall.plan_item i
+        WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome IN ('kept', 'merged')
+        GROUP BY i.place ORDER BY i.place DESC
     LOOP
-        SELECT i.* INTO v_keeper FROM recall.dedupe_item i
-        WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.memory_id = v_cluster.keeper;
-        v_back := v_back + recall.unmerge_cluster(v_plan, v_keeper, v_cluster.ids, p_now);
+        SELECT i.* INTO v_keeper FROM recall.plan_item i
+        WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = v_cluster.keeper;
+        v_back := v_back + recall.unmerge_cluster(p_plan, v_keeper, v_cluster.ids, p_now);
     END LOOP;
-    UPDATE recall.dedupe_plan p SET state = 'undone', undone_at = p_now
-    WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
     RETURN v_back;
 END $$;

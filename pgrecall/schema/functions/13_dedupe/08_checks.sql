@@ -1,11 +1,10 @@
 -- Checks of merges, for verify and for imports.
 
--- wrong_merges: memories with copies of accesses or links that belong to no applied merge, and plans with items that
--- contradict their state.
-CREATE OR REPLACE FUNCTION recall.wrong_merges(p_tenant text) RETURNS SETOF text
+-- wrong_merges: memories with copies of accesses or links that belong to no applied merge.
+CREATE OR REPLACE FUNCTION recall.wrong_merges(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT DISTINCT c.memory_id::text
+    SELECT DISTINCT c.memory_id
     FROM (
         SELECT e.memory_id, e.merged_from FROM recall.access e
         WHERE e.tenant = p_tenant AND e.merged_from IS NOT NULL
@@ -14,22 +13,9 @@ SET search_path FROM CURRENT AS $$
         FROM recall.link l LEFT JOIN recall.memory m ON m.tenant = p_tenant AND m.id = l.merged_from
         WHERE l.tenant = p_tenant AND l.merged_from IS NOT NULL) c
     WHERE NOT EXISTS (
-        SELECT FROM recall.dedupe_item g
-        JOIN recall.dedupe_plan p ON p.tenant = p_tenant AND p.id = g.plan_id AND p.state = 'applied'
+        SELECT FROM recall.plan_item g
+        JOIN recall.plan p ON p.tenant = p_tenant AND p.id = g.plan_id AND p.state = 'applied'
         WHERE g.tenant = p_tenant AND g.memory_id = c.merged_from AND g.outcome = 'merged')
-    UNION ALL
-    SELECT DISTINCT 'plan ' || i.plan_id
-    FROM recall.dedupe_item i JOIN recall.dedupe_plan p ON p.tenant = p_tenant AND p.id = i.plan_id
-    WHERE i.tenant = p_tenant AND ((p.state = 'planned') <> (i.outcome IS NULL)
-        OR (i.outcome = 'kept') <> (i.outcome IS NOT NULL AND i.outcome <> 'skipped' AND i.keeper)
-        OR i.outcome = 'merged' AND (p.state = 'applied') <> EXISTS (
-            SELECT FROM recall.archival v WHERE v.tenant = p_tenant AND v.memory_id = i.memory_id
-            AND v.reason = 'merged' AND v.plan_id = i.plan_id))
-    UNION ALL
-    SELECT 'plan ' || v.plan_id FROM recall.archival v
-    WHERE v.tenant = p_tenant AND v.reason = 'merged' AND NOT EXISTS (
-        SELECT FROM recall.dedupe_item i
-        WHERE i.tenant = p_tenant AND i.plan_id = v.plan_id AND i.memory_id = v.memory_id AND i.outcome = 'merged')
 $$;
 
 -- is_dedupe_report: whether these can be the options and the report of a dedupe plan. Only fields that are read elsewhere

@@ -273,24 +273,6 @@ SET search_path FROM CURRENT AS $$
         WHEN recall.is_number(s.value) THEN s.value::double precision BETWEEN k.low AND k.high END, false)
 $$;
 
--- wrong_plans: prune plans that contradict their items or the archivals.
-CREATE OR REPLACE FUNCTION recall.wrong_plans(p_tenant text) RETURNS SETOF bigint
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
-    SELECT DISTINCT coalesce(i.plan_id, v.plan_id)
-    FROM (SELECT o.*, p.state FROM recall.prune_item o
-          JOIN recall.prune_plan p ON p.tenant = p_tenant AND p.id = o.plan_id
-          WHERE o.tenant = p_tenant) i
-    FULL JOIN (
-        SELECT o.plan_id, o.memory_id, bool_or(o.restored_at IS NULL) AS current FROM recall.archival o
-        WHERE o.tenant = p_tenant AND o.reason = 'pruned' GROUP BY o.plan_id, o.memory_id
-    ) v ON v.plan_id = i.plan_id AND v.memory_id = i.memory_id
-    WHERE i.plan_id IS NULL
-       OR (i.state = 'planned') <> (i.outcome IS NULL)
-       OR (i.outcome IS NOT DISTINCT FROM 'archived') <> (v.plan_id IS NOT NULL)
-       OR (i.state = 'undone' AND v.current)
-$$;
-
 -- verification_checks: the checks that verify makes, by name.
 CREATE OR REPLACE FUNCTION recall.verification_checks() RETURNS TABLE (name text, about text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -308,8 +290,8 @@ SET search_path FROM CURRENT AS $$
     ('archivals', 'Archived memories, and only these, have a current archival.'),
     ('versions', 'Versions are numbered without gaps, and each begins when the one before it was replaced.'),
     ('statistics', 'Medians, document frequencies and settings have possible values.'),
-    ('plans', 'Prune plans, their items and the archivals agree.'),
-    ('merges', 'Copies in keepers belong to merged memories, and dedupe plans agree with them.'),
+    ('plans', 'Plans, their items and the archivals agree.'),
+    ('merges', 'Copies in keepers belong to merged memories.'),
     ('names', 'The table of names agrees with titles and aliases.'),
     ('waiting links', 'Pending links wait for keys that no memory has; importing the memory again repairs them.'),
     ('successions', 'No memory supersedes itself, directly or through others.'),
@@ -335,7 +317,7 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT 'versions', w::text FROM recall.wrong_versions(p_tenant) w
     UNION ALL SELECT 'statistics', w FROM recall.wrong_statistics(p_tenant) w
     UNION ALL SELECT 'plans', w::text FROM recall.wrong_plans(p_tenant) w
-    UNION ALL SELECT 'merges', w FROM recall.wrong_merges(p_tenant) w
+    UNION ALL SELECT 'merges', w::text FROM recall.wrong_merges(p_tenant) w
     UNION ALL SELECT 'names', w::text FROM recall.wrong_names(p_tenant) w
     UNION ALL SELECT 'waiting links', w FROM recall.answered_links(p_tenant) w
     UNION ALL SELECT 'successions', w::text FROM recall.circular_successors(p_tenant) w

@@ -56,14 +56,14 @@ BEGIN
     WHEN 'prune' THEN
         v_first := recall.plan_prune(p_now => p_now);
         counts := jsonb_build_object('planned', (
-            SELECT count(*) FROM recall.prune_item i
+            SELECT count(*) FROM recall.plan_item i
             WHERE i.tenant = (SELECT recall.current_tenant()) AND i.plan_id = v_first));
     WHEN 'dedupe' THEN
         v_first := recall.find_duplicates(1000);
         complete := v_first = 0;
         IF complete THEN
             v_first := recall.plan_dedupe(p_now => p_now);
-            v_second := (SELECT count(*) FROM recall.dedupe_item i
+            v_second := (SELECT count(*) FROM recall.plan_item i
                          WHERE i.tenant = (SELECT recall.current_tenant()) AND i.plan_id = v_first AND NOT i.keeper);
             v_first := 0;
         END IF;

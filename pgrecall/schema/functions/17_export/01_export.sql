@@ -12,8 +12,8 @@ SET search_path FROM CURRENT AS $$
            ('token_signs', false),
            ('supersession', false),
            ('activation', false), ('link', false), ('pending_link', false), ('link_history', false),
-           ('access', false), ('access_key', false), ('access_queue', false), ('prune_plan', true),
-           ('prune_item', false), ('dedupe_plan', true), ('dedupe_item', false), ('archival', false), ('floor_change', false), ('search_log', true),
+           ('access', false), ('access_key', false), ('access_queue', false), ('plan', true),
+           ('plan_item', false), ('archival', false), ('floor_change', false), ('search_log', true),
            ('judgement', false)
 $$;
 
@@ -144,14 +144,10 @@ SET jit = off AS $$
         FROM recall.access_key k WHERE k.tenant = (SELECT recall.current_tenant()) ORDER BY k.idempotency_key)
     UNION ALL (SELECT recall.export_line('access_queue', to_jsonb(q) - 'id')
         FROM recall.access_queue q WHERE q.tenant = (SELECT recall.current_tenant()) ORDER BY q.id)
-    UNION ALL (SELECT recall.export_line('prune_plan', to_jsonb(p))
-        FROM recall.prune_plan p WHERE p.tenant = (SELECT recall.current_tenant()) ORDER BY p.id)
-    UNION ALL (SELECT recall.export_line('prune_item', to_jsonb(i))
-        FROM recall.prune_item i WHERE i.tenant = (SELECT recall.current_tenant()) ORDER BY i.plan_id, i.memory_id)
-    UNION ALL (SELECT recall.export_line('dedupe_plan', to_jsonb(p))
-        FROM recall.dedupe_plan p WHERE p.tenant = (SELECT recall.current_tenant()) ORDER BY p.id)
-    UNION ALL (SELECT recall.export_line('dedupe_item', to_jsonb(i))
-        FROM recall.dedupe_item i WHERE i.tenant = (SELECT recall.current_tenant()) ORDER BY i.plan_id, i.memory_id)
+    UNION ALL (SELECT recall.export_line('plan', to_jsonb(p))
+        FROM recall.plan p WHERE p.tenant = (SELECT recall.current_tenant()) ORDER BY p.id)
+    UNION ALL (SELECT recall.export_line('plan_item', to_jsonb(i))
+        FROM recall.plan_item i WHERE i.tenant = (SELECT recall.current_tenant()) ORDER BY i.plan_id, i.memory_id)
     UNION ALL (SELECT recall.export_line('archival', jsonb_strip_nulls(to_jsonb(v)) - 'id')
         FROM recall.archival v WHERE v.tenant = (SELECT recall.current_tenant()) ORDER BY v.id)
     UNION ALL (SELECT recall.export_line('floor_change', to_jsonb(f) - 'id')

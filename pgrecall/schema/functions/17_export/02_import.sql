@@ -20,7 +20,7 @@ SET search_path FROM CURRENT AS $$
         WHEN (p_header ->> 'format')::numeric <> 1
             THEN format('The export has format %s; this version of pgrecall reads format 1.', p_header ->> 'format')
         WHEN NOT ARRAY(SELECT k.kind FROM recall.export_kinds() k) @> ARRAY(
-            SELECT jsonb_object_keys(p_header -> 'counts'))
+            SELECT recall.kind_of_line(k) FROM jsonb_object_keys(p_header -> 'counts') k)
             THEN 'The export has kinds of lines that this version of pgrecall does not know.' END
 $$;
 
@@ -33,8 +33,7 @@ SET search_path FROM CURRENT AS $$
     FROM (
         SELECT 1 AS place, count(*) AS many, 'memor' AS thing, 'ies' AS plural
         FROM recall.memory m WHERE m.tenant = p_tenant
-        UNION ALL SELECT 2, count(*), 'prune plan', 's' FROM recall.prune_plan p WHERE p.tenant = p_tenant
-        UNION ALL SELECT 2, count(*), 'dedupe plan', 's' FROM recall.dedupe_plan p WHERE p.tenant = p_tenant
+        UNION ALL SELECT 2, count(*), 'plan', 's' FROM recall.plan p WHERE p.tenant = p_tenant
         UNION ALL SELECT 3, count(*), 'logged search', 'es' FROM recall.search_log s WHERE s.tenant = p_tenant
         UNION ALL SELECT 4, count(*), 'layer', 's' FROM recall.layer l WHERE l.tenant = p_tenant
         UNION ALL SELECT 5, count(*), 'setting', 's'
@@ -78,7 +77,11 @@ BEGIN
     DELETE FROM recall.lexeme w WHERE w.tenant = v_tenant;
     DELETE FROM recall.layer_median d WHERE d.tenant = v_tenant;
     INSERT INTO recall.setting (tenant, name, value) VALUES (v_tenant, 'import', jsonb_build_object(
-        'line', 1, 'embeddings', p_embeddings, 'promised', v_header -> 'counts', 'came', '{}'::jsonb));
+        'line', 1, 'embeddings', p_embeddings, 'came', '{}'::jsonb, 'promised', (
+            SELECT jsonb_object_agg(c.kind, c.many) FROM (
+                SELECT recall.kind_of_line(e.key) AS kind, sum(e.value::numeric) AS many
+                FROM jsonb_each(v_header -> 'counts') e GROUP BY 1) c),
+        'plans_by_kind', v_header -> 'counts' ?| '{prune_plan, dedupe_plan}'));
     RETURN v_header;
 END $$;
 
@@ -200,18 +203,20 @@ BEGIN
     END IF;
 END $$;
 
--- import_part: stores these lines and returns how many there were of each kind. Raises an error for a line that
--- cannot be stored.
-CREATE OR REPLACE FUNCTION recall.import_part(p_tenant text, p_lines text[], p_embeddings boolean) RETURNS jsonb
+-- import_part: stores these lines and returns how many there were of each kind. p_state is that of import_state. Raises an
+-- error for a line that cannot be stored.
+CREATE OR REPLACE FUNCTION recall.import_part(p_tenant text, p_lines text[], p_state jsonb) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
+    v_embeddings boolean := (p_state ->> 'embeddings')::boolean;
     v_part record;
+    v_kind text;
     v_counts jsonb := '{}';
 BEGIN
     FOR v_part IN
         SELECT o.key AS kind, count(*) AS many, jsonb_agg(CASE
-                   WHEN o.key = 'memory' AND NOT p_embeddings THEN o.value - '{embedded_with, passage_count}'::text[]
+                   WHEN o.key = 'memory' AND NOT v_embeddings THEN o.value - '{embedded_with, passage_count}'::text[]
                    ELSE o.value END ORDER BY l.place) AS rows,
                bool_and(jsonb_typeof(o.value) = 'object') AS whole
         FROM unnest(p_lines) WITH ORDINALITY l(line, place) CROSS JOIN LATERAL jsonb_each(l.line::jsonb) o
@@ -220,10 +225,14 @@ BEGIN
         IF NOT v_part.whole THEN
             PERFORM recall.raise_invalid(format('its %s is not a JSON object', left(v_part.kind, 100)));
         END IF;
-        IF p_embeddings OR v_part.kind NOT IN ('vector', 'passage', 'token_signs') THEN
-            PERFORM recall.import_rows(p_tenant, v_part.kind, v_part.rows);
+        v_kind := recall.kind_of_line(v_part.kind);
+        IF (p_state -> 'plans_by_kind')::boolean THEN
+            v_part.rows := recall.rows_of_one_plan(p_tenant, v_part.kind, v_part.rows);
         END IF;
-        v_counts := v_counts || jsonb_build_object(v_part.kind, v_part.many);
+        IF v_embeddings OR v_kind NOT IN ('vector', 'passage', 'token_signs') THEN
+            PERFORM recall.import_rows(p_tenant, v_kind, v_part.rows);
+        END IF;
+        v_counts := recall.added_counts(v_counts, jsonb_build_object(v_kind, v_part.many));
     END LOOP;
     RETURN v_counts;
 END $$;
@@ -242,14 +251,14 @@ DECLARE
 BEGIN
     PERFORM recall.analyze_grown_tables(cardinality(p_lines));
     BEGIN
-        v_counts := recall.import_part(v_tenant, p_lines, (v_state ->> 'embeddings')::boolean);
+        v_counts := recall.import_part(v_tenant, p_lines, v_state);
     EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR undefined_object THEN
         -- One by one, to find the line. If each can be stored, their fields differ, and a missing one has its default.
         v_counts := '{}';
         FOR i IN 1 .. cardinality(p_lines) LOOP
             BEGIN
                 v_counts := recall.added_counts(
-                    v_counts, recall.import_part(v_tenant, p_lines[i : i], (v_state ->> 'embeddings')::boolean));
+                    v_counts, recall.import_part(v_tenant, p_lines[i : i], v_state));
             EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded
                         OR undefined_object THEN
                 PERFORM recall.raise_invalid(

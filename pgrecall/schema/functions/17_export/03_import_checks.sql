@@ -60,18 +60,18 @@ SET search_path FROM CURRENT AS $$
     ('access', 't.merged_from IS DISTINCT FROM t.memory_id', 'it was merged from its own memory'),
     ('access_key', 'octet_length(t.idempotency_key) <= 1000', 'its idempotency key has more than 1,000 bytes'),
     ('access_queue', 'array_position(t.memory_ids, NULL) IS NULL', 'one of its memory_ids is null'),
-    ('prune_plan', 'recall.is_prune_report(t.options, t.report)', 'its options or report cannot be those of a plan'),
-    ('prune_item', 't.vitality BETWEEN 0 AND 1', 'its vitality does not lie between 0 and 1'),
-    ('prune_item', 't.place >= 0', 'its place is negative'),
-    ('prune_item', 'jsonb_typeof(t.terms) = ''object'' AND jsonb_typeof(t.impact) = ''object''',
-     'its terms or its impact is not a JSON object'),
-    ('dedupe_plan', 'recall.is_dedupe_report(t.options, t.report)', 'its options or report cannot be those of a plan'),
-    ('dedupe_item', 't.vitality BETWEEN 0 AND 1 AND coalesce(t.similarity BETWEEN -1 AND 1, true)',
+    ('plan', 'CASE t.kind WHEN ''prune'' THEN recall.is_prune_report(t.options, t.report) '
+     'ELSE recall.is_dedupe_report(t.options, t.report) END', 'its options or report cannot be those of a plan'),
+    ('plan_item', 't.vitality BETWEEN 0 AND 1 AND coalesce(t.similarity BETWEEN -1 AND 1, true)',
      'its vitality or similarity is out of bounds'),
-    ('dedupe_item', 't.cluster >= 1', 'its cluster is not positive'),
-    ('dedupe_item', 'NOT t.keeper OR t.outcome IS DISTINCT FROM ''kept'' OR num_nulls(t.added_tags, t.added_aliases, '
+    ('plan_item', 't.place >= 0', 'its place is negative'),
+    ('plan_item', '(t.keeper IS NULL) = (SELECT p.kind = ''prune'' FROM recall.plan p WHERE p.id = t.plan_id '
+     'AND p.tenant = recall.current_tenant())', 'it is not an item of a plan of its kind'),
+    ('plan_item', 'coalesce(jsonb_typeof(t.terms) = ''object'' AND jsonb_typeof(t.impact) = ''object'', true)',
+     'its terms or its impact is not a JSON object'),
+    ('plan_item', 't.outcome IS DISTINCT FROM ''kept'' OR num_nulls(t.added_tags, t.added_aliases, '
      't.updated_before, t.folded_before, t.sessions_before) = 0', 'it does not say what its keeper was before'),
-    ('dedupe_item', 'coalesce(t.sessions_before BETWEEN 0 AND 1000000000, true) AND coalesce(t.sessions_at_before BETWEEN '
+    ('plan_item', 'coalesce(t.sessions_before BETWEEN 0 AND 1000000000, true) AND coalesce(t.sessions_at_before BETWEEN '
      '-62135424000 AND 253402128000, true)', 'its sessions are out of bounds'),
     ('search_log', 'octet_length(t.session_id) <= 1000', 'its session id has more than 1,000 bytes'),
     ('search_log', 'length(t.query) <= 10000 AND (t.queries IS NULL OR NOT EXISTS (SELECT FROM unnest(t.queries) q '

@@ -1,64 +1,32 @@
-"""The views of dedupe plans: list, create, review cluster by cluster, apply and undo."""
+"""The view of a dedupe plan: its clusters one by one, or its outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from pgrecall.errors import InvalidInput
-from pgrecall.faces.http.problems import problem_type
-from pgrecall.faces.page.form_fields import (
-    checkbox,
-    float_field,
-    int_field,
-    path_id,
-    require_confirmed,
-    text_field,
-)
-from pgrecall.faces.page.request_handling import PageRequest, redirect
+from pgrecall.faces.page.form_fields import int_field
+from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.faces.wording import counted, shortened
 from pgrecall.models.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
 
-MAX_PLANS = 20
 PAGE_SIZE, MAX_TICKED = 50, 100
 """Clusters of a plan on one page, and those up to which each can be ticked, all on one page."""
 
 _FURTHEST = 1_000_000
 
 _MAX_SHOWN = 50
-_FIELDS = ("max_count", "min_similarity")
 
 
-async def list_plans(request: PageRequest) -> Response:
-    """The newest plans, and the form that creates one."""
-    return await _plans(request)
-
-
-async def create_plan(request: PageRequest) -> Response:
-    try:
-        similarity = float_field(request.form, "min_similarity")
-        plan = await request.memory.dedupe.plan(
-            max_count=int_field(request.form, "max_count", 0, low=1, high=1_000_000) or None,
-            min_similarity=None if similarity is None else similarity / 100,
-            layers=request.form.getlist("layer") or None,
-        )
-    except InvalidInput as error:
-        return await _plans(request, problem=error)
-    return redirect(f"/dedupe/{plan.id}")
-
-
-async def show_plan(request: PageRequest) -> Response:
-    """A plan with its clusters, their keepers and the words that differ, page by page, or its outcome."""
+async def show_dedupe_plan(request: PageRequest, number: int) -> Response:
+    """A dedupe plan with its clusters and the words that differ, page by page, or its outcome."""
     first = int_field(request.query, "after", 0, low=0, high=_FURTHEST)
-    try:
-        plan = await request.memory.dedupe.get(_plan_id(request), limit=MAX_TICKED, offset=first)
-    except InvalidInput as error:  # only an unknown plan can cause this
-        raise HTTPException(404, error.message) from error
+    plan = cast(DedupePlan, await request.memory.plans.get(number, limit=MAX_TICKED, offset=first))
     choosable = plan.state == "planned" and request.may_write and plan.report.clusters <= MAX_TICKED
     clusters = plan.clusters if choosable else plan.clusters[:PAGE_SIZE]
-    newest = await request.memory.dedupe.list(limit=MAX_PLANS)
+    newest = await request.memory.plans.list(kind="dedupe")
     items: list[DedupeKeeper | DedupeMember] = []
     for cluster in clusters:
         items += (cluster.keeper, *cluster.members)
@@ -78,25 +46,6 @@ async def show_plan(request: PageRequest) -> Response:
         skipped=[item for item in items if item.outcome == "skipped"][:_MAX_SHOWN],
         contradictions=plan.report.contradictions[:_MAX_SHOWN],
     )
-
-
-async def apply_plan(request: PageRequest) -> Response:
-    plan = _plan_id(request)
-    require_confirmed(request.form, "The plan was not applied.")
-    only = None
-    if checkbox(request.form, "chosen"):  # the form had a box for each cluster
-        only = [path_id(number, "cluster") for number in request.form.getlist("only")]
-        if not only:
-            raise InvalidInput("No cluster is ticked, so nothing was merged.", hint="Tick some of them.")
-    await request.memory.dedupe.apply(plan, clusters=only)
-    return redirect(f"/dedupe/{plan}#outcome")
-
-
-async def undo_plan(request: PageRequest) -> Response:
-    plan = _plan_id(request)
-    require_confirmed(request.form, "The plan was not undone.")
-    await request.memory.dedupe.undo(plan)
-    return redirect(f"/dedupe/{plan}#outcome")
 
 
 def _groups(
@@ -137,20 +86,3 @@ def gain_words(moves: DedupeMoves) -> str:
 def _listed(values: Sequence[str], noun: str) -> str:
     words = shortened(", ".join(values), 120)
     return f"{noun if len(values) == 1 else f'{noun}s'} {words}" if values else ""
-
-
-async def _plans(request: PageRequest, problem: InvalidInput | None = None) -> Response:
-    return await request.render(
-        "dedupe.html.j2",
-        status=200 if problem is None else problem_type(problem).status,
-        plans=await request.memory.dedupe.list(limit=MAX_PLANS),
-        layers=await request.memory.layers.list(),
-        defaults={setting.name: setting.value for setting in await request.memory.settings.list()},
-        fields={name: text_field(request.form, name) or "" for name in _FIELDS},
-        chosen=request.form.getlist("layer"),
-        problem=problem,
-    )
-
-
-def _plan_id(request: PageRequest) -> int:
-    return request.path_id("plan", "dedupe plan")

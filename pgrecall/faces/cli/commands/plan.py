@@ -1,0 +1,273 @@
+"""Commands about plans: prune, dedupe, merge, list, show, apply, undo, drop."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from click.exceptions import Exit
+
+from pgrecall import Memory
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli.invocation import (
+    DONE,
+    NOTHING_FOUND,
+    CommandGroup,
+    GlobalOptions,
+    finish,
+    pass_globals,
+)
+from pgrecall.faces.cli.options import REFERENCE, TEXT, json_option, limit_option, now_option
+from pgrecall.faces.cli.rendering.console import notes, output, plain, print_json
+from pgrecall.faces.cli.rendering.plans import (
+    SHOWN_CLUSTERS,
+    show_outcome,
+    show_plan,
+    show_plans,
+    show_undone,
+)
+from pgrecall.models.plans import Plan, PlanKind
+from pgrecall.models.prune import PrunePlan
+
+plan_argument = click.argument(
+    "number", type=int, metavar="ID", help="Id of the plan, as in `pgrecall plan list`."
+)
+html_option = click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the report of a prune plan as one HTML file.",
+)
+layers_option = click.option(
+    "--layer", "layers", type=TEXT, multiple=True, help="Only memories of this layer; may be repeated."
+)
+
+
+@click.group("plan", cls=CommandGroup)
+def plan() -> None:
+    """Archive unused memories and merge duplicates, by plans that you review, apply and can undo."""
+
+
+@plan.command("prune")
+@click.option("--max-count", type=int, help="Maximum number of memories; by default prune.max_count, 1000.")
+@click.option(
+    "--max-share", type=float, help="Maximum share of live memories, 0 to 1; by default prune.max_share, 0.1."
+)
+@click.option(
+    "--grace-days",
+    type=float,
+    help="Keep memories stored or accessed within this many days; by default prune.grace_days, 30.",
+)
+@layers_option
+@json_option
+@html_option
+@now_option
+@pass_globals
+def prune(
+    given: GlobalOptions,
+    max_count: int | None,
+    max_share: float | None,
+    grace_days: float | None,
+    layers: tuple[str, ...],
+    as_json: bool,
+    html: Path | None,
+    now: datetime | None,
+) -> None:
+    """Plan which unused memories to archive; nothing is archived yet. Exit code 1 when there are none."""
+    _require_writable(html)
+    with given.opened() as memory:
+        made = memory.plans.prune(
+            max_count=max_count, max_share=max_share, grace_days=grace_days, layers=layers or None, now=now
+        )
+    _report(made, as_json, html)
+    raise Exit(DONE if made.items else NOTHING_FOUND)
+
+
+@plan.command("dedupe")
+@click.option(
+    "--min-similarity",
+    type=float,
+    help="Only duplicates whose vectors are at least this similar, 0.7 to 1; by default "
+    "dedupe.min_similarity, 0.9.",
+)
+@click.option("--max-count", type=int, help="Maximum number of memories; by default dedupe.max_count, 1000.")
+@layers_option
+@json_option
+@now_option
+@pass_globals
+def dedupe(
+    given: GlobalOptions,
+    min_similarity: float | None,
+    max_count: int | None,
+    layers: tuple[str, ...],
+    as_json: bool,
+    now: datetime | None,
+) -> None:
+    """Plan which duplicates to merge; nothing is merged yet. Exit code 1 when there are none."""
+    with given.opened() as memory:
+        made = memory.plans.dedupe(
+            min_similarity=min_similarity,
+            max_count=max_count,
+            layers=layers or None,
+            now=now,
+            limit=None if as_json else SHOWN_CLUSTERS,
+        )
+    _report(made, as_json)
+    raise Exit(DONE if made.clusters else NOTHING_FOUND)
+
+
+@plan.command("merge")
+@click.argument("keeper", type=REFERENCE, metavar="KEEPER", help="Id or key of the memory that stays.")
+@click.argument(
+    "memories",
+    type=REFERENCE,
+    nargs=-1,
+    required=True,
+    metavar="MEMORY...",
+    help="Memories to merge into it.",
+)
+@json_option
+@now_option
+@pass_globals
+def merge(
+    given: GlobalOptions,
+    keeper: int | str,
+    memories: tuple[int | str, ...],
+    as_json: bool,
+    now: datetime | None,
+) -> None:
+    """Plan to merge memories that you name, even if their texts differ; nothing is merged yet."""
+    with given.opened() as memory:
+        made = memory.plans.merge(keeper, memories, now=now)
+    _report(made, as_json)
+
+
+@plan.command("show")
+@plan_argument
+@json_option
+@html_option
+@pass_globals
+def show(given: GlobalOptions, number: int, as_json: bool, html: Path | None) -> None:
+    """Show a plan: what it archives or merges and why, what it leaves, and its state."""
+    _require_writable(html)
+    with given.opened() as memory:
+        found = _read(memory, number, whole=as_json)
+    if html is not None and found.kind != "prune":
+        raise InvalidInput(
+            f"Plan {number} is a dedupe plan, which has no HTML report.", hint="Leave out --html."
+        )
+    _report(found, as_json, html)
+
+
+@plan.command("apply")
+@plan_argument
+@click.option(
+    "--only",
+    "parts",
+    type=int,
+    multiple=True,
+    metavar="ID",
+    help="Only this memory of a prune plan, or this cluster of a dedupe plan; may be repeated.",
+)
+@json_option
+@now_option
+@pass_globals
+def apply(
+    given: GlobalOptions, number: int, parts: tuple[int, ...], as_json: bool, now: datetime | None
+) -> None:
+    """Archive or merge the memories of a plan, except what has changed since.
+
+    Exit code 1 when nothing was archived or merged.
+    """
+    with given.opened() as memory:
+        outcome = memory.plans.apply(number, parts=parts or None, now=now)
+        applied = _read(memory, number)
+    finish(outcome, as_json, partial(show_outcome, plan=applied), found=outcome.archived)
+
+
+@plan.command("undo")
+@plan_argument
+@json_option
+@now_option
+@pass_globals
+def undo(given: GlobalOptions, number: int, as_json: bool, now: datetime | None) -> None:
+    """Restore all memories that a plan archived or merged. Exit code 1 when there was nothing to restore."""
+    with given.opened() as memory:
+        undone = memory.plans.undo(number, now=now)
+    finish(undone, as_json, show_undone, found=undone.restored)
+
+
+@plan.command("drop")
+@plan_argument
+@pass_globals
+def drop(given: GlobalOptions, number: int) -> None:
+    """Remove a plan that was never applied."""
+    with given.opened() as memory:
+        memory.plans.drop(number)
+    output().print(f"Plan {number} is removed.")
+
+
+@plan.command("list")
+@click.option("--kind", type=click.Choice(["prune", "dedupe"]), help="Only plans of this kind.")
+@limit_option(20, 1000, "plans")
+@json_option
+@pass_globals
+def list_(given: GlobalOptions, kind: PlanKind | None, limit: int, as_json: bool) -> None:
+    """List the newest plans and their states. Exit code 1 when there are none."""
+    with given.opened() as memory:
+        plans = memory.plans.list(limit=limit, kind=kind)
+    nothing = "There are no plans yet. Create one: pgrecall prune, or pgrecall dedupe"
+    finish(plans, as_json, show_plans, found=plans, otherwise=nothing)
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """The plan as SQL's ``recall.get_plan`` returns it, with all its parts; texts are compared by words."""
+    document: dict[str, Any] = plain(plan)
+    if isinstance(plan, PrunePlan):
+        links = document["report"]["links"]
+        document["report"]["links"] = [[link["source"], link["target"], link["relation"]] for link in links]
+        return document
+    for cluster in document["clusters"]:
+        for member in cluster["members"]:
+            member["difference"] = [[change["change"], change["text"]] for change in member["difference"]]
+    return document
+
+
+def _read(memory: Memory, number: int, *, whole: bool = False) -> Plan:
+    """A plan to show: a prune plan with all its items, a dedupe plan with the clusters that are shown."""
+    found = memory.plans.get(number, limit=None if whole else SHOWN_CLUSTERS)
+    return memory.plans.get(number) if found.kind == "prune" and not whole else found
+
+
+def _report(plan: Plan, as_json: bool, html: Path | None = None) -> None:
+    if html is not None and isinstance(plan, PrunePlan):
+        _write_page(plan, html)
+    if as_json:
+        print_json(plan_document(plan))
+    else:
+        show_plan(output(), plan)
+    if html is not None:
+        notes().print(f"The report with charts is in {html}.")
+
+
+def _require_writable(html: Path | None) -> None:
+    """Checks before a plan is made that its report can be."""
+    if html is not None:
+        from pgrecall.faces.charts.chart_files import require_layout
+
+        require_layout()
+
+
+def _write_page(plan: PrunePlan, file: Path) -> None:
+    from pgrecall.faces.charts.plan_report import plan_page
+
+    try:
+        file.write_text(plan_page(plan), encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(
+            f"{file} cannot be written: {error.strerror}.",
+            hint=f"The plan is stored; choose another file: pgrecall plan show {plan.id} --html FILE",
+        ) from error

@@ -1,0 +1,113 @@
+"""Routes for plans of a tenant: what to archive or merge, made, reviewed, applied, undone and dropped."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pydantic
+from fastapi import APIRouter, Path, Query
+
+from pgrecall.faces.http.authentication import TenantMemory
+from pgrecall.faces.http.request_handling import ApiRoute
+from pgrecall.faces.http.schemas import Body, Changed, OptionalTimestamp, response_list, response_model
+from pgrecall.models.dedupe import DedupePlan
+from pgrecall.models.plans import Plan, PlanKind, PlanOutcome, PlanSummary, PlanUndone
+from pgrecall.models.prune import PrunePlan
+from pgrecall.operations.plans import DedupeRequest, MergeRequest, PruneRequest
+
+router = APIRouter(prefix="/v1/plans", route_class=ApiRoute, tags=["plans"])
+
+PlanId = Annotated[int, Path(description="The id of the plan.", ge=1, lt=2**63)]
+
+PAGE = 100
+"""Items or clusters of a plan in a response."""
+
+_EITHER = response_model(PrunePlan) | response_model(DedupePlan)
+_PLAN: Any = Annotated[_EITHER, pydantic.Field(discriminator="kind")]
+
+
+@router.post("/prune", response_model=response_model(PrunePlan))
+async def plan_prune(
+    memory: TenantMemory, bounds: Annotated[dict[str, Any], Body(PruneRequest)]
+) -> PrunePlan:
+    """Plan which unused memories to archive, with reasons and effects on links. Nothing is archived yet.
+
+    The response has the first 100 items.
+    """
+    return await memory.plans.prune(**bounds, limit=PAGE)
+
+
+@router.post("/dedupe", response_model=response_model(DedupePlan))
+async def plan_dedupe(
+    memory: TenantMemory, bounds: Annotated[dict[str, Any], Body(DedupeRequest)]
+) -> DedupePlan:
+    """Compare what was not compared yet, and plan which duplicates to merge. Nothing is merged yet.
+
+    The response has the first 100 clusters.
+    """
+    return await memory.plans.dedupe(**bounds, limit=PAGE)
+
+
+@router.post("/merge", response_model=response_model(DedupePlan))
+async def plan_merge(
+    memory: TenantMemory, merge: Annotated[dict[str, Any], Body(MergeRequest)]
+) -> DedupePlan:
+    """Plan to merge memories that you name into one that stays. Nothing is merged yet."""
+    return await memory.plans.merge(**merge)
+
+
+@router.get("", response_model=response_list(PlanSummary))
+async def list_plans(
+    memory: TenantMemory,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+    kind: Annotated[PlanKind | None, Query(description="Only plans of this kind.")] = None,
+) -> tuple[PlanSummary, ...]:
+    """List plans, newest first."""
+    return await memory.plans.list(limit=limit, kind=kind)
+
+
+@router.get("/{plan}", response_model=_PLAN)
+async def get_plan(
+    memory: TenantMemory,
+    plan: PlanId,
+    limit: Annotated[int, Query(ge=0, le=1000)] = PAGE,
+    offset: Annotated[
+        int, Query(ge=0, le=2**31 - 1, description="Items or clusters to leave out before them.")
+    ] = 0,
+) -> Plan:
+    """Return a prune plan with a page of its items, or a dedupe plan with a page of its clusters.
+
+    `report.planned` counts all items of a prune plan, `report.clusters` all clusters of a dedupe plan. The
+    differences compare the first `compared_characters` of each text: 20,000, and fewer if a page merges more
+    than 50 memories.
+    """
+    return await memory.plans.get(plan, limit=limit, offset=offset)
+
+
+@router.post("/{plan}/apply", response_model=response_model(PlanOutcome))
+async def apply_plan(
+    memory: TenantMemory,
+    plan: PlanId,
+    parts: Annotated[
+        list[int] | None,
+        Query(
+            description="Only these memories of a prune plan, or these clusters of a dedupe plan; may be "
+            "repeated. By default all."
+        ),
+    ] = None,
+    now: OptionalTimestamp = None,
+) -> PlanOutcome:
+    """Archive or merge the memories of a plan, or some of them, except what has changed since."""
+    return await memory.plans.apply(plan, parts=parts, now=now)
+
+
+@router.post("/{plan}/undo", response_model=response_model(PlanUndone))
+async def undo_plan(memory: TenantMemory, plan: PlanId, now: OptionalTimestamp = None) -> PlanUndone:
+    """Restore the memories that a plan archived or merged."""
+    return await memory.plans.undo(plan, now=now)
+
+
+@router.delete("/{plan}", response_model=response_model(Changed))
+async def drop_plan(memory: TenantMemory, plan: PlanId) -> Changed:
+    """Remove a plan that was never applied."""
+    return Changed(await memory.plans.drop(plan))
