@@ -111,52 +111,6 @@ def test_the_synchronous_client_is_generated_from_the_asynchronous_one() -> None
     assert done.returncode == 0, "run python scripts/generate_sync.py"
 
 
-USE = """
-from typing import assert_type
-
-from pgrecall import AsyncMemory, Memory, PrunePlan, SearchResult, Setting, Status, StoredMemory
-
-async def right() -> None:
-    async with AsyncMemory(tenant="acme", timeout=5) as memory:
-        assert_type(memory, AsyncMemory)
-        assert_type(await memory.search("harbour", k=3), SearchResult)
-        assert_type(await memory.for_tenant("other").get("harbour"), StoredMemory)
-        assert_type(await memory.prune.plan(max_share=0.1), PrunePlan)
-        async with memory.session("chat-42") as session:
-            assert_type(await session.record_access("harbour"), bool)
-    with Memory() as blocking:
-        assert_type(blocking.status(), Status)
-        assert_type(blocking.settings.list(), tuple[Setting, ...])
-"""
-
-MISUSE = """
-from pgrecall import AsyncMemory, Memory
-
-async def wrong(memory: AsyncMemory, blocking: Memory) -> None:
-    memory.search("harbour").hits
-    await memory.search("harbour", kk=3)
-    await memory.get(1.5)
-    with memory: ...
-    await blocking.status()
-    memory.prune.plan().report
-    await memory.layers.sett("diary")
-"""
-
-
-@pytest.mark.slow
-def test_types_say_what_is_awaited(tmp_path: Path) -> None:
-    (tmp_path / "use.py").write_text(USE)
-    (tmp_path / "misuse.py").write_text(MISUSE)
-    # In the project's folder: its settings keep mypy out of torch, and its cache serves `make check` too.
-    mypy = [sys.executable, "-m", "mypy", "--no-error-summary", "--no-warn-unused-configs"]
-    files = [str(tmp_path / "use.py"), str(tmp_path / "misuse.py")]
-    done = subprocess.run([*mypy, *files], cwd=ROOT, capture_output=True, text=True, check=False)
-    complaints = [line.split(":") for line in done.stdout.splitlines() if "error:" in line]
-    assert done.stderr == ""
-    assert {Path(file).name for file, *_ in complaints} == {"misuse.py"}, done.stdout
-    assert {int(line) for _, line, *_ in complaints} == {5, 6, 7, 8, 9, 10, 11}, done.stdout
-
-
 def methods_of(cls: type) -> list[Any]:
     return [value for value in public(cls).values() if inspect.isfunction(value)]
 

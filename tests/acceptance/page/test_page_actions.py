@@ -14,8 +14,6 @@ from tests.acceptance.page.page_tools import Page, complaints, sent
 from tests.conftest import _database
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
-
 SAME = {"Sec-Fetch-Site": "same-origin"}
 
 

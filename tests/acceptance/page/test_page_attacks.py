@@ -16,8 +16,6 @@ from tests.acceptance.page.page_tools import Page, sent
 from tests.conftest import _database
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
-
 SAME = {"Sec-Fetch-Site": "same-origin"}
 SCRIPTS = (
     "<script>alert(1)</script>",

@@ -15,8 +15,6 @@ from tests.acceptance.page.browser_tools import EITHER
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.slow
-
 OLD = datetime.now(UTC) - timedelta(days=2000)
 CODE = "The door code of the old boathouse near the market in Alden is {}"
 

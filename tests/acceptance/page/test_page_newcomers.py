@@ -16,8 +16,6 @@ from tests.acceptance.page.readability import unreadable
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.slow
-
 OLD = datetime.now(UTC) - timedelta(days=2000)
 WRITE_NOTHING = {"/sign-out", "/maintenance/verify", "/quality/replay"}
 POSTS = """() => [...document.querySelectorAll("form")]

@@ -17,8 +17,6 @@ from tests.waiting import PATIENCE
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.slow
-
 VIEWS = ("/quality", "/quality?q=stone&memory=wall", "/dedupe", "/dedupe/1", "/dedupe/2")
 SAME = "The ferry to the island leaves at the old pier every morning."
 

@@ -16,8 +16,6 @@ from tests.acceptance.page.keyboard import NAME, STOPS, drawn, tab_to, walk_thro
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def served(database: str) -> Iterator[Served]:

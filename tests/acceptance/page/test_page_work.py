@@ -18,8 +18,6 @@ from tests.acceptance.page.readability import WINDOWS, unreadable
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.slow
-
 OLD = datetime.now(UTC) - timedelta(days=900)
 VIEWS = (
     "/", "/?q=stone", "/memories", "/add", "/edit/{0}", "/link/{0}", "/supersede/{0}",
