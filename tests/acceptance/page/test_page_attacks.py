@@ -156,6 +156,7 @@ def test_a_key_that_may_only_read_sees_no_button_that_writes(
     holder: httpx.Client, members: dict[str, Memory]
 ) -> None:
     number = ids(members)["acme"]
+    assert "Harbour acme" in Page(holder.get("/memories")).said, "it sees what there is"
     views = ("/", "/?q=harbour", "/prune", "/prune/1", "/dedupe", "/quality", "/add", "/maintenance")
     for path in (*views, *FORMS):
         page = Page(holder.get(path.format(number)))
