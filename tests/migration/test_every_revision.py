@@ -138,7 +138,7 @@ def test_what_each_revision_stored_comes_through_every_later_one(
 
 # 0001 has other uses than 0002, and vectors have tables of their own since 0006; most upgrade from the last.
 @pytest.mark.parametrize("revision", ["0001", "0006", REVISIONS[-2]])
-def test_a_database_that_began_with_a_revision_comes_up_to_this_version(
+def test_all_revisions_at_once(
     revision: str, empty_database: str, fresh: str, answers: dict[str, list[Any]]
 ) -> None:
     take_to(empty_database, revision)
