@@ -5,10 +5,7 @@ from __future__ import annotations
 import inspect
 import pydoc
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock, create_autospec
 
@@ -16,8 +13,6 @@ import pytest
 
 import pgrecall
 from pgrecall import AsyncMemory, Memory
-
-ROOT = Path(pgrecall.__file__).parents[1]
 
 AT_ONCE = {"for_tenant", "session", "pool_stats", "runner"}
 """Methods that do not ask the database, and so are not awaited."""
@@ -103,12 +98,6 @@ def test_the_source_of_a_method_is_what_a_person_wrote_or_its_twin() -> None:
     assert "await search(" in inspect.getsource(AsyncMemory.search)
     assert "return search(" in inspect.getsource(Memory.search)
     assert "async def" not in inspect.getsource(Memory)
-
-
-def test_the_synchronous_client_is_generated_from_the_asynchronous_one() -> None:
-    script = ROOT / "scripts" / "generate_sync.py"
-    done = subprocess.run([sys.executable, str(script), "--check"], cwd=ROOT, check=False)
-    assert done.returncode == 0, "run python scripts/generate_sync.py"
 
 
 def methods_of(cls: type) -> list[Any]:
