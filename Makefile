@@ -17,7 +17,8 @@ TORCH_INDEX ?=
 help:
 	@echo "make demo                run the command line on the example vault: three searches and one access"
 	@echo "make attack              start two tenants, and get a login and a key of one to break into the other"
-	@echo "make test                run check, then every test"
+	@echo "make test                run check, then the tests that a push needs: a few minutes on two cores"
+	@echo "make test ALL=1          run check, then every test, as CI does; tests/slow.py says what each part guards"
 	@echo "make test-server SERVER=postgresql://postgres@host/postgres    run every test on that server"
 	@echo "make fuzz MINUTES=10     try many more random inputs than the tests do"
 	@echo "make dates               run the tests that the calendar could break at six other dates"
@@ -63,14 +64,15 @@ attack: $(DEVELOPING)
 # On CI, failed tests run once more, alone. Tests that pass then are reported in the log as flaky and do not fail the
 # build; on a developer's machine they do.
 PYTEST := $(BIN)/python -m pytest
+SUITE := $(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder $(if $(ALL),--durations=40,-m "not slow")
 test: export OMP_NUM_THREADS := 1
 test: check
 ifdef CI
-	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder || { \
+	$(SUITE) || { \
 		echo "Some tests failed and now run once more, alone. Tests that pass now are flaky: fix them."; \
 		$(PYTEST) --last-failed --last-failed-no-failures none --verbose; }
 else
-	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder
+	$(SUITE)
 endif
 
 # A server for tests alone. First what needs one without the roles of pgrecall; SMOKE=1 leaves out most of the rest.
@@ -80,7 +82,7 @@ test-server: export PGRECALL_TEST_SERVER := $(SERVER)
 test-server: $(DEVELOPING)
 	@test -n "$(SERVER)" || { echo "Name a server: make test-server SERVER=postgresql://postgres@localhost/postgres" >&2; exit 2; }
 	$(PYTEST) tests/migration/test_installers.py
-	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder $(if $(SMOKE),$(SMOKED))
+	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder --durations=40 $(if $(SMOKE),$(SMOKED))
 
 check: $(DEVELOPING)
 	$(BIN)/ruff check

@@ -30,6 +30,7 @@ from tests.emptying import Emptying
 from tests.given_server import GIVEN, Server, in_use, leave_alone, own_server_only, template_of
 from tests.scale import SCALE
 from tests.server_folders import PREFIX, parent_folder, remove_forgotten
+from tests.slow import SLOW
 from tests.waiting import PATIENCE, until
 
 # Bytecode is kept even where the environment says otherwise: each process that a test starts would compile
@@ -52,8 +53,13 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("suite")
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: scheduling.place(item.nodeid))
+    parts = tuple(SLOW)
+    for item in items:
+        if item.nodeid.startswith(parts):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.faces.cli.main import main
 from tests.acceptance.cli.command_tools import (
     Command,
     CommandLine,
     Ended,
     command_line,
     environment,
+    run_here,
     whole_command_line,
     without_progress,
 )
@@ -59,24 +56,11 @@ def _in_processes(tmp_path: Path, command: CommandLine) -> Command:
 
 
 @pytest.fixture
-def bare_pgrecall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def bare_pgrecall(tmp_path: Path) -> Command:
     """Like ``process``, by the same entry point in this process, which has imported everything already."""
 
     def run(*arguments: str | bytes, stdin: bytes = b"", **settings: str) -> Ended:
-        out, err = io.BytesIO(), io.BytesIO()
-        with monkeypatch.context() as patch:
-            for name, value in environment(**settings).items():
-                patch.setenv(name, value)
-            patch.chdir(tmp_path)
-            patch.setattr(sys, "argv", ["pgrecall", *map(os.fsdecode, arguments)])
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
-            patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
-            patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
-            with pytest.raises(SystemExit) as ended:
-                main()
-            code = ended.value.code or 0
-            assert isinstance(code, int)
-            return Ended(code, out.getvalue().decode(), without_progress(err.getvalue().decode()))
+        return run_here(*arguments, folder=tmp_path, variables=environment(**settings), stdin=stdin)
 
     return run
 

@@ -16,8 +16,6 @@ from tests.acceptance.cli.command_tools import Command
 from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.mcp.mcp_tools import answer, connected, over_stdio, refusal
 
-pytestmark = pytest.mark.slow
-
 
 def nested(levels: int) -> dict[str, Any]:
     """Metadata of so many levels, objects and lists in turn."""

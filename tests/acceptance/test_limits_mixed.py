@@ -26,8 +26,6 @@ from tests.scale import SCALE
 
 __all__ = ["compiled", "installed"]
 
-pytestmark = pytest.mark.slow
-
 MEMORIES = 20 * SCALE
 
 ODD = "".join(map(chr, (*range(1, 32), 0x7F, 0x85, 0x2028, 0xFEFF, 0xFFFD, 0xFFFF, 0x10FFFF, 0x1F600)))

@@ -21,8 +21,6 @@ from pgrecall.schema.migrate import head_revision
 from tests.acceptance.cli.command_tools import environment
 from tests.waiting import PATIENCE
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 HOME = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
 

@@ -24,7 +24,7 @@ from tests.attack.world import attackers
 from tests.conftest import DIMENSIONS
 from tests.waiting import until
 
-pytestmark = [pytest.mark.attack, pytest.mark.slow]
+pytestmark = pytest.mark.attack
 
 REQUESTS = 200
 POOL = 4

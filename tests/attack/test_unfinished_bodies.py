@@ -21,7 +21,7 @@ from tests.attack.world import attackers
 from tests.conftest import DIMENSIONS
 from tests.waiting import until
 
-pytestmark = [pytest.mark.attack, pytest.mark.slow]
+pytestmark = pytest.mark.attack
 
 LIMIT, LARGEST, PART = 4_000_000, 1_000_000, 900_000
 REQUESTS = 20

@@ -15,7 +15,7 @@ from pgrecall import Memory
 from tests.conftest import NOW, Query
 from tests.integration.dedupe.dedupe_tools import problems, store
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 ROUNDS = 12
 TEXT = "The key of shed {} hangs behind the clock in the office of the harbour master of Alden"

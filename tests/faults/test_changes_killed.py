@@ -17,8 +17,6 @@ from tests.faults.victim import Victim
 from tests.scale import SCALE, tell
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
-
 WRITERS, SECONDS, READERS = 8, 3.0 * SCALE, 2
 PAGE = "SELECT cursor, kind, id FROM recall.changes(%s, %s)"
 LOGGED = (

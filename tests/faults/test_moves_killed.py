@@ -26,7 +26,7 @@ from tests.integration.cells.test_move import fill
 from tests.scale import SCALE, tell
 from tests.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.fault, pytest.mark.timeout(300 + 120 * SCALE)]
+pytestmark = [pytest.mark.fault, pytest.mark.timeout(300 + 120 * SCALE)]
 
 KILLS = 2 * SCALE
 SAID = {"copying": "tables copied", "indexes": "Building indexes", "comparing": "Comparing"}

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
+from psycopg.rows import dict_row
+
+from tests.conftest import Query
 
 Row = tuple[Any, ...]
 
@@ -13,6 +18,19 @@ def fetch(url: str, sql: str, parameters: Any = None) -> list[Row]:
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(sql, parameters)
         return cursor.fetchall() if cursor.description is not None else []
+
+
+@contextmanager
+def statements(url: str) -> Iterator[Query]:
+    """Runs statements, committed, as tenant ``acme``, without pgrecall's own connections."""
+    with psycopg.connect(url, row_factory=dict_row, autocommit=True) as connection:
+
+        def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
+            connection.execute("SELECT set_config('recall.tenant', %s, false)", (tenant,))
+            cursor = connection.execute(sql, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+        yield run
 
 
 def catalogue(url: str) -> list[Row]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-import psycopg
 import pytest
 from alembic import command
-from psycopg.rows import dict_row
+from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import text
 
 from pgrecall.database.connections import connect
 from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate
-from tests.conftest import Query
+from tests.conftest import Query, _database
+from tests.given_server import Server
 from tests.integration.access.use_tools import fold_all, fold_of_log, folded, rebuild, record, states
+from tests.migration.catalogue import statements
 
 BIRTH = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -45,20 +46,6 @@ def install_0001(url: str) -> None:
         command.upgrade(migrate._config(connection, 64), "0001")
         for statement in (SETTINGS, LAYERS, *OF_OLD):
             connection.execute(text(statement.replace(":", r"\:")))
-
-
-@pytest.fixture
-def old(empty_database: str) -> Iterator[Query]:
-    """A database at revision 0001; statements run in it, committed, as tenant ``acme``."""
-    install_0001(empty_database)
-    with psycopg.connect(empty_database, row_factory=dict_row, autocommit=True) as connection:
-
-        def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
-            connection.execute("SELECT set_config('recall.tenant', %s, false)", (tenant,))
-            cursor = connection.execute(sql, parameters)
-            return cursor.fetchall() if cursor.description else []
-
-        yield run
 
 
 def remember(
@@ -108,8 +95,7 @@ def log(
         old("UPDATE recall.activation SET credit = credit + %s WHERE memory_id = %s", (weight, memory))
 
 
-@pytest.fixture
-def memories(old: Query) -> dict[str, int]:
+def remember_all(old: Query) -> dict[str, int]:
     """What has a past: uses, bursts, retrievals after the last use, keys, a birth of two and a half."""
     ids = {key: remember(old, key) for key in ("idle", "used", "burst", "shown", "gone", "pinned")}
     ids["person"] = remember(old, "person", layer="entity", birth=2)
@@ -135,12 +121,42 @@ LOGGED = (
 )
 
 
+class Upgraded(NamedTuple):
+    """A database of 0001 that came up to this version: its name, what it had logged, its memories."""
+
+    name: str
+    logged: list[dict[str, Any]]
+    memories: dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def upgraded(server: Server) -> Iterator[Upgraded]:
+    for url in _database(server, "template1"):
+        install_0001(url)
+        with statements(url) as old:
+            memories = remember_all(old)
+            logged = old(LOGGED)
+        assert migrate.upgrade(url).after.revision == migrate.head_revision()
+        yield Upgraded(str(conninfo_to_dict(url)["dbname"]), logged, memories)
+
+
+@pytest.fixture
+def memories(upgraded: Upgraded) -> dict[str, int]:
+    return upgraded.memories
+
+
+@pytest.fixture
+def old(server: Server, upgraded: Upgraded) -> Iterator[Query]:
+    """A copy of the upgraded database; statements run in it, committed, as tenant ``acme``."""
+    for url in _database(server, upgraded.name):
+        with statements(url) as run:
+            yield run
+
+
 def test_the_log_survives_and_the_fold_brings_every_summary_up_to_it(
-    empty_database: str, old: Query, memories: dict[str, int]
+    old: Query, upgraded: Upgraded, memories: dict[str, int]
 ) -> None:
-    before = old(LOGGED)
-    assert migrate.upgrade(empty_database).after.revision == migrate.head_revision()
-    assert old(LOGGED) == before
+    assert old(LOGGED) == upgraded.logged
     assert fold_all(old) > 0
     assert [row["count"] for row in old("SELECT count(*) FROM recall.access_queue", tenant="acme")] == [1]
     old("SELECT recall.fold_accesses()", tenant="other")
@@ -156,18 +172,14 @@ def test_the_log_survives_and_the_fold_brings_every_summary_up_to_it(
     assert round(rows[memories["shown"]]["credit"], 9) == 0.7
 
 
-def test_keys_of_old_still_refuse_repeats(empty_database: str, old: Query, memories: dict[str, int]) -> None:
-    migrate.upgrade(empty_database)
+def test_keys_of_old_still_refuse_repeats(old: Query, memories: dict[str, int]) -> None:
     fold_all(old)
     items = [{"memory_id": memories["used"], "idempotency_key": f"turn {turn}"} for turn in range(1, 14)]
     assert record(old, items, NOW) == 1
     assert states(old)[memories["used"]]["n"] == 14
 
 
-def test_a_use_before_the_first_fold_is_not_lost(
-    empty_database: str, old: Query, memories: dict[str, int]
-) -> None:
-    migrate.upgrade(empty_database)
+def test_a_use_before_the_first_fold_is_not_lost(old: Query, memories: dict[str, int]) -> None:
     record(old, [{"memory_id": memory} for key, memory in memories.items() if key != "theirs"], NOW)
     fold_all(old)
     rows = states(old)
@@ -177,10 +189,7 @@ def test_a_use_before_the_first_fold_is_not_lost(
     assert rebuild(old) == 0
 
 
-def test_what_was_archived_or_pinned_has_a_past_that_says_so(
-    empty_database: str, old: Query, memories: dict[str, int]
-) -> None:
-    migrate.upgrade(empty_database)
+def test_what_was_archived_or_pinned_has_a_past_that_says_so(old: Query, memories: dict[str, int]) -> None:
     assert old("SELECT memory_id, archived_at, reason, restored_at FROM recall.archival") == [
         {"memory_id": memories["gone"], "archived_at": BIRTH + timedelta(days=3), "reason": "forgotten",
          "restored_at": None},
@@ -198,10 +207,12 @@ def test_what_was_archived_or_pinned_has_a_past_that_says_so(
     assert live == [0, 8, 7]
 
 
-def test_an_empty_database_of_old_is_upgraded_as_well(empty_database: str, old: Query) -> None:
+def test_an_empty_database_of_old_is_upgraded_as_well(empty_database: str) -> None:
+    install_0001(empty_database)
     migrate.upgrade(empty_database)
     migrate.require_current(migrate.inspect(empty_database))
-    [row] = old("SELECT recall.remember('b', p_layer => 'half') AS id")
-    assert old("SELECT n, credit FROM recall.activation") == [{"n": 2, "credit": 0.5}]
-    assert record(old, [{"memory_id": row["id"]}], NOW + timedelta(days=3650)) == 1
-    assert (fold_all(old), rebuild(old)) == (0, 0)
+    with statements(empty_database) as run:
+        [row] = run("SELECT recall.remember('b', p_layer => 'half') AS id")
+        assert run("SELECT n, credit FROM recall.activation") == [{"n": 2, "credit": 0.5}]
+        assert record(run, [{"memory_id": row["id"]}], NOW + timedelta(days=3650)) == 1
+        assert (fold_all(run), rebuild(run)) == (0, 0)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from alembic import command
-from psycopg.rows import dict_row
+from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import text
 
 from pgrecall.database.connections import connect
 from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate, state
-from tests.conftest import Query
+from tests.conftest import Query, _database
+from tests.given_server import Server
+from tests.migration.catalogue import fetch, statements
 from tests.migration.old_schemas import take_to
 
 SETTINGS = (
@@ -37,31 +37,6 @@ NAME = (
 )
 
 
-@contextmanager
-def statements(url: str) -> Iterator[Query]:
-    with psycopg.connect(url, row_factory=dict_row, autocommit=True) as connection:
-
-        def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
-            connection.execute("SELECT set_config('recall.tenant', %s, false)", (tenant,))
-            cursor = connection.execute(sql, parameters)
-            return cursor.fetchall() if cursor.description else []
-
-        yield run
-
-
-@pytest.fixture
-def old(empty_database: str) -> Iterator[Query]:
-    """A database at revision 0003 without functions; statements run in it, committed, as tenant ``acme``."""
-    with connect(empty_database) as connection:
-        facts = server_facts(connection)
-    with migrate._locked(empty_database) as connection:
-        migrate._prepare(connection, facts)
-        command.upgrade(migrate._config(connection, 64), "0003")
-        connection.execute(text(SETTINGS.replace(":", r"\:")))
-    with statements(empty_database) as run:
-        yield run
-
-
 def store(
     run: Query, key: str, body: str, *, tenant: str = "acme", title: str = "", author: str | None = None
 ) -> int:
@@ -73,18 +48,46 @@ def store(
     return int(row["id"])
 
 
+def install_0003(url: str) -> None:
+    """Revision 0003 without functions, with two tenants; the first one's words are counted, as of old."""
+    with connect(url) as connection:
+        facts = server_facts(connection)
+    with migrate._locked(url) as connection:
+        migrate._prepare(connection, facts)
+        command.upgrade(migrate._config(connection, 64), "0003")
+        connection.execute(text(SETTINGS.replace(":", r"\:")))
+    with statements(url) as old:
+        store(old, "café", "José signed the contracts at the café", author="Zoë Åberg")
+        store(old, "josé", "A pilot", title="José Muñoz")
+        store(old, "long", "filler " * 20_000 + "pelican")
+        store(old, "theirs", "Their contracts", tenant="other")
+        old("INSERT INTO recall.lexeme VALUES ('acme', '', 2), ('acme', 'josé', 2), ('acme', 'gone', 7)")
+        old(
+            "INSERT INTO recall.relevance_model VALUES "
+            "('acme', '*', 'balanced', -6, 7, 2, 2, 1, 2, 1, 'queries of our own')"
+        )
+
+
+STORED = "SELECT id, tenant, key, title, body, author, tags FROM recall.memory ORDER BY id"
+
+
+@pytest.fixture(scope="module")
+def upgraded(server: Server) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The name of a database of 0003 that came up to this version, and its memories before."""
+    for url in _database(server, "template1"):
+        install_0003(url)
+        with statements(url) as old:
+            before = old(STORED)
+        assert migrate.upgrade(url).after.revision == migrate.head_revision()
+        yield str(conninfo_to_dict(url)["dbname"]), before
+
+
 @pytest.fixture
-def filled(old: Query) -> Query:
-    """Two tenants with memories; the first one's words are counted, as of old."""
-    store(old, "café", "José signed the contracts at the café", author="Zoë Åberg")
-    store(old, "josé", "A pilot", title="José Muñoz")
-    store(old, "theirs", "Their contracts", tenant="other")
-    old("INSERT INTO recall.lexeme VALUES ('acme', '', 2), ('acme', 'josé', 2), ('acme', 'gone', 7)")
-    old(
-        "INSERT INTO recall.relevance_model VALUES "
-        "('acme', '*', 'balanced', -6, 7, 2, 2, 1, 2, 1, 'queries of our own')"
-    )
-    return old
+def filled(server: Server, upgraded: tuple[str, list[dict[str, Any]]]) -> Iterator[Query]:
+    """A copy of the upgraded database."""
+    for url in _database(server, upgraded[0]):
+        with statements(url) as run:
+            yield run
 
 
 def found(run: Query, question: str, *, tenant: str = "acme") -> list[str]:
@@ -92,27 +95,23 @@ def found(run: Query, question: str, *, tenant: str = "acme") -> list[str]:
     return [row["key"] for row in rows]
 
 
-def test_what_was_stored_is_found_in_the_new_way(empty_database: str, filled: Query) -> None:
-    stored = "SELECT id, tenant, key, title, body, author, tags FROM recall.memory ORDER BY id"
-    before = filled(stored)
-    assert migrate.upgrade(empty_database).after.revision == migrate.head_revision()
-    assert filled(stored) == before
+def test_what_was_stored_is_found_in_the_new_way(
+    filled: Query, upgraded: tuple[str, list[dict[str, Any]]]
+) -> None:
+    assert filled(STORED) == upgraded[1]
     assert {row["language"] for row in filled("SELECT language FROM recall.memory")} == {"english"}
     assert found(filled, "signing a contract at the cafe") == ["café"]
     assert found(filled, "signing a contract", tenant="other") == ["theirs"]
     assert found(filled, "jose munoz")[0] == "josé"
     assert found(filled, "what did Zoe sign") == ["café"]
-    assert set(found(filled, "IT")) == {"café", "josé"}
+    assert set(found(filled, "IT")) == {"café", "josé", "long"}
 
 
-def test_the_end_of_a_long_memory_is_found_after_the_upgrade(empty_database: str, filled: Query) -> None:
-    store(filled, "long", "filler " * 20_000 + "pelican")
-    migrate.upgrade(empty_database)
+def test_the_end_of_a_long_memory_is_found_after_the_upgrade(filled: Query) -> None:
     assert found(filled, "pelican") == ["long"]
 
 
-def test_words_that_were_counted_are_counted_again(empty_database: str, filled: Query) -> None:
-    migrate.upgrade(empty_database)
+def test_words_that_were_counted_are_counted_again(filled: Query) -> None:
     counted = filled("SELECT tenant, word, documents FROM recall.lexeme ORDER BY 1, 2")
     assert {row["tenant"] for row in counted} == {"acme"}
     for tenant in ("acme", "other"):
@@ -145,22 +144,20 @@ def test_folded_words_that_were_stored_are_found_after_the_upgrade(
         assert run(words) == before
 
 
-def test_coefficients_of_ones_own_stay_and_are_logistic(empty_database: str, filled: Query) -> None:
-    migrate.upgrade(empty_database)
+def test_coefficients_of_ones_own_stay_and_are_logistic(filled: Query) -> None:
     [model] = filled("SELECT * FROM recall.relevance_model WHERE tenant = 'acme'")
     assert (model["intercept"], model["fitted_on"], model["form"]) == (-6, "queries of our own", "logistic")
     assert (model["phrase"], model["cue"], model["graph"]) == (0, 0, 0)
     assert (model["vitality_weight"], model["vitality_mode"]) == (None, None)
 
 
-def test_a_table_of_ones_own_that_hangs_on_a_column_stops_the_upgrade_unharmed(
-    empty_database: str, filled: Query
-) -> None:
-    filled("CREATE VIEW public.words AS SELECT id, search_text FROM recall.memory")
+def test_a_table_of_ones_own_that_hangs_on_a_column_stops_the_upgrade_unharmed(empty_database: str) -> None:
+    install_0003(empty_database)
+    fetch(empty_database, "CREATE VIEW public.words AS SELECT id, search_text FROM recall.memory")
     with pytest.raises(Exception, match="other objects depend on it"):
         migrate.upgrade(empty_database)
     assert migrate.inspect(empty_database).revision == "0003"
-    assert len(filled("SELECT id FROM public.words")) == 3
+    assert len(fetch(empty_database, "SELECT id FROM public.words")) == 4
 
 
 # A server that does not offer unaccent, until it does

@@ -16,7 +16,7 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.local import LocalEmbedder
 from tests.quality.judged_examples import BY_CORPUS, Examples, Floors, assert_floor, examples
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 WITHOUT_MODEL = (
     importlib.util.find_spec("sentence_transformers") is None

@@ -59,7 +59,6 @@ def test_words_tell_duplicates_from_near_misses(sql: Query) -> None:
     assert found["apart", "contradicts"] + found["same", "contradicts"] <= MAX_PROPOSED_WRONGLY
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(WITHOUT_MODEL, reason="needs the default embedder")
 def test_a_plan_merges_what_says_the_same_and_nothing_else(empty_database: str) -> None:

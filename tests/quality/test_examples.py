@@ -18,7 +18,6 @@ from pgrecall.search.embed.local import LocalEmbedder
 from tests.quality.judged_examples import Examples, Floors, assert_floor, examples, without
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.timeout(900),
     pytest.mark.skipif(
         importlib.util.find_spec("sentence_transformers") is None

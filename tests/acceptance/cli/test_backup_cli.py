@@ -19,8 +19,6 @@ from tests.faults.test_full_disk import mount
 from tests.given_server import embedded_only
 from tests.waiting import PATIENCE, until
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def filled(pgrecall_process: Command) -> Command:

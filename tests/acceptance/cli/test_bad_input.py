@@ -19,7 +19,7 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.cli.command_tools import Command, Ended, command_line, environment, without_progress
 from tests.waiting import PATIENCE, blocked
 
-pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+pytestmark = pytest.mark.in_turns
 
 MANY = 2500
 

@@ -10,8 +10,6 @@ import pytest
 from tests.acceptance.cli.command_tools import Command
 from tests.integration.calibration.calibration_world import TOPICS, notes, write_qrels
 
-pytestmark = pytest.mark.slow
-
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

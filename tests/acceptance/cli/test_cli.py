@@ -13,7 +13,7 @@ from pgrecall.schema.migrate import head_revision
 from tests.acceptance.cli.command_tools import Command
 from tests.conftest import DIMENSIONS
 
-pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+pytestmark = pytest.mark.in_turns
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 NOW = "2026-11-01"

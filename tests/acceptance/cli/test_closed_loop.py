@@ -10,8 +10,6 @@ import pytest
 
 from tests.acceptance.cli.command_tools import Command
 
-pytestmark = pytest.mark.slow
-
 QUESTION = "how is the gauge cleaned"
 NOW = "2026-06-01T12:00:00+00:00"
 USED = "2026-05-31"

@@ -16,8 +16,6 @@ from tests.acceptance.cli.command_tools import Ended, command_line, environment,
 from tests.unit.importers.chat_forms import write_form
 from tests.waiting import PATIENCE, until
 
-pytestmark = pytest.mark.slow
-
 PROGRAM = Path(sys.executable).with_name("pgrecall")
 
 

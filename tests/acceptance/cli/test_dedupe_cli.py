@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.cli.command_tools import Command
 
-pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+pytestmark = pytest.mark.in_turns
 
 NOTES = {
     "ash": "The key of the old shed hangs behind the clock in the office of the harbour master",

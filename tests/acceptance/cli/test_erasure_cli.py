@@ -9,7 +9,7 @@ import pytest
 
 from tests.acceptance.cli.command_tools import Command
 
-pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+pytestmark = pytest.mark.in_turns
 
 
 @pytest.fixture

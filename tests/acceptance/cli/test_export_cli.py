@@ -8,7 +8,7 @@ import pytest
 
 from tests.acceptance.cli.command_tools import Command
 
-pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+pytestmark = pytest.mark.in_turns
 
 HELD = "2 memories, 3 accesses, 1 link, 0 plans, 0 logged searches; "
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.acceptance.cli.command_tools import Command
-
-pytestmark = pytest.mark.slow
 
 
 def test_the_language_is_shown_chosen_and_used(pgrecall: Command, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from pgrecall.vitality.score import TEN_DAILY, days_in_zones
 from tests.acceptance.cli.command_tools import Command
 from tests.conftest import Query
 
-pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+pytestmark = pytest.mark.in_turns
 
 
 @pytest.fixture

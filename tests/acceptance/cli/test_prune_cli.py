@@ -11,7 +11,7 @@ import pytest
 
 from tests.acceptance.cli.command_tools import Command
 
-pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+pytestmark = pytest.mark.in_turns
 
 AGES = {"ash": 700, "bay": 600, "cod": 500}
 IN_A_YEAR = (datetime.now(UTC) + timedelta(days=365)).date().isoformat()

@@ -10,7 +10,7 @@ import pytest
 from tests.acceptance.cli.command_tools import Command
 from tests.unit.importers.chat_forms import write_form, write_zip
 
-pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+pytestmark = pytest.mark.in_turns
 
 TEXT = "The spare key hangs behind the harbour clock."
 

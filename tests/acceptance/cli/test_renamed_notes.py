@@ -9,7 +9,7 @@ import pytest
 from tests.acceptance.cli.command_tools import Command
 from tests.conftest import Query
 
-pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+pytestmark = pytest.mark.in_turns
 
 LONG = "".join(f"# Part {n}\n\n{f'Rope number {n} is tarred and coiled. ' * 20}\n\n" for n in range(3))
 

@@ -7,8 +7,6 @@ import pytest
 from tests.acceptance.cli.command_tools import Command
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def rewritten(pgrecall: Command) -> Command:

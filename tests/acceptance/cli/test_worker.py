@@ -24,8 +24,6 @@ from tests.acceptance.cli.command_tools import Command, command_line, environmen
 from tests.conftest import Query
 from tests.waiting import PATIENCE, until
 
-pytestmark = pytest.mark.slow
-
 Start = Callable[..., "subprocess.Popen[str]"]
 
 

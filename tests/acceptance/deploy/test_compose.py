@@ -22,7 +22,6 @@ from tests.migration.old_schemas import REVISIONS, fill, take_to
 from tests.waiting import PATIENCE, until
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(shutil.which("bash") is None, reason="the health checks need bash, as in the image"),
 ]
 

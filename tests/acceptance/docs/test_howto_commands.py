@@ -62,7 +62,6 @@ def restored(server: EmbeddedServer) -> Iterator[str]:
         dropped(admin, "restored")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash on this machine")
 def test_a_backup_restores_to_the_same(
     pgrecall: Command, database_url: str, programs: Path, restored: str, tmp_path: Path

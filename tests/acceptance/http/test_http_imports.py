@@ -15,7 +15,7 @@ from tests.integration.memories.test_chat_import import TURNS, grown
 from tests.unit.importers.chat_forms import KINDS, write_form, write_zip
 from tests.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+pytestmark = pytest.mark.in_turns
 
 
 @pytest.fixture(scope="module")

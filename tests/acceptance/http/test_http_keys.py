@@ -22,8 +22,6 @@ from tests.acceptance.http.http_tools import PLAIN, Served, is_problem, member, 
 from tests.conftest import _database
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def url(server: EmbeddedServer, template: str) -> Iterator[str]:

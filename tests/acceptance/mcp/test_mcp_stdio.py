@@ -247,7 +247,6 @@ def test_a_database_that_is_not_there() -> None:
     run(scenario())
 
 
-@pytest.mark.slow
 def test_without_a_database_it_starts_one_of_its_own(open_folder: Path) -> None:
     async def scenario(client: Client) -> None:
         assert (await answer(client, "remember", body="The gate code is 4711.", key="gate"))["id"] == 1

@@ -60,11 +60,12 @@ class Page(HTMLParser):
                 self.forms[-1].ticked.append((attributes.get("name") or "", attributes.get("value") or ""))
         if tag in ("textarea", "select") and "form" in self._open:
             self._typed = attributes.get("name") or ""
-            self.forms[-1].fields[self._typed] = ""
+            if tag == "textarea":
+                self.forms[-1].fields[self._typed] = ""
         if tag == "option" and "form" in self._open:
             value = attributes.get("value") or ""
-            if "selected" in attributes or not self.forms[-1].fields.get(self._typed):
-                self.forms[-1].fields[self._typed] = value
+            if "selected" in attributes or self._typed not in self.forms[-1].fields:
+                self.forms[-1].fields[self._typed] = value  # the first one, unless another is selected
         if tag not in _EMPTY:
             self._open.append(tag)
 

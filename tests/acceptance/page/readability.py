@@ -69,7 +69,9 @@ def unreadable(page: Page) -> list[str]:
     for window in WINDOWS:
         page.set_viewport_size(window["viewport"])
         page.emulate_media(color_scheme=window["color_scheme"])
-        wrong = axe(page) + page.evaluate(CONTRASTS)
+        wrong = page.evaluate(CONTRASTS)
+        if window in WINDOWS[:2]:  # a wide and a narrow one; colours are not what axe looks at
+            wrong += axe(page)
         if not page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
             wrong.append("too wide")
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -14,8 +14,6 @@ from tests.acceptance.http.http_tools import Served, is_problem, member, serving
 from tests.acceptance.page.page_tools import Page, complaints, sent
 from tests.conftest import _database
 
-pytestmark = pytest.mark.slow
-
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(2)> </textarea></title><!-- {{ 7 * 7 }} {% raw %} "
     "**bold** [link](javascript:alert(3)) \x1b[31mred\x07 \u202eesrever\u202c مرحبا بالعالم " + "w" * 3000

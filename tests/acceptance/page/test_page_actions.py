@@ -14,8 +14,6 @@ from tests.acceptance.page.page_tools import Page, complaints, sent
 from tests.conftest import _database
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
-
 SAME = {"Sec-Fetch-Site": "same-origin"}
 
 
@@ -285,6 +283,25 @@ def test_lists_are_filtered(served: Served, memory: Memory) -> None:
     assert served.client.get("/?tags=one").headers["location"] == "/memories?tags=one"
 
 
+def test_a_filter_goes_from_the_list_to_a_search_and_is_cleared(served: Served, memory: Memory) -> None:
+    note(memory, "slip", "The steep way to the water.", source="harbour log")
+    note(memory, "hatch", "The steep way to the hold.")
+    form = next(each for each in shown(served, "/memories").forms if "source" in each.fields)
+    listed = Page(sent(served.client, form, source="harbour log"))
+    assert "Filters (1)" in listed.said
+    assert ("The slip" in listed.said, "The hatch" in listed.said) == (True, False)
+    narrowed = next(each for each in listed.forms if "source" in each.fields)
+    assert narrowed.fields["source"] == "harbour log", "what narrows is seen"
+    asked = sent(served.client, narrowed, q="the steep way")
+    found = shown(served, asked.headers["location"])
+    assert ("The slip" in found.said, "The hatch" in found.said) == (True, False)
+    again = next(each for each in found.forms if "source" in each.fields)
+    assert (again.fields["q"], again.fields["source"]) == ("the steep way", "harbour log")
+    cleared = "/?q=the+steep+way"
+    assert found.all("a", href=cleared)
+    assert "The hatch" in shown(served, cleared).said
+
+
 def test_an_empty_tenant_says_how_to_begin(url: str, served: Served) -> None:
     with serving(url, tenant="blank") as running:
         page = shown(running, "/")
@@ -321,5 +338,11 @@ def test_a_floor_is_shown_with_its_shield(served: Served, memory: Memory) -> Non
     [stored] = memory.remember_many(
         [Draft("Held.", key="held", layer="activity", pinned=True, occurred_at=old)], now=old
     )
-    assert "kept at stale" in shown(served, f"/memories/{stored.id}").said
-    assert "The shield marks a memory that stays in a higher zone" in shown(served, "/zones").said
+    for path in (f"/memories/{stored.id}", "/memories", "/?q=held", "/overview"):
+        page = shown(served, path)
+        assert "kept at stale" in page.said, path
+        assert page.all("a", **{"class": "zone", "href": "/zones#kept"}), path
+        assert page.all("svg", **{"class": "glyph shield"}), path
+    zones = shown(served, "/zones")
+    assert "The shield marks a memory that stays in a higher zone" in zones.said
+    assert zones.all("div", id="kept")

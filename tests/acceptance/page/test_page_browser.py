@@ -17,8 +17,6 @@ from tests.waiting import PATIENCE
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.slow
-
 OLD = datetime.now(UTC) - timedelta(days=900)
 
 

@@ -15,8 +15,6 @@ from tests.acceptance.page.browser_tools import EITHER
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.slow
-
 OLD = datetime.now(UTC) - timedelta(days=2000)
 CODE = "The door code of the old boathouse near the market in Alden is {}"
 
@@ -88,82 +86,3 @@ def test_a_contradiction_is_linked_from_its_plan_and_unlinked_again(page: Page, 
     page.locator(".done").get_by_role("button", name="Undo").click()
     page.locator(".done", has_text="Link removed").wait_for()
     assert memory.get("door/old").links == ()
-
-
-@EITHER
-def test_lists_and_searches_are_filtered_by_the_form(page: Page, memory: Memory) -> None:
-    for label, value, left in (
-        ("Tags", "stone", ["The mole"]),
-        ("Authors", "Mira", ["The jetty"]),
-        ("Metadata", "project=atlas", ["The slip"]),
-        ("Source", "harbour log", ["The slip"]),
-        ("Source", "elsewhere", []),
-        ("Before", "2020-01-01", []),
-    ):
-        page.goto("/memories")
-        page.get_by_text("Filters", exact=True).click()
-        page.get_by_label(label).fill(value)
-        page.get_by_role("button", name="Apply filters").click()
-        page.get_by_text("Filters (1)").wait_for()
-        assert page.locator("tbody th a").all_inner_texts() == left, label
-        page.get_by_label("Query").fill("the mole, the jetty, the slip")
-        page.get_by_role("button", name="Search").click()
-        page.wait_for_url("**/?q=the+mole*")
-        assert page.locator(".hit h3 a").all_inner_texts() == left, label
-        page.get_by_role("link", name="Clear filters").click()
-        page.get_by_text("Filters", exact=True).wait_for()
-
-
-@EITHER
-def test_an_archived_memory_is_found_by_its_filter_and_restored(page: Page, memory: Memory) -> None:
-    memory.forget("slip")
-    page.goto("/memories")
-    assert "The slip" not in page.locator("tbody th a").all_inner_texts()
-    page.get_by_text("Filters", exact=True).click()
-    page.get_by_label("include archived").check()
-    page.get_by_role("button", name="Apply filters").click()
-    page.get_by_role("link", name="The slip").click()
-    page.locator(".flag", has_text="archived").wait_for()
-    page.locator(".actions").get_by_role("button", name="Restore").click()
-    page.locator(".done", has_text="Restored").wait_for()
-    assert memory.get("slip").archived_at is None
-    page.locator(".done").get_by_role("button", name="Undo").click()
-    page.locator(".done", has_text="Archived").wait_for()
-    assert memory.get("slip").archived_at
-    memory.unarchive("slip")
-
-
-@EITHER
-def test_a_search_is_narrowed_to_a_source_and_widened_again(page: Page) -> None:
-    page.goto("/")
-    page.get_by_label("Query").fill("the mole, the jetty, the slip")
-    page.get_by_text("Filters", exact=True).click()
-    page.get_by_label("Source").fill("harbour log")
-    page.get_by_role("button", name="Search").click()
-    page.get_by_text("Filters (1)").wait_for()
-    assert page.locator(".hit h3 a").all_inner_texts() == ["The slip"]
-    assert page.get_by_label("Source").input_value() == "harbour log", "what narrows is seen"
-    page.get_by_role("link", name="Clear filters").click()
-    page.get_by_text("Filters", exact=True).wait_for()
-    assert page.get_by_label("Query").input_value() == "the mole, the jetty, the slip"
-    assert {"The mole", "The jetty", "The slip"} <= set(page.locator(".hit h3 a").all_inner_texts())
-
-
-@EITHER
-def test_a_shield_marks_what_a_floor_holds_and_leads_to_its_meaning(page: Page) -> None:
-    for path, place in (
-        ("/?q=an+anchor+of+iron", ".hit"),
-        ("/memories", "tbody tr"),
-        ("/overview", "section[aria-labelledby=alive] li"),
-    ):
-        page.goto(path)
-        shield = page.locator(place, has_text="The anchor").locator(".zone")
-        assert shield.inner_text() == "kept at stale", path
-        assert shield.locator("svg.shield").is_visible(), path
-        unpinned = page.locator(place, has_text="The mole")
-        assert unpinned.locator("svg.shield").count() == 0, path
-    page.get_by_role("link", name="The anchor").first.click()
-    page.locator(".facts", has_text="pinned").get_by_role("link", name="kept at stale").click()
-    meaning = page.locator("#kept:target")
-    meaning.wait_for()
-    assert "because it is pinned or because others would be cut off without it" in meaning.inner_text()

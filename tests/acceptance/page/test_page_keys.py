@@ -13,8 +13,6 @@ from tests.acceptance.http.http_tools import PLAIN, Served, is_problem, member, 
 from tests.acceptance.page.page_tools import Page, complaints, sent
 from tests.conftest import _database
 
-pytestmark = pytest.mark.slow
-
 COOKIE = "pgrecall_session"
 
 

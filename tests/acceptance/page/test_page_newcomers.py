@@ -1,51 +1,28 @@
-"""The first visit in Chromium: signing in, a tenant that holds nothing yet, and a key that may only read."""
+"""The first visit in Chromium, without scripts: signing in, and a tenant that holds nothing yet."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pgrecall import Draft, Memory
 from tests.acceptance.http.http_tools import Served, member, serving
-from tests.acceptance.page.browser_tools import EITHER, watched_page
+from tests.acceptance.page.browser_tools import watched_page
 from tests.acceptance.page.readability import unreadable
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.slow
-
-OLD = datetime.now(UTC) - timedelta(days=2000)
-WRITE_NOTHING = {"/sign-out", "/maintenance/verify", "/quality/replay"}
-POSTS = """() => [...document.querySelectorAll("form")]
-  .filter((form) => form.method === "post")
-  .map((form) => new URL(form.action).pathname)"""
-FORGE = """([action, fields]) => {
-  const form = document.createElement("form");
-  form.method = "post";
-  form.action = action;
-  const token = document.querySelector("input[name=token]").value;
-  for (const [name, value] of Object.entries({ token, ...fields })) {
-    const input = document.createElement("input");
-    [input.type, input.name, input.value] = ["hidden", name, value];
-    form.append(input);
-  }
-  document.body.append(form);
-  form.submit();
-}"""
-"""Sends a form that the page does not offer, with the token that the page has."""
-
 
 @pytest.fixture(scope="module")
 def keys(database: str) -> dict[str, str]:
-    """A key of each tenant that is empty, and one of acme that may only read."""
+    """A key of each tenant that is empty."""
     made = {}
-    for tenant in ("empty", "script", "none"):
+    for tenant in ("empty", "new"):
         with member(database, tenant=tenant) as memory:
             made[tenant] = memory.keys.create("page").secret
+<<<<<<< HEAD
     with member(database) as memory:
         for key in ("wall/a", "wall/b"):
             memory.remember("A wall of stone by the sea, as long as the old quay.", key=key, title="The wall")
@@ -57,6 +34,8 @@ def keys(database: str) -> dict[str, str]:
         memory.plans.prune(max_share=1.0, grace_days=0)
         memory.plans.dedupe()
         made["reader"] = memory.keys.create("reader", read_only=True).secret
+=======
+>>>>>>> w-suite
     return made
 
 
@@ -81,6 +60,7 @@ def sign_in(page: Page, key: str) -> None:
     page.get_by_role("heading", name="What do you want to recall?").wait_for()
 
 
+<<<<<<< HEAD
 def everything(memory: Memory) -> object:
     """What a tenant holds, to see that nothing was changed."""
     found = [memory.get(one.id) for one in memory.list(include_archived=True, include_superseded=True)]
@@ -93,6 +73,11 @@ def test_from_an_empty_tenant_to_the_first_answer(
     page: Page, keys: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
     sign_in(page, keys["none" if "none" in request.node.name else "script"])
+=======
+@pytest.mark.parametrize("page", [{"java_script_enabled": False}], indirect=True, ids=["no script"])
+def test_from_an_empty_tenant_to_the_first_answer(page: Page, keys: dict[str, str]) -> None:
+    sign_in(page, keys["new"])
+>>>>>>> w-suite
     begin = page.get_by_role("region", name="No memories yet")
     assert "Write your first memory, or import notes and chats" in begin.inner_text()
     assert page.locator(".counts, .examples").count() == 0
@@ -111,6 +96,7 @@ def test_from_an_empty_tenant_to_the_first_answer(
     assert page.locator(".text em").inner_text() == "seven"
 
 
+<<<<<<< HEAD
 def test_a_key_that_may_only_read_sees_everything_and_changes_nothing(
     page: Page, keys: dict[str, str], memory: Memory
 ) -> None:
@@ -159,6 +145,8 @@ def test_a_key_that_may_only_read_sees_everything_and_changes_nothing(
     page.get_by_role("heading", name="Sign in", level=1).wait_for()
 
 
+=======
+>>>>>>> w-suite
 def test_the_first_views_are_readable(page: Page, keys: dict[str, str]) -> None:
     page.goto("/overview")
     assert unreadable(page) == []

@@ -16,8 +16,6 @@ from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.page.page_tools import Page, complaints
 from tests.conftest import _database
 
-pytestmark = pytest.mark.slow
-
 CLUSTERS = MAX_TICKED + 1
 CANDIDATES = 2 * PAGE_SIZE + 1
 CONTRADICTIONS = SHOWN_LINKS + 2

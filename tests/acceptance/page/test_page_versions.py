@@ -13,8 +13,6 @@ from tests.acceptance.page.page_tools import Page, sent
 from tests.acceptance.page.test_page_actions import followed, note, shown
 from tests.conftest import _database
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def url(server: EmbeddedServer, template: str) -> Iterator[str]:

@@ -10,13 +10,10 @@ import pytest
 
 from pgrecall import Memory
 from tests.acceptance.http.http_tools import Served, member, serving
-from tests.acceptance.page.browser_tools import EITHER
 from tests.acceptance.page.keyboard import NAME, STOPS, drawn, tab_to, walk_through
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +45,6 @@ def test_every_stop_of_these_views_is_reached_and_shows_the_focus(page: Page) ->
         walk_through(page, path)
 
 
-@EITHER
 def test_a_miss_is_explained_and_settings_are_replayed(page: Page) -> None:
     page.goto("/")
     tab_to(page, "Quality")
@@ -72,7 +68,6 @@ def test_a_miss_is_explained_and_settings_are_replayed(page: Page) -> None:
     page.wait_for_url("**/?q=who+owns+the+lighthouse*")
 
 
-@EITHER
 def test_an_edit_is_saved_read_word_by_word_and_taken_back(page: Page, memory: Memory) -> None:
     number = memory.get("wall").id
     page.goto(f"/memories/{number}")
@@ -95,13 +90,9 @@ def test_an_edit_is_saved_read_word_by_word_and_taken_back(page: Page, memory: M
     assert memory.get("wall").body == "A wall of stone by the sea."
 
 
-@EITHER
-def test_files_are_chosen_imported_and_read(
-    page: Page, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    name = "jetty" if "script" in request.node.name else "weir"
-    note = tmp_path / f"{name}.md"
-    note.write_text(f"# The {name}\n\nIt is made of oak.")
+def test_files_are_chosen_imported_and_read(page: Page, tmp_path: Path) -> None:
+    note = tmp_path / "jetty.md"
+    note.write_text("# The jetty\n\nIt is made of oak.")
     broken = tmp_path / "broken.jsonl"
     broken.write_text("{no JSON}\n")
     page.on("filechooser", lambda chooser: chooser.set_files([note, broken]))
@@ -120,6 +111,6 @@ def test_files_are_chosen_imported_and_read(
     tab_to(page, "See the memories")
     page.keyboard.press("Enter")
     page.wait_for_url("**/memories")
-    tab_to(page, f"The {name}")
+    tab_to(page, "The jetty")
     page.keyboard.press("Enter")
     page.get_by_role("group", name="Text").get_by_text("It is made of oak.").wait_for()

@@ -18,8 +18,6 @@ from tests.acceptance.page.readability import WINDOWS, unreadable
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.slow
-
 OLD = datetime.now(UTC) - timedelta(days=900)
 VIEWS = (
     "/", "/?q=stone", "/memories", "/add", "/edit/{0}", "/link/{0}", "/supersede/{0}",
@@ -79,10 +77,8 @@ def test_axe_finds_nothing_serious_and_every_view_fits(page: Page, memory: Memor
     assert wrong == {}
 
 
-@EITHER
-def test_every_action_and_its_undo(page: Page, memory: Memory, request: pytest.FixtureRequest) -> None:
-    name = "crane" if "script" in request.node.name else "barge"
-    number = new(memory, name)
+def test_every_action_and_its_undo(page: Page, memory: Memory) -> None:
+    number = new(memory, "crane")
     page.goto(f"/memories/{number}")
 
     def assert_shown(words: str) -> None:
@@ -127,36 +123,6 @@ def test_every_action_and_its_undo(page: Page, memory: Memory, request: pytest.F
     assert not [one for one in memory.list(limit=100) if one.id == number]
 
 
-@EITHER
-def test_an_edit_is_a_version(page: Page, memory: Memory, request: pytest.FixtureRequest) -> None:
-    name = "gate" if "script" in request.node.name else "lock"
-    number = new(memory, name)
-
-    def assert_shown(words: str) -> None:
-        page.locator(".done", has_text=words).wait_for()
-
-    def undo() -> None:
-        page.locator(".done").get_by_role("button", name="Undo").click()
-        assert_shown("Restored")
-
-    page.goto(f"/edit/{number}")
-    page.get_by_label("Text (Markdown)").fill("Written anew.")
-    page.get_by_role("button", name="Save").click()
-    assert_shown("Saved.")
-    assert memory.get(number).body == "Written anew."
-    page.locator(".done").get_by_role("link", name="See what changed").click()
-    assert page.locator(".changes del").inner_text().endswith(f"About {name}")
-    page.go_back()
-    undo()
-    assert memory.get(number).body == f"About {name}."
-    page.get_by_role("link", name="Version 2").click()
-    page.get_by_role("button", name="Restore this version").click()
-    assert_shown("Restored")
-    assert memory.get(number).body == "Written anew."
-    undo()
-    assert memory.get(number).body == f"About {name}."
-
-
 def test_something_is_added_by_keyboard_alone(page: Page, memory: Memory) -> None:
     page.goto("/")
     page.get_by_role("link", name="Add something").focus()
@@ -172,25 +138,6 @@ def test_something_is_added_by_keyboard_alone(page: Page, memory: Memory) -> Non
     page.locator(".done").get_by_role("button", name="Undo").press("Enter")
     page.locator(".done", has_text="Archived").wait_for()
     assert memory.list(limit=1, include_archived=True)[0].archived_at
-
-
-@EITHER
-def test_files_are_dropped_and_their_import_is_followed(page: Page, memory: Memory, tmp_path: Path) -> None:
-    note = tmp_path / "dropped.md"
-    note.write_text("# Dropped\n\nA note that was dropped.")
-    lines = tmp_path / "lines.jsonl"
-    lines.write_text("".join(f'{{"body": "Line {n}.", "key": "line/{n}"}}\n' for n in range(300)))
-    page.goto("/add")
-    page.get_by_label("Notes (.md)").set_input_files([note, lines])
-    page.get_by_role("button", name="Import").click()
-    page.wait_for_url("**/import/*")
-    page.get_by_text("Done.").wait_for()  # the page loads itself again, with its script and without
-    assert "dropped.md" in page.locator("main").inner_text()
-    page.goto("/add")
-    page.get_by_label("Notes (.md)").set_input_files(note)
-    page.get_by_role("button", name="Import").click()
-    page.get_by_text("Done. 0 new, 0 updated, 1 unchanged.").wait_for()
-    assert memory.get("line/299").body == "Line 299."
 
 
 @EITHER

@@ -148,7 +148,6 @@ def test_mcp_over_http_answers_metrics_beside_it(database_url: str) -> None:
     assert rebound.status_code == 421
 
 
-@pytest.mark.slow
 def test_mcp_over_stdio_answers_metrics_at_a_port_of_its_own(database_url: str, free_port: int) -> None:
     async def scenario() -> str:
         head, *rest = command("--metrics-port", str(free_port))

@@ -12,7 +12,6 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.unit.benchmarks.test_applies import CHAT
 
 
-@pytest.mark.slow
 def test_every_question_of_a_file_is_asked(
     tmp_path: Path,
     server: EmbeddedServer,

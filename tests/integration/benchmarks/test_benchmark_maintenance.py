@@ -18,7 +18,6 @@ def _here(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGRECALL_DATABASE_URL", server.url)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 def test_every_row_ends_in_its_goal_and_whether_it_is_met(capsys: pytest.CaptureFixture[str]) -> None:
     maintenance.main([*SIZE, "--json"])
@@ -36,7 +35,6 @@ def test_every_row_ends_in_its_goal_and_whether_it_is_met(capsys: pytest.Capture
     assert rows["its updates that are HOT"]["floor"] == 300
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 def test_the_table_names_sizes_versions_and_settings(capsys: pytest.CaptureFixture[str]) -> None:
     maintenance.main(SIZE)

@@ -33,7 +33,6 @@ def test_invented_questions_are_the_same_at_every_call() -> None:
     assert lengths[-1] > 3 * lengths[len(lengths) // 2], "without long texts there is no padding to save"
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("sentence_transformers", "onnxscript")),
@@ -184,7 +183,6 @@ def _here(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGRECALL_EMBEDDER", "hash")
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 def test_every_stage_is_measured_and_the_reranker_changes_the_order(locomo_file: Path) -> None:
     results = locomo.run(locomo_file, CallableReranker(oracle, "oracle", "logit"), lambda _: None)
@@ -197,7 +195,6 @@ def test_every_stage_is_measured_and_the_reranker_changes_the_order(locomo_file:
     assert set(results["paired difference to fused"]) == set(stages) - {"fused"}
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 def test_pooled_conversations_are_searched_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -215,7 +212,6 @@ def test_pooled_conversations_are_searched_together(
     assert pooled["stages"]["words"]["mrr"] < apart["stages"]["words"]["mrr"], "the twin has the same words"
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 def test_a_failing_reranker_stops_the_measurement(locomo_file: Path) -> None:
     def broken(_: str, texts: Sequence[str]) -> list[float]:
@@ -225,7 +221,6 @@ def test_a_failing_reranker_stops_the_measurement(locomo_file: Path) -> None:
         locomo.run(locomo_file, CallableReranker(broken, "broken", "logit"), lambda _: None)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 def test_the_tables_show_stages_and_published_baselines(
     locomo_file: Path, capsys: pytest.CaptureFixture[str]

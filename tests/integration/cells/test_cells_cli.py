@@ -14,8 +14,6 @@ from tests.integration.cells.conftest import Installation
 
 __all__ = ["bare_pgrecall", "process"]
 
-pytestmark = pytest.mark.slow
-
 
 class Line:
     """The command line with the directory of an installation."""

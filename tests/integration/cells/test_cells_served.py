@@ -12,7 +12,6 @@ from threading import Thread
 
 import httpx
 import psycopg
-import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from tests.acceptance.cli.command_tools import command_line, environment
@@ -21,8 +20,6 @@ from tests.acceptance.mcp.mcp_tools import answer, connected, over_stdio
 from tests.acceptance.page.page_tools import Page, sent
 from tests.integration.cells.conftest import Installation
 from tests.waiting import PATIENCE, until
-
-pytestmark = pytest.mark.slow
 
 
 def test_the_service_finds_the_cell_of_each_key(two_cells: Installation) -> None:

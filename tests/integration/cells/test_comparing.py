@@ -18,8 +18,6 @@ from tests.integration.cells.conftest import Installation
 from tests.integration.cells.test_move import digests, fill
 from tests.scale import SCALE
 
-pytestmark = pytest.mark.slow
-
 PATIENCE = 60.0
 MAX_ROUNDS = 12 * SCALE
 

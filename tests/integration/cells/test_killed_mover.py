@@ -19,7 +19,7 @@ from tests.integration.cells.conftest import Installation
 from tests.integration.cells.test_move import clean, fill, held
 from tests.scale import SCALE
 
-pytestmark = [pytest.mark.slow, pytest.mark.fault]
+pytestmark = pytest.mark.fault
 
 KILLS = 3 * SCALE
 

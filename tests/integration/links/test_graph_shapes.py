@@ -101,7 +101,6 @@ def tree_of_cliques(branches: int) -> nx.Graph[int]:
     return nx.convert_node_labels_to_integers(nx.line_graph(nx.full_rary_tree(branches, SHORT)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "largest"),
     [

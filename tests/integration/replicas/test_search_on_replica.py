@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import psycopg
 import pytest
@@ -104,13 +105,24 @@ def test_what_nobody_has_committed_is_not_waited_for(stored: Memory, pair: Pair)
     """A quiet primary writes the end of its log seconds later."""
     by_replica(stored)
     for number in range(5):
-        stored.remember(f"The winch has {number} ropes")
-        pair.catch_up()
-        with pair.primary.admin() as admin:
-            admin.execute("SELECT pg_logical_emit_message(false, 'test', 'not on disk yet')")
-        result = stored.search("winch ropes")
+        body = f"The winch has {number} ropes"
+        result = until(
+            partial(unwritten, stored, body, pair), "a search before the end of the log was written"
+        )
         assert result.staleness is not None, result.skipped
-        assert f"The winch has {number} ropes" in {hit.body for hit in result.hits}
+        assert body in {hit.body for hit in result.hits}
+
+
+def unwritten(client: Memory, body: str, pair: Pair) -> SearchResult | None:
+    """A search after a write, while the end of the log is not on disk; None if it was written meanwhile."""
+    written = "SELECT pg_current_wal_flush_lsn()"
+    client.remember(body)
+    pair.catch_up()
+    with pair.primary.admin() as admin:
+        before = admin.execute(written).fetchone()
+        admin.execute("SELECT pg_logical_emit_message(false, 'test', 'not on disk yet')")
+        result = client.search("winch ropes", log=False)
+        return result if admin.execute(written).fetchone() == before else None
 
 
 def test_commits_that_wait_for_no_disk_are_found_too(opened: Opened, pair: Pair) -> None:

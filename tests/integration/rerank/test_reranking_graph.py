@@ -16,7 +16,6 @@ def lacks(*packages: str) -> bool:
     return any(importlib.util.find_spec(package) is None for package in packages)
 
 
-pytestmark = pytest.mark.slow
 with_torch = pytest.mark.skipif(lacks("transformers", "torch"), reason="pgrecall[local] is not installed")
 with_onnx = pytest.mark.skipif(lacks("onnx", "onnxruntime"), reason="pgrecall[onnx] is not installed")
 

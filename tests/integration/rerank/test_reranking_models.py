@@ -30,7 +30,6 @@ def lacks(*packages: str) -> bool:
 
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.timeout(600),  # torch's exporter alone takes seconds, and minutes on a busy machine
     pytest.mark.skipif(lacks("sentence_transformers"), reason="pgrecall[local] is not installed"),
 ]

@@ -5,12 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 
-import pytest
-
 from tests.acceptance.cli.command_tools import command_line, environment
 from tests.integration.router.conftest import Router
-
-pytestmark = pytest.mark.slow
 
 
 def line(router: Router, *arguments: str, code: int = 0) -> str:

@@ -15,8 +15,6 @@ from tests.attack.world import UNKNOWN, World, fill
 from tests.integration.router.conftest import Router
 from tests.integration.router.ways import Numbers, through_router, told_by
 
-pytestmark = pytest.mark.slow
-
 CLOSED = (
     "SELECT * FROM recall_router.route",
     "SELECT * FROM recall_router.place",

@@ -1,4 +1,4 @@
-"""What a search reads of a tenant with 20,000 directives: the newest of them, by their index, and no more."""
+"""What a search reads of a tenant with 6,000 directives: the newest of them, by their index, and no more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["clone"]
 
 pytestmark = pytest.mark.slow
 
-MANY, FEW = 20_000, 300
+MANY, FEW = 6_000, 300
 MOST_SEEN = 1_000
 """The newest directives of a tenant, among which a filter chooses."""
 READ = 200
@@ -59,7 +59,7 @@ SELECT a.id FROM recall.directive_arm(%(tenant)s, %(embedding)s::halfvec, recall
 
 @pytest.fixture(scope="module")
 def filled(clone: Callable[[], Corpus]) -> Corpus:
-    """Tenant ``rules`` with 20,000 directives, and ``calm`` with 300 memories and 300 directives."""
+    """Tenant ``rules`` with 6,000 directives, and ``calm`` with 300 memories and 300 directives."""
     made = clone()
     made.fill("calm", 1, FEW)
     for tenant, size in (("rules", MANY), ("calm", FEW)):
@@ -129,7 +129,7 @@ def test_a_request_in_a_tenant_of_rules_reads_as_much_as_in_a_small_one(corpus: 
 
 def test_rules_of_a_neighbour_are_not_read(corpus: Corpus) -> None:
     found = corpus.search_plans("calm", request_of(corpus, 3))
-    assert touched(found, "memory") <= 8 * FEW, "and its neighbours have 20,000"
+    assert touched(found, "memory") <= 8 * FEW, "and its neighbours have 6,000"
 
 
 def test_rules_do_not_push_everything_else_out(corpus: Corpus) -> None:
