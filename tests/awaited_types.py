@@ -16,7 +16,7 @@ async def right() -> None:
         assert_type(memory, AsyncMemory)
         assert_type(await memory.search("harbour", k=3), SearchResult)
         assert_type(await memory.for_tenant("other").get("harbour"), StoredMemory)
-        assert_type(await memory.prune.plan(max_share=0.1), PrunePlan)
+        assert_type(await memory.plans.prune(max_share=0.1), PrunePlan)
         async with memory.session("chat-42") as session:
             assert_type(await session.record_access("harbour"), bool)
     with Memory() as blocking:
@@ -31,5 +31,5 @@ async def wrong(memory: AsyncMemory, blocking: Memory) -> None:
     await memory.get(1.5)  # type: ignore[arg-type]  # neither an id nor a key
     with memory:  # type: ignore[attr-defined]  # its context is asynchronous
         await blocking.status()  # type: ignore[misc]  # not awaitable
-    _ = memory.prune.plan().report  # type: ignore[attr-defined]  # not awaited
+    _ = memory.plans.prune().report  # type: ignore[attr-defined]  # not awaited
     await memory.layers.sett("diary")  # type: ignore[attr-defined]  # no such method

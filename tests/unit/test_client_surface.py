@@ -83,10 +83,10 @@ def test_help_shows_what_is_awaited() -> None:
 def test_a_mock_of_a_client_is_awaited_where_the_client_is() -> None:
     mock = create_autospec(AsyncMemory, instance=True)
     assert isinstance(mock.search, AsyncMock)
-    assert isinstance(mock.prune.plan, AsyncMock)
+    assert isinstance(mock.plans.prune, AsyncMock)
     assert isinstance(mock.keys.create, AsyncMock)
     with pytest.raises(TypeError, match="unexpected keyword argument"):
-        mock.prune.plan(max_counts=3)
+        mock.plans.prune(max_counts=3)
     blocking = create_autospec(Memory, instance=True)
     assert not isinstance(blocking.search, AsyncMock)
     blocking.layers.drop("diary")

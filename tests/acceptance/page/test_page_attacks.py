@@ -155,12 +155,8 @@ def test_a_key_that_may_only_read_sees_no_button_that_writes(
     holder: httpx.Client, members: dict[str, Memory]
 ) -> None:
     number = ids(members)["acme"]
-<<<<<<< HEAD
-    views = ("/", "/?q=harbour", "/plans", "/plans/1", "/quality", "/add", "/maintenance")
-=======
     assert "Harbour acme" in Page(holder.get("/memories")).said, "it sees what there is"
-    views = ("/", "/?q=harbour", "/prune", "/prune/1", "/dedupe", "/quality", "/add", "/maintenance")
->>>>>>> w-suite
+    views = ("/", "/?q=harbour", "/plans", "/plans/1", "/quality", "/add", "/maintenance")
     for path in (*views, *FORMS):
         page = Page(holder.get(path.format(number)))
         posts = {form.action.partition("#")[0] for form in page.forms if form.method == "POST"}

@@ -17,13 +17,7 @@ from tests.waiting import PATIENCE
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-<<<<<<< HEAD
-pytestmark = pytest.mark.slow
-
 VIEWS = ("/quality", "/quality?q=stone&memory=wall", "/plans", "/plans/1", "/plans/2")
-=======
-VIEWS = ("/quality", "/quality?q=stone&memory=wall", "/dedupe", "/dedupe/1", "/dedupe/2")
->>>>>>> w-suite
 SAME = "The ferry to the island leaves at the old pier every morning."
 
 
