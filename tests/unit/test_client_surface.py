@@ -77,7 +77,7 @@ def test_help_shows_what_is_awaited() -> None:
     shown = pydoc.plain(pydoc.render_doc(AsyncMemory.search))
     assert "async search(self, query: 'str' = ''" in shown
     assert "-> 'SearchResult'" in shown
-    assert "async plan(" in pydoc.plain(pydoc.render_doc(AsyncMemory.prune))
+    assert "async prune(" in pydoc.plain(pydoc.render_doc(AsyncMemory.plans))
 
 
 def test_a_mock_of_a_client_is_awaited_where_the_client_is() -> None:
