@@ -17,7 +17,7 @@ TORCH_INDEX ?=
 help:
 	@echo "make demo                run the command line on the example vault: three searches and one access"
 	@echo "make attack              start two tenants, and get a login and a key of one to break into the other"
-	@echo "make test                run check, then the tests that a push needs: a few minutes on two cores"
+	@echo "make test                run check, then the tests that a push needs"
 	@echo "make test ALL=1          run check, then every test, as CI does; tests/slow.py says what each part guards"
 	@echo "make test-server SERVER=postgresql://postgres@host/postgres    run every test on that server"
 	@echo "make fuzz MINUTES=10     try many more random inputs than the tests do"
