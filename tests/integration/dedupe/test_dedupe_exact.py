@@ -39,7 +39,6 @@ def _plan(sql: Query) -> int:
     return number
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_500_clusters_merged_and_unmerged_leave_the_export_as_it_was(sql: Query) -> None:
     """With uses, links of all kinds, tags and searches that wait to be folded."""

@@ -20,7 +20,6 @@ from tests.integration.search.test_search_plans import (
 
 __all__ = ["clone"]
 
-pytestmark = pytest.mark.slow
 
 MANY, FEW = 6_000, 300
 MOST_SEEN = 1_000

@@ -13,7 +13,6 @@ from pgrecall.settings import load_settings
 from tests.conftest import DIMENSIONS
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(
         importlib.util.find_spec("sentence_transformers") is None, reason="pgrecall[local] is not installed"
     ),

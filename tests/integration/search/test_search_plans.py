@@ -19,8 +19,6 @@ from psycopg.rows import dict_row
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.conftest import DIMENSIONS, NOW, cloned, dropped
 
-pytestmark = pytest.mark.slow
-
 BIG, SMALL = 6_000, 300
 PAGE_COSTS = {"fast disk": 1.1, "as Postgres ships": 4.0}
 """Values of random_page_cost: that of the embedded server, and the default, which most servers keep."""
