@@ -108,7 +108,7 @@ def test_a_lying_reranker_only_changes_the_order(lie: str, harbour: Settings, in
         assert [hit.rank for hit in result.hits] == list(range(1, 7))
         assert all(0 <= value <= 1 for hit in result.hits for value in (hit.relevance, hit.score))
         assert 0 <= result.confidence <= 1
-        json.dumps([hit.explanation for hit in result.hits], allow_nan=False)
+        json.dumps([dict(hit.explanation) for hit in result.hits], allow_nan=False)
         for reason in result.skipped:
             assert len(reason) < 500, "a lie fills the answer"
             assert reason.isprintable()
