@@ -67,7 +67,6 @@ ELSEWHERE = {
     ("scale.md", "pgrecall cell drain"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "pgrecall upgrade"): "tests/integration/cells/test_cells_cli.py",
     ("clients.md", "import { Memory }"): "test_typescript compiles it",
-    ("clients.md", "import { generateText"): "test_typescript compiles it; test_typescript runs its tools",
     ("README.md", "import { Memory, MemoryNotFound }"): "test_typescript runs it",
     ("CONTRIBUTING.md", "docker run"): "wants a server that we do not start",
 }
