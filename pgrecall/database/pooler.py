@@ -58,5 +58,5 @@ def shared_process() -> DatabaseUnsuitable:
     return DatabaseUnsuitable(
         "The database URL points to a connection pooler in transaction mode; jobs need a direct "
         "connection or a pool in session mode.",
-        hint="Set another PGRECALL_DATABASE_URL where jobs run; see docs/howto/pooler.md.",
+        hint="Set another PGRECALL_DATABASE_URL where jobs run; see docs/howto/postgres.md.",
     )

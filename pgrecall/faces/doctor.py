@@ -185,7 +185,7 @@ def check_embedder(settings: Settings, dimensions: int | None, known: str | None
         yield Finding(
             "embedder", "fail",
             f"{embedder.name} gives {len(vector)} dimensions, this database has {dimensions}.",
-            "configure the embedder that made them, or use another database (docs/howto/change-embedder.md)",
+            "configure the embedder that made them, or use another database (docs/howto/models.md)",
         )  # fmt: skip
     elif known not in (None, embedder.name):
         yield Finding(

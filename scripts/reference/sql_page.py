@@ -30,8 +30,8 @@ SELECT set_config('recall.tenant', 'acme', false);
 
 `p_now` is the clock, for tests and for looking back; leave it out. A value that cannot be used is refused
 with one sentence that names it, and a hint; nothing is half done. *Stable* functions change nothing.
-Functions that are not listed here are internal and may change. [From SQL alone](../howto/sql-only.md) shows
-the usual ones at work.
+Functions that are not listed here are internal and may change. [From SQL alone](../howto/clients.md#sql)
+shows the usual ones at work.
 """
 
 

@@ -37,7 +37,7 @@ def test_a_worker_refuses(
     ended = bare_pgrecall(*arguments, database_url=pooled_url)
     assert ended.code == 3
     assert "points to a connection pooler in transaction mode; jobs need a direct connection" in ended.err
-    assert "docs/howto/pooler.md" in ended.err
+    assert "docs/howto/postgres.md" in ended.err
     assert locks_left(database_url) == 0
 
 

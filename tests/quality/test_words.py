@@ -14,7 +14,7 @@ pytestmark = pytest.mark.timeout(600)
 
 # Least recall@5, recall@10 and mrr; beside them what was measured. exact-name, misspelt-name and superseded
 # lost a question each (of 12, 10 and 28) when use came to weigh more where memories are used a lot
-# (docs/explanation/use.md): they ask the vault, whose accesses have nothing to do with what is asked.
+# (docs/explanation/ranking.md): they ask the vault, whose accesses have nothing to do with what is asked.
 FLOORS: Floors = {
     "exact-name": (0.81, 0.88, 0.86),  # 0.854, 0.917, 0.903
     "misspelt-name": (0.96, 0.96, 0.86),  # 1.000, 1.000, 0.900

@@ -56,7 +56,7 @@ class Copying:
         if ours and theirs and ours != theirs:
             raise InvalidInput(
                 f"The source keeps embeddings of {ours}, the target of {theirs}.",
-                hint="All cells of an installation need the same embedder: docs/howto/change-embedder.md.",
+                hint="All cells of an installation need the same embedder: docs/howto/models.md.",
             )
         roles = self._bound_roles()
         query = "SELECT rolname FROM pg_roles WHERE rolname = ANY (%(roles)s)"

@@ -34,7 +34,7 @@ def constraints() -> dict[str, str]:
 
 def test_all_means_all() -> None:
     [everything] = EXTRAS["all"]
-    assert Requirement(everything).extras == EXTRAS.keys() - {"all", "dev"}
+    assert Requirement(everything).extras == EXTRAS.keys() - {"all", "dev", "docs"}
     assert everything.startswith("pgrecall[")
 
 
@@ -85,7 +85,7 @@ def test_every_extra_is_described() -> None:
     described = {
         name for cell in re.findall(r"^\| (`.*?) \|", page, re.M) for name in re.findall(r"[a-z]+", cell)
     }
-    assert described == EXTRAS.keys() - {"dev"}
+    assert described == EXTRAS.keys() - {"dev", "docs"}
 
 
 def test_pages_name_extras_that_exist_and_no_index() -> None:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-ENTRY_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md")
+ENTRY_PAGES = (
+    "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/RESULTS.md",
+    "clients/typescript/README.md", "examples/README.md",
+)  # fmt: skip
 PAGES = sorted([*(ROOT / name for name in ENTRY_PAGES), *(ROOT / "docs").rglob("*.md")])
 LANGUAGES = ("console", "ini", "js", "json", "mermaid", "python", "sh", "sql", "text", "ts")
 
@@ -18,7 +21,6 @@ PROGRAMS = {
     "claude": "somebody else's; test_mcp_docs starts the server as this line tells it to",
     "createdb": "of Postgres; test_howto_commands runs the whole of backup.md",
     "docker": "test_compose runs what the file says; the tests need no Docker",
-    "hf": "downloads a model",
     "hindsight-admin": "somebody else's; its archives are made by test_docs",
     "make": "runs these tests",
     "npm": "asks a registry; test_node and test_typescript do what the pages say",
@@ -44,17 +46,15 @@ COMMANDS = {
 ELSEWHERE = {
     ("import.md", "curl -s 'localhost:8766/v1/imports"): "test_http_imports",
     ("backup.md", "createdb restored"): "test_howto_commands",
-    ("calibrate.md", "pgrecall calibration fit"): "test_calibrate_cli, on questions that can be fitted",
-    ("change-embedder.md", "export PGRECALL_EMBEDDER=http"): "test_howto_commands",
-    ("language.md", "hf download"): "needs the model; test_multilingual",
+    ("measure.md", "pgrecall calibration fit"): "test_calibrate_cli, on questions that can be fitted",
+    ("models.md", "export PGRECALL_EMBEDDER=http PGRECALL_EMBEDDER_URL=https"): "test_howto_commands",
     ("mcp.md", "claude mcp add"): "test_mcp_docs",
-    ("node.md", "// memory.cjs"): "test_node",
-    ("pg-cron.md", "CREATE EXTENSION pg_cron"): "wants the extension",
-    ("pg-cron.md", "SELECT cron.schedule("): "test_pg_cron runs what it schedules",
-    ("pg-cron.md", "SELECT cron.unschedule("): "wants the extension",
-    ("pooler.md", "export PGRECALL_DATABASE_URL"): "tests/pooler",
-    ("pooler.md", "pgrecall doctor"): "tests/pooler",
-    ("pooler.md", "[databases]"): "tests/pooler starts one like it",
+    ("clients.md", "// memory.cjs"): "test_node",
+    ("jobs.md", "CREATE EXTENSION pg_cron"): "wants the extension",
+    ("jobs.md", "SELECT cron.schedule("): "test_pg_cron runs what it schedules",
+    ("jobs.md", "SELECT cron.unschedule("): "wants the extension",
+    ("postgres.md", "export PGRECALL_DATABASE_URL=postgresql://pgrecall_worker"): "tests/pooler",
+    ("postgres.md", "[databases]"): "tests/pooler starts one like it",
     (
         "scale.md",
         "export PGRECALL_CELLS=postgresql://postgres@directory",
@@ -66,8 +66,8 @@ ELSEWHERE = {
     ("scale.md", "pgrecall tenant list"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "pgrecall cell drain"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "pgrecall upgrade"): "tests/integration/cells/test_cells_cli.py",
-    ("typescript.md", "import { Memory }"): "test_typescript compiles it",
-    ("typescript.md", "import { generateText"): "test_typescript compiles it; test_typescript runs its tools",
+    ("clients.md", "import { Memory }"): "test_typescript compiles it",
+    ("README.md", "import { Memory, MemoryNotFound }"): "test_typescript runs it",
     ("CONTRIBUTING.md", "docker run"): "wants a server that we do not start",
 }
 

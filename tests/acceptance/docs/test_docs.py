@@ -177,6 +177,13 @@ def _for_empty(reader: Reader, url: str) -> None:
     (reader.folder / "notes" / "a.md").write_text("Mira signs on Friday.")
 
 
+def _for_quickstart(reader: Reader) -> None:
+    notes = reader.folder / "notes"
+    notes.mkdir()
+    (notes / "Winch.md").write_text("Tom mends the winch of quay 7. See [[Ferry]].")
+    reader.words["~/notes"] = str(notes)
+
+
 def _for_readme(reader: Reader) -> None:
     _notes(reader, "knowledge/failing-over-the-primary", "knowledge/switchover-playbook")
     _for_pruning(reader)
@@ -208,17 +215,16 @@ def _for_prune(reader: Reader) -> None:
 
 PREPARED: dict[str, Callable[[Reader], object]] = {
     "README.md": _for_readme,
-    "change-embedder.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app_1024"),
     "context.md": lambda reader: _notes(reader, "gauge"),
     "duplicates.md": _for_duplicates,
-    "existing-postgres.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),
-    "feedback.md": _for_feedback,
     "forget.md": _for_forget,
     "import.md": _for_import,
-    "mcp.md": _for_mcp,
     "install.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),
+    "mcp.md": _for_mcp,
+    "measure.md": _for_feedback,
+    "postgres.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),
     "prune.md": _for_prune,
-    "quality.md": lambda reader: _notes(reader, "harbour-contract"),
+    "quickstart.md": _for_quickstart,
 }
 
 

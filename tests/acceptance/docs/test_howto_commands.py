@@ -104,7 +104,8 @@ def test_the_embedder_is_changed_as_documented(pgrecall: Command, query: Query, 
     assert pgrecall("import", "notes.jsonl").code == 0
     query("UPDATE recall.setting SET value = '\"old\"' WHERE tenant = '*' AND name = 'embedding.model'")
     query("UPDATE recall.memory SET embedded_with = 'old'")
-    typed = [line.split()[1:] for line in commands("change-embedder.md")[0].splitlines()]
+    [script] = [script for script in commands("models.md") if "reembed" in script]
+    typed = [line.split()[1:] for line in script.splitlines()]
     before, reembedding, after = (line for line in typed if line[0] in ("doctor", "jobs"))
     asked = pgrecall(*before)
     assert asked.code == 1

@@ -13,12 +13,13 @@ from psycopg.conninfo import conninfo_to_dict
 
 from tests.waiting import PATIENCE
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "howto" / "node.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "howto" / "clients.md").read_text(encoding="utf-8")
 
 
 def block(kind: str) -> str:
-    """The page's only block of a kind."""
-    [found] = re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.S | re.M)
+    """The only block of a kind under *Node*."""
+    section = PAGE.partition("\n### Node")[2].partition("\n## ")[0]
+    [found] = re.findall(rf"^```{kind}\n(.*?)^```", section, re.S | re.M)
     return str(found)
 
 

@@ -24,7 +24,7 @@ from tests.acceptance.typescript.node_tools import CLIENT, install, node, npm
 from tests.conftest import Server, _database
 
 RENEW = "run python -m scripts.openapi"
-PAGE = (ROOT / "docs" / "howto" / "typescript.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "howto" / "clients.md").read_text(encoding="utf-8").partition("\n## TypeScript")[2]
 README = (CLIENT / "README.md").read_text(encoding="utf-8")
 
 
