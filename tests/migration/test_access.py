@@ -15,8 +15,8 @@ WHOLE_DATABASE = {
     "hit_explanation", "installation", "key_holder", "open_page_session", "page_session_tenant", "presets",
     "schema_state", "shortest_job_interval", "tenants",
 }  # fmt: skip
-"""Callable functions that ask for no tenant: what each tells to whom is tested in tests/attack. An explanation
-is computed from the arguments alone."""
+"""Callable functions that ask for no tenant: what each tells to whom is tested in tests/attack. An
+explanation is computed from the arguments alone."""
 
 FUNCTIONS = (
     "SELECT p.proname AS name, p.prosrc || coalesce(pg_get_function_sqlbody(p.oid), '') AS body, "
