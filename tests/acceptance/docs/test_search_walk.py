@@ -60,7 +60,7 @@ def of_files(way: list[FrameType]) -> set[str]:
 
 
 def number(count: int) -> str:
-    words = "no one two three four five six seven eight nine ten eleven twelve"
+    words = "no one two three four five six seven eight nine ten eleven twelve thirteen"
     return words.split()[count]
 
 
