@@ -10,6 +10,7 @@ FEW_ROWS = {
     "access_problems": "the catalogue",
     "caller": "the session and the catalogue",
     "current_tenant": "the session",
+    "hit_explanation": "no table",
     "installation": "the catalogue and the settings of the database",
     "job_runs": "runs of jobs, of which a limited number is kept",
     "job_states": "runs of jobs",
