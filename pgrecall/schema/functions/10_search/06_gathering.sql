@@ -2,7 +2,7 @@
 
 -- gathered: the memories that each arm finds for one query, and what else is known of the query. q has its parts and
 -- p_embedding is its vector; both are NULL without a query. With p_window, all memories in the window of time are found.
--- p_cued are the memories associated with cues.
+-- p_cued are the memories associated with cues. `past` are the activations at a past moment that the filter names.
 CREATE OR REPLACE FUNCTION recall.gathered(
     p_tenant text, q recall.analyzed_query, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     w recall.relevance_model, p_arms double precision[], p_cued bigint[], p_filter recall.search_filter,
@@ -70,6 +70,9 @@ BEGIN
             SELECT s.successor FROM recall.successors_of(p_tenant, v_near || v_held || v_named) s);
     END IF;
     g.ids := ARRAY(SELECT DISTINCT u FROM unnest(v_near || v_held || v_named || v_linked || v_more || p_cued) u);
+    IF p_filter.as_of IS NOT NULL THEN
+        g.past := ARRAY(SELECT a FROM recall.activations_as_of(p_tenant, g.ids, p_filter.as_of) a);
+    END IF;
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
         v_far := ARRAY(SELECT u FROM unnest(g.ids) u WHERE u <> ALL (v_near));
     END IF;

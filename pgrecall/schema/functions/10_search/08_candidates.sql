@@ -46,7 +46,6 @@ DECLARE
     v_answers bigint[] := coalesce(g.answers, '{}');
     v_typical double precision := g.typical;
     v_trust double precision := g.trust;
-    v_past recall.activation[];
     v_compared constant int := 40;  -- number of candidates compared by their tokens
     v_speaker text := p_intent.speaker;
     v_asks_number boolean := coalesce(p_intent.asks_number, false);
@@ -57,9 +56,6 @@ DECLARE
     v_applies double precision := CASE p_intent.seeks WHEN 'request' THEN 1 WHEN 'recall' THEN 0 ELSE 0.5 END;
     v_answer_share double precision := (p_settings ->> 'search.answer_share')::double precision;
 BEGIN
-    IF p_filter.as_of IS NOT NULL THEN
-        v_past := ARRAY(SELECT a FROM recall.activations_as_of(p_tenant, v_ids, p_filter.as_of) a);
-    END IF;
     RETURN QUERY
     -- Only `featured` is wide: storing a wide row costs as much as computing it.
     WITH featured AS MATERIALIZED (
@@ -104,7 +100,7 @@ BEGIN
                         ELSE recall.called_activation_sum(r, p_weights, v_seconds, s.min_age) END AS use
             FROM (SELECT o.* FROM recall.activation o
                   WHERE p_filter.as_of IS NULL AND o.tenant = p_tenant AND o.memory_id = ANY (v_ids)
-                  UNION ALL SELECT o.* FROM unnest(v_past) o) r
+                  UNION ALL SELECT o.* FROM unnest(g.past) o) r
             CROSS JOIN LATERAL (
                 SELECT recall.searched_activation(r, p_weights, v_seconds, v_revived, 60::double precision) AS activation,
                        CASE WHEN r.memory_id = ANY (p_recent) THEN 86400 ELSE 3600 END AS min_age OFFSET 0) s

@@ -14,5 +14,5 @@ def upgrade() -> None:
         "ids bigint[], near bigint[], similarities double precision[], far bigint[], "
         "far_similarities double precision[], held bigint[], strengths double precision[], named bigint[], "
         "linked bigint[], seeds bigint[], shares double precision[], questions bigint[], answers bigint[], "
-        "typical double precision, trust double precision)"
+        "past recall.activation[], typical double precision, trust double precision)"
     )
