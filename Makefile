@@ -92,7 +92,7 @@ check: $(DEVELOPING)
 docs: | $(BIN)/python
 	@$(INSTALL) --editable '.[docs]'
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
-	@echo "build/site/index.html"
+	@echo "To read it: $(BIN)/python -m http.server --directory build/site"
 
 dates: $(DEVELOPING)
 	@$(BIN)/python -m tests.dates $(TESTS)
