@@ -94,7 +94,7 @@ check: $(DEVELOPING)
 docs: | $(BIN)/python
 	@$(INSTALL) --editable '.[docs]'
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
-	@echo "build/site is made; read it with: $(PYTHON) -m http.server -d build/site"
+	@echo "To read it: $(BIN)/python -m http.server --directory build/site"
 
 dates: $(DEVELOPING)
 	@$(BIN)/python -m tests.dates $(TESTS)
