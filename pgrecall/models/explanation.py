@@ -21,7 +21,7 @@ Part = Mapping[str, Any]
 
 class Explanation(Mapping[str, Any]):
     """Why a hit has its rank: its arms, the terms of its relevance with their features, its vitality and its
-    score.
+    score. A ``dict`` of it can be written as JSON.
 
     Args:
         evidence: the column ``evidence`` of the hit.

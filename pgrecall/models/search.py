@@ -132,8 +132,7 @@ class Hit:
         superseded_by: the memory that replaces this one.
         supersedes: the memories that this one replaces.
         contradicts: memories that contradict it, in either direction.
-        explanation: the terms of its score, computed when they are first read; empty without ``explain``.
-            ``dict`` of it can be written as JSON.
+        explanation: the terms of its score; empty without ``explain``.
         reranked: result of the reranker; None if it did not read this hit.
         passage: of a long memory, the passage that is nearest to the query; None if it has none.
         speech_act: what it says; None until it is found out.
