@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from pgrecall.vitality.activation import AccessSummary
-from pgrecall.vitality.parameters import LayerRates, VitalityWeights
+from pgrecall.vitality.parameters import StoredRates, VitalityWeights
 from pgrecall.vitality.score import activation_terms
 
 Part = Mapping[str, Any]
@@ -64,7 +63,8 @@ class Explanation(Mapping[str, Any]):
             "score": self._score(found, ground),
             **query.get("period", {}),
         }
-        return {name: _as_json(part) for name, part in _sorted(parts).items()}
+        made: dict[str, Any] = _as_json(parts)
+        return made
 
     def _relevance_terms(self, e: Part, ground: Part) -> dict[str, Any]:
         """The terms of the log-odds of the relevance: each feature times its coefficient."""
@@ -116,17 +116,15 @@ class Explanation(Mapping[str, Any]):
             "features": features,
         }
 
-    def _vitality_terms(self, ground: Part) -> dict[str, Any] | None:
+    def _vitality_terms(self, ground: Part) -> dict[str, Any]:
         """The terms of the vitality, from the row of the memory's accesses."""
         row = self._evidence["accesses"]
-        if row is None:
-            return None
         weights = VitalityWeights(**ground["weights"])
         newest = tuple(row[f"t{place}"] for place in range(1, 9) if row[f"t{place}"] is not None)
         terms = activation_terms(
             AccessSummary(row["n"], row["first_at"], newest),
-            LayerRates(metabolic_rate=row["clock"], base_decay=row["decay"]),
-            datetime.fromisoformat(ground["now"]).timestamp(),
+            StoredRates(row["clock"], row["decay"]),
+            ground["now"],
             in_degree=row["in_degree"],
             spread=row["spread"],
             spread_at=row["spread_at"],
@@ -219,15 +217,11 @@ def _word_step(held: int, query: Part) -> tuple[str, dict[str, float]]:
     return reached, {word: round(idf, 3) for word, idf, bit in zip(words, idfs, bits, strict=True) if bit}
 
 
-def _sorted(part: Part) -> dict[str, Any]:
-    """The parts in the order in which Postgres keeps them in JSON."""
-    return {name: part[name] for name in sorted(part, key=lambda name: (len(name.encode()), name.encode()))}
-
-
 def _as_json(value: Any) -> Any:
-    """A value as it is read from JSON of Postgres: whole numbers without a point."""
+    """A value as it is read from JSON of Postgres: names by length, and whole numbers without a point."""
     if isinstance(value, Mapping):
-        return {name: _as_json(part) for name, part in _sorted(value).items()}
+        names = sorted(value, key=lambda name: (len(name.encode()), name.encode()))
+        return {name: _as_json(value[name]) for name in names}
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

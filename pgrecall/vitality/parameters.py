@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple, Protocol
 
 Reading = Literal["clock", "exponent"]
 Zone = Literal["active", "stale", "fading", "dormant"]
@@ -133,6 +133,25 @@ class ZoneThresholds:
 
 
 DEFAULT_ZONES = ZoneThresholds()
+
+
+class Rates(Protocol):
+    """What the sum needs to know of a layer."""
+
+    @property
+    def clock(self) -> float:
+        """How many days pass in the layer while one day passes outside."""
+
+    @property
+    def effective_decay(self) -> float:
+        """The exponent of the decayed sum."""
+
+
+class StoredRates(NamedTuple):
+    """The rates that are stored with a memory, which are those of its layer."""
+
+    clock: float
+    effective_decay: float
 
 
 @dataclass(frozen=True, slots=True)

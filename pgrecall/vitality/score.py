@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pgrecall.vitality.activation import MIN_AGE_DAYS, SECONDS_PER_DAY, AccessSummary, power_sum
-from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, LayerRates, VitalityWeights
+from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, LayerRates, Rates, VitalityWeights
 
 NEVER_DAYS = 1e6 * 365.25
 """A million years; longer durations count as for ever."""
@@ -84,7 +84,7 @@ class ActivationTerms:
 
 def activation_terms(
     summary: AccessSummary,
-    rates: LayerRates,
+    rates: Rates,
     now: float,
     *,
     in_degree: int = 0,

@@ -44,6 +44,10 @@ def world(query: Query) -> None:
         if before is not None:
             query("SELECT recall.link(%s, %s, 'next')", (before, memory))
         before = memory
+    # A decay below what a person may set as a base.
+    rates = "p_metabolic_rate => 0.01, p_base_decay => 0.05, p_reading => 'exponent'"
+    query(f"SELECT recall.set_layer('slow', {rates})")
+    remember(query, "The harbour of old", key="old", layer="slow")
     remember(query, "A town on the Danube", title="Ulm", layer="entity", key="ulm")
     query("SELECT recall.supersede(recall.id_of('m0'), recall.id_of('m5'))")
     for key in ("m2", "m2", "m3", "ulm"):

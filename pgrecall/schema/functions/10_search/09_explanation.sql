@@ -56,7 +56,8 @@ BEGIN
         jsonb_populate_record(NULL::recall.activation, p_evidence -> 'accesses'), (p_evidence -> 'floored')::boolean,
         (SELECT l FROM jsonb_populate_recordset(NULL::recall.layer_in_force, v_ground -> 'layers') l
          WHERE l.name = p_evidence ->> 'layer'),
-        jsonb_populate_record(NULL::recall.weights, v_ground -> 'weights'), (v_ground ->> 'now')::timestamptz) t;
+        jsonb_populate_record(NULL::recall.weights, v_ground -> 'weights'),
+        to_timestamp((v_ground ->> 'now')::double precision)) t;
     RETURN jsonb_build_object(
         'query', v_query -> 'query', 'profile', w.profile,
         'arms', jsonb_strip_nulls(jsonb_build_object(

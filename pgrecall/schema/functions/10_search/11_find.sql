@@ -239,7 +239,7 @@ BEGIN
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'needs_context', v_needs_context,
         'ground', CASE WHEN v_request.explain THEN jsonb_build_object(
-            'now', v_moment, 'window', v_window, 'model', to_jsonb(v_model), 'arms', v_arms,
+            'now', recall.epoch(v_moment), 'window', v_window, 'model', to_jsonb(v_model), 'arms', v_arms,
             'author', v_author, 'weights', to_jsonb(v_weights), 'layers', to_jsonb(v_layers),
             'queries', (
                 SELECT jsonb_agg(jsonb_build_object(
