@@ -36,7 +36,8 @@ def conversation_drafts(
     """The drafts of a conversation. A turn with a key in ``seen`` is counted and left out.
 
     The context of a turn is its date in words, the title of the conversation, and the turn before: lexical
-    search covers it, but it is neither embedded nor shown.
+    search covers it, but it is neither embedded nor shown. What somebody says after his own question need
+    not be about it, so that question is left out.
     """
     before: Turn | None = None
     for turn, after in _pairs(conversation, seen, tally):
@@ -89,9 +90,14 @@ def _context(conversation: Conversation, turn: Turn, before: Turn | None) -> str
     lines = [in_words(day)] if day else []
     if conversation.title:
         lines.append(conversation.title)
-    if before is not None and len(before.text) <= _MAX_CONTEXT_LENGTH:
+    if before is not None and len(before.text) <= _MAX_CONTEXT_LENGTH and not _asks_on(before, turn):
         lines.append(f"{before.author}: {before.text}")
     return "\n".join(lines)
+
+
+def _asks_on(before: Turn, turn: Turn) -> bool:
+    """Whether the turn before is a question of the same speaker."""
+    return (before.role, before.author) == (turn.role, turn.author) and "?" in before.text
 
 
 def _metadata(conversation: Conversation, turn: Turn) -> dict[str, Any]:

@@ -55,11 +55,18 @@ def store(query: Query, memory_id: int, tokens: Sequence[bytes], model: str = "m
 
 
 def similarities(
-    query: Query, ids: list[int], question: Sequence[bytes], model: str = "m"
+    query: Query,
+    ids: list[int],
+    question: Sequence[bytes],
+    model: str = "m",
+    *,
+    questions: Sequence[int] = (),
+    answers: Sequence[int] = (),
 ) -> dict[int, float]:
     rows = query(
-        "SELECT * FROM recall.token_similarities('acme', %s::bigint[], %s, recall.tokens_read(%s::jsonb))",
-        (ids, model, json.dumps(hexed(question))),
+        "SELECT * FROM recall.token_similarities('acme', %s::bigint[], %s, recall.tokens_read(%s::jsonb),"
+        " %s::bigint[], %s::bigint[])",
+        (ids, model, json.dumps(hexed(question)), list(questions), list(answers)),
     )
     return {row["id"]: row["similarity"] for row in rows}
 
@@ -78,6 +85,20 @@ def test_it_is_what_numpy_says(
 
     assert similarities(query, [turn], question) == {
         turn: pytest.approx(max_similarity(question, own, before))
+    }
+
+
+def test_a_question_before_lends_to_its_answer_alone(query: Query) -> None:
+    question = [b"\x0f" * BYTES]
+    asked, said = remember(query, "the question"), remember(query, "what follows")
+    store(query, asked, question)
+    store(query, said, [b"\xf0" * BYTES])
+    query("SELECT recall.link(%s, %s, 'next')", (asked, said))
+
+    assert similarities(query, [said], question) == {said: pytest.approx(0.9)}
+    assert similarities(query, [said], question, questions=[asked]) == {said: pytest.approx(-1)}
+    assert similarities(query, [said], question, questions=[asked], answers=[said]) == {
+        said: pytest.approx(0.9)
     }
 
 
@@ -251,7 +272,7 @@ def test_links_of_a_hub_are_not_read_to_find_the_turn_before(query: Query, datab
         before_it = connection.execute(LINKS_READ).fetchall()
         [(similarity,)] = connection.execute(
             "SELECT similarity FROM recall.token_similarities("
-            "'acme', ARRAY[%s::bigint], 'm', recall.tokens_read(%s::jsonb))",
+            "'acme', ARRAY[%s::bigint], 'm', recall.tokens_read(%s::jsonb), '{}', '{}')",
             (hub, json.dumps(hexed([b"\x00" * BYTES]))),
         ).fetchall()
         read = connection.execute(LINKS_READ).fetchall()[0][0] - before_it[0][0]

@@ -63,6 +63,28 @@ RETURN
     '|ich hab(?:e|.s)?(?: es| das)? vergessen|ich wei(?:ß|ss) (?:es |das )?nicht|hab.?s vergessen|kurze frage|keine ahnung'
     '|(?:lo |la |se me )?(?:he )?(?:olvidé|olvide|olvidado|olvidó)\M|no (?:me acuerdo|lo sé|recuerdo)\M|una pregunta)';
 
+-- fragment_pattern: matches what somebody adds to a question without saying anything by it: "like Japan", "the boy", "for
+-- the flat". In lower case; a word that could be a verb of a statement ends it.
+CREATE OR REPLACE FUNCTION recall.fragment_pattern() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    '^\W*(?:the|a|an|like|for|in|with|about|or|preferably|maybe|roughly|this|that|my|our|ideally|just|der|die|das|den|dem|ein|eine|für|mit|oder|wie'
+    '|vielleicht|el|la|los|las|un|una|para|con|como|o|quizás)\M'
+    '(?! (?:is|are|was|were|has|have|had|did|do|does|will|can|got|gets|hates?|likes?|loves?|comes?|goes|said|says|ist|sind|war|hat|haben|kann|es|está|son|fue|tiene)\M)'
+    '(?: (?!(?:i|we|he|she|it|they|is|are|was|were|has|have|had|did|does|will|can.?t|got|hates?|loves?|comes?|goes|said|says|ich|wir|er|sie|ist|sind|war|hat|haben|yo|está|son|fue|tiene)\M)'
+    '[[:alpha:]][\w-]*){1,4}\W*$';
+
+-- fact_pattern: matches a text that says something of a person beside what it asks: "I'm vegetarian, what can I cook?". In
+-- lower case.
+CREATE OR REPLACE FUNCTION recall.fact_pattern() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    '\m(?:i[’'']?(?:m|ve)|(?:he|she)[’'']?s|(?:we|they)[’'']?(?:re|ve))\M'
+    '|\m(?:i|we|he|she|they|my \w+|our \w+) (?:am|are|is|was|were|have|has|had|hates?|loves?|likes?|prefers?|never|always|cannot|can[’'']?t'
+    '|don[’'']?t|doesn[’'']?t|won[’'']?t)\M'
+    '|\m(?:ich|wir|er|sie|meine? \w+) (?:bin|sind|ist|war|habe|hab|haben|hat|mag|mögen|hasse|hasst|esse|isst|trinke|vertrage|verträgt|darf|kann|können)\M'
+    '|\m(?:soy|somos|es|tengo|tiene|tenemos|odio|odia|prefiero|prefiere|soporto|no (?:puedo|puede|podemos)|me gusta)\M';
+
 -- no_answer_words: matches an answer that says that there is none.
 CREATE OR REPLACE FUNCTION recall.no_answer_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -137,7 +159,8 @@ BEGIN
         CONTINUE WHEN v_sentence !~ '\w' OR lower(v_sentence) ~ recall.acknowledgement_pattern()
             OR length(v_sentence) <= 80 AND v_sentence !~ '[?？]\W*$' AND lower(v_sentence) ~ recall.lack_pattern()
             -- One word, as an answer before a question; any more of them tell something.
-            OR v_sentence !~ '[?？]\W*$' AND v_sentence ~ '^\W*\w+\W*$';
+            OR v_sentence !~ '[?？]\W*$' AND v_sentence ~ '^\W*\w+\W*$'
+            OR v_asks AND v_sentence !~ '\d' AND lower(v_sentence) ~ recall.fragment_pattern();
         -- "I have a meeting on Friday, can you remind me?" tells something.
         IF length(v_sentence) <= 200 AND lower(v_sentence) ~ recall.question_pattern()
                AND (v_sentence ~ '[?？]\W*$' OR lower(v_sentence) !~ recall.clause_pattern())
@@ -176,14 +199,17 @@ BEGIN
                lower(p_body) ~ '^\W*(?:do|does|did|is|are|was|were|have|has|had|who|what|when|where|why|how|which|machst|hast|bist|ist|sind|warum|haces|has|es|por qué)\M'
                AND recall.is_only_question(p_body)) THEN
             RETURN 'instruction';
-        ELSIF v_own @@ recall.preference_words() THEN
+        -- "What else could he be allergic to?" states none.
+        ELSIF v_own @@ recall.preference_words()
+              AND (NOT recall.is_only_question(p_body) OR lower(p_body) ~ recall.fact_pattern()) THEN
             RETURN 'preference';
         END IF;
     END IF;
     IF length(p_body) > 300 THEN
         RETURN 'statement';
     ELSIF length(p_body) <= 80 AND lower(p_body) ~ recall.acknowledgement_pattern()
-          OR length(p_body) <= 160 AND to_tsvector('pg_catalog.simple', left(p_body, 50)) @@ recall.no_answer_words() THEN
+          OR length(p_body) <= 160
+             AND to_tsvector('pg_catalog.simple', left(p_body, 50) || ' | ' || right(p_body, 40)) @@ recall.no_answer_words() THEN
         RETURN 'acknowledgement';
     ELSIF recall.is_only_question(p_body) THEN
         RETURN 'question';

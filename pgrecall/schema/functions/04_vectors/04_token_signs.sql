@@ -65,11 +65,12 @@ END $$;
 
 -- token_similarities: the similarity (MaxSim) of the tokens of a query, at most 16, to those of each of these memories.
 -- It is the mean, over the query's tokens, of the greatest similarity to a token of the memory, or .9 times that to a
--- token of the preceding turn. The similarity of two tokens is 1 - 2 h / n, where h of their n signs differ. Memories
+-- token of the preceding turn. A preceding turn in p_questions counts only for p_answers: what somebody says after his own
+-- question need not be about it. The similarity of two tokens is 1 - 2 h / n, where h of their n signs differ. Memories
 -- without signs by this embedder are left out. Eight tokens of the query are compared in one pass over a memory's
 -- tokens, because few queries have more, and each further variable would cost as much as a comparison.
 CREATE OR REPLACE FUNCTION recall.token_similarities(
-    p_tenant text, p_ids bigint[], p_model text, p_tokens bit varying[]
+    p_tenant text, p_ids bigint[], p_model text, p_tokens bit varying[], p_questions bigint[], p_answers bigint[]
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 40
 SET search_path FROM CURRENT
@@ -87,8 +88,8 @@ BEGIN
     IF cardinality(p_tokens) > 8 THEN
         RETURN QUERY
         SELECT a.id, (8 * a.similarity + (cardinality(p_tokens) - 8) * b.similarity) / cardinality(p_tokens)
-        FROM recall.token_similarities(p_tenant, p_ids, p_model, p_tokens[:8]) a
-        JOIN recall.token_similarities(p_tenant, p_ids, p_model, p_tokens[9:]) b USING (id);
+        FROM recall.token_similarities(p_tenant, p_ids, p_model, p_tokens[:8], p_questions, p_answers) a
+        JOIN recall.token_similarities(p_tenant, p_ids, p_model, p_tokens[9:], p_questions, p_answers) b USING (id);
         RETURN;
     END IF;
     RETURN QUERY
@@ -97,7 +98,8 @@ BEGIN
         FROM unnest(p_ids) u
         LEFT JOIN LATERAL (
             SELECT l.src FROM recall.link l
-            WHERE l.tenant = p_tenant AND l.dst = u AND l.relation = 'next' ORDER BY l.src LIMIT 1) b ON true
+            WHERE l.tenant = p_tenant AND l.dst = u AND l.relation = 'next' ORDER BY l.src LIMIT 1) b
+            ON b.src <> ALL (p_questions) OR u = ANY (p_answers)
     ), nearest AS MATERIALIZED (
         SELECT s.id, x.*
         FROM (

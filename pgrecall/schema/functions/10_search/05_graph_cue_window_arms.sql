@@ -81,7 +81,7 @@ BEGIN
 END $$;
 
 -- answers_to: the turns that answer those of these memories that are questions: the next turn of somebody else, unless it
--- only asks or acknowledges.
+-- only asks or acknowledges. Turns that name no speaker may be anybody's.
 CREATE OR REPLACE FUNCTION recall.answers_to(p_tenant text, p_ids bigint[])
 RETURNS TABLE (question bigint, answer bigint)
 LANGUAGE sql STABLE ROWS 5
@@ -97,7 +97,7 @@ SET search_path FROM CURRENT AS $$
     CROSS JOIN LATERAL (
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = p_tenant AND m.id = k.dst AND NOT recall.says_nothing(coalesce(m.speech_act, ''))
-          AND (m.role, m.author) IS DISTINCT FROM (q.role, q.author) OFFSET 0) a
+          AND ((m.role, m.author) IS DISTINCT FROM (q.role, q.author) OR coalesce(q.role, q.author) IS NULL) OFFSET 0) a
 $$;
 
 -- directive_arm: of the 200 newest directives that pass the filter, among the newest 1,000, the 20 nearest to the query

@@ -135,7 +135,9 @@ BEGIN
         SELECT j.id FROM judged j ORDER BY j.logit DESC, j.id LIMIT v_compared
     ), alike AS MATERIALIZED (
         SELECT t.id, t.similarity
-        FROM recall.token_similarities(p_tenant, ARRAY(SELECT c.id FROM compared c), v_embedder, p_tokens) t
+        FROM recall.token_similarities(
+            p_tenant, ARRAY(SELECT c.id FROM compared c), v_embedder, p_tokens,
+            ARRAY(SELECT j.id FROM judged j WHERE j.question = 1), v_answers) t
         WHERE p_tokens <> '{}' AND p_arms[1] > 0
     ), weighed AS MATERIALIZED (
         SELECT f.*, f.logit + CASE WHEN p_window OR w.form <> 'logistic' THEN 0
