@@ -1,6 +1,7 @@
 """Where the processor time of a search goes: by function, by statement, in rows and in buffers.
 
     python -m benchmarks.profile [--memories 5000,50000] [--questions 200] [--top 15] [--json]
+    python -m benchmarks.profile --instructions
 
 Fills a database of each size with conversations (vectors, token signs, sessions, links) and asks the same
 questions in five ways in turn: by meaning, by words, by both, explained, and explained and logged. The
@@ -8,7 +9,8 @@ server's processor time is the median of all questions, as Linux counts it for t
 there are a bare scan of the vector index, and the last way in a tenant of three memories: what a search costs
 before it has anything to read. Then the same questions are counted: plans started, buffers, rows of each
 table, and the time of each function and statement, which counting makes longer. 1,000,000 memories take
-about half an hour to fill. The databases are kept in the folder --cache.
+about half an hour to fill. The databases are kept in the folder --cache. With --instructions, only the
+instructions of a logged search are counted, by valgrind: a minute for each size.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from psycopg.sql import SQL, Identifier
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.profile import instructions
 from benchmarks.profile.conversations import DIMENSIONS, MODEL, NOW, TENANT, Conversations, Question
 from benchmarks.profile.counters import Connect, Counted, counting, processor_ms
 from benchmarks.speed.search import NEAREST, home_of
@@ -178,6 +181,17 @@ def filled(running: EmbeddedServer, memories: int, folder: Path) -> tuple[str, l
     return url, pickle.loads(kept.read_bytes())
 
 
+def counted(cache: Path, memories: int) -> dict[str, float]:
+    """Millions of instructions of a logged search in the database of this size, and in a tenant of three."""
+    with server(cache / "server") as running:
+        url, asked = filled(running, memories, cache)
+        with psycopg.connect(url, autocommit=True) as connection:
+            _store_few(connection)
+        lines = instructions.statements(url, (TENANT, ALMOST_NONE), asked)
+    found = instructions.millions(cache / "server", f"profile_{memories}", lines, (TENANT, ALMOST_NONE))
+    return {"memories": memories, "logged": found[TENANT], FEW: found[ALMOST_NONE]}
+
+
 def tables(profile: Profile, top: int) -> Iterator[Table]:
     """The ways, then the rows, functions and statements of the last."""
     ways = profile.document()["ways"]
@@ -223,10 +237,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--top", type=int, default=15, help="rows of each table")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "pgrecall-profile")
     parser.add_argument("--json", action="store_true", help="print one JSON list instead of tables")
+    parser.add_argument("--instructions", action="store_true", help="count only instructions, by valgrind")
     chosen = parser.parse_args(arguments)
     sizes = [int(size) for size in chosen.memories.split(",")]
     if min(sizes) < 1_000 or chosen.questions < 20:
         parser.error("at least 1,000 memories and 20 questions")
+    if chosen.instructions:
+        for size in sizes:
+            print(json.dumps(counted(chosen.cache, size)))
+        return
     screen, documents = Console(width=140), []
     with server(chosen.cache / "server") as running:
         for size in sizes:

@@ -6,6 +6,7 @@ the same for users of SQL; a test compares both.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -23,7 +24,7 @@ class Explanation(Mapping[str, Any]):
     score. A ``dict`` of it can be written as JSON.
 
     Args:
-        evidence: the column ``evidence`` of the hit.
+        evidence: the column ``evidence`` of the hit, as JSON or read.
         summary: the summary of the search, with the ``ground`` that all hits share.
         relevance: the relevance of the hit.
         vitality: its vitality.
@@ -31,9 +32,9 @@ class Explanation(Mapping[str, Any]):
     """
 
     def __init__(
-        self, evidence: Part, summary: Part, *, relevance: float, vitality: float, zone: str
+        self, evidence: Part | bytes, summary: Part, *, relevance: float, vitality: float, zone: str
     ) -> None:
-        self._evidence, self._summary = evidence, summary
+        self._given, self._summary = evidence, summary
         self._relevance, self._vitality, self._zone = relevance, vitality, zone
 
     def __getitem__(self, name: str) -> Any:
@@ -47,6 +48,11 @@ class Explanation(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return repr(self._parts)
+
+    @cached_property
+    def _evidence(self) -> Part:
+        read: Part = json.loads(self._given) if isinstance(self._given, bytes) else self._given
+        return read
 
     @cached_property
     def _parts(self) -> dict[str, Any]:

@@ -345,8 +345,14 @@ BEGIN
         RETURN NULL;
     END IF;
     SELECT q.written, q.terms INTO v_written, t FROM recall.query_terms(v_query) q;
+    -- Without the name of a time, as in "after the meeting", only an event can be named.
+    IF array_to_string(t, ' ') !~ '(^| )([maszwud]:|lately|q[1-4]|\d)' THEN
+        i := cardinality(t) + 1;
+    END IF;
     WHILE i <= cardinality(t) LOOP
-        IF t[i] IN ('', ',', '.', ';', 'the', 'of', 'in', 'on', 'and', 'n:1') AND NOT (t[i] = 'n:1' AND t[i + 1] ~ '^[nu]:') THEN
+        -- No period begins with these.
+        IF t[i] IN ('', ',', '.', ';', 'the', 'of', 'in', 'on', 'and', 'since', 'until', 'before', 'after', 'during', 'between',
+                    'n:1') AND NOT (t[i] = 'n:1' AND t[i + 1] ~ '^[nu]:') THEN
             i := i + 1;
             CONTINUE;
         END IF;

@@ -163,7 +163,7 @@ BEGIN
     request.min_relevance := 0;
     request.explain := true;
     request.require_answer := false;
-    PERFORM recall.check_request_fields(p_request, to_jsonb(filter) || to_jsonb(request));
+    PERFORM recall.check_request_fields(p_request, recall.request_fields());
     BEGIN
         filter := jsonb_populate_record(filter, p_request);
         request := jsonb_populate_record(request, p_request);
@@ -181,7 +181,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_read record;
 BEGIN
-    PERFORM recall.check_request_fields(p_filter, to_jsonb(jsonb_populate_record(NULL::recall.search_filter, '{}')));
+    PERFORM recall.check_request_fields(p_filter, recall.filter_fields());
     v_read := recall.read_search_request(p_filter);
     RETURN v_read.filter;
 END $$;
@@ -196,24 +196,37 @@ SET search_path FROM CURRENT AS $$
         || '{"include_archived": true, "include_superseded": true, "include_invalid": true}'
 $$;
 
--- check_request_fields: raises an error unless this is a JSON object without other fields than those of p_known.
-CREATE OR REPLACE FUNCTION recall.check_request_fields(p_request jsonb, p_known jsonb) RETURNS void
+-- filter_fields: the names of the filters that a request may have, in order; it cannot set what checked_filter computes.
+-- IMMUTABLE, so that plans contain its result.
+CREATE OR REPLACE FUNCTION recall.filter_fields() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT array_agg(k ORDER BY k)
+    FROM jsonb_object_keys(to_jsonb(jsonb_populate_record(NULL::recall.search_filter, '{}'))) k
+    WHERE k NOT IN ('moment', 'terms', 'archived_as_of', 'superseded_as_of')
+$$;
+
+-- request_fields: the names of all fields that a request may have, in order. IMMUTABLE, so that plans contain its result.
+CREATE OR REPLACE FUNCTION recall.request_fields() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT array_agg(k ORDER BY k)
+    FROM (SELECT unnest(recall.filter_fields()) AS k
+          UNION SELECT jsonb_object_keys(to_jsonb(jsonb_populate_record(NULL::recall.search_request, '{}')))) f
+$$;
+
+-- check_request_fields: raises an error unless this is a JSON object without other fields than p_known.
+CREATE OR REPLACE FUNCTION recall.check_request_fields(p_request jsonb, p_known text[]) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
-DECLARE
-    v_fields text[];
 BEGIN
     IF jsonb_typeof(p_request) IS DISTINCT FROM 'object' THEN
         PERFORM recall.raise_invalid('The request is not a JSON object.', 'Give {"query": "..."}.');
     END IF;
-    -- A request cannot set attributes of the filter that checked_filter computes.
-    v_fields := ARRAY(
-        SELECT k FROM jsonb_object_keys(p_known) k
-        WHERE k NOT IN ('moment', 'terms', 'archived_as_of', 'superseded_as_of') ORDER BY k);
-    IF p_request - v_fields <> '{}' THEN
+    IF p_request - p_known <> '{}' THEN
         PERFORM recall.raise_invalid(
             format('The request has unknown fields: %s.', left((
-                SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(p_request - v_fields) k), 200)),
-            format('There are: %s.', array_to_string(v_fields, ', ')));
+                SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(p_request - p_known) k), 200)),
+            format('There are: %s.', array_to_string(p_known, ', ')));
     END IF;
 END $$;

@@ -118,7 +118,13 @@ BEGIN
             FROM recall.nearest_by_scan(p_tenant, v_table, p_embedding, v_vectors, p_filter.include_archived) n;
             v_seen := cardinality(v_ids);
         END IF;
-        IF v_ids <> '{}' THEN
+        -- One probe each of two partial indexes, instead of one for each memory: most tenants have no such memories.
+        IF v_ids <> '{}' AND (
+            EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.passage_count > 0)
+            OR EXISTS (
+                SELECT FROM recall.memory m
+                WHERE m.tenant = p_tenant AND (m.superseded_by IS NOT NULL OR m.valid_from IS NOT NULL
+                                               OR m.valid_until IS NOT NULL OR m.expires_at IS NOT NULL))) THEN
             SELECT coalesce(array_agg(m.id) FILTER (WHERE m.passage_count > 0), '{}'),
                    coalesce(array_agg(m.id) FILTER (WHERE NOT v_filtered AND NOT recall.passes_filter(m, p_filter)), '{}')
             INTO v_long, v_hidden

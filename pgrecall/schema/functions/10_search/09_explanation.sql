@@ -28,12 +28,12 @@ $$;
 -- features, its vitality, and how relevance and vitality result in its score. p_evidence is the `evidence` of the hit, and
 -- p_summary the summary of its search, which is in the first row of find and search_and_log. A search hands out evidence,
 -- because most explanations are never read; the Python client computes the same from it (models/explanation.py).
-CREATE OR REPLACE FUNCTION recall.hit_explanation(p_evidence jsonb, p_summary jsonb) RETURNS jsonb
+CREATE OR REPLACE FUNCTION recall.hit_explanation(p_evidence json, p_summary jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_ground jsonb := p_summary -> 'ground';
-    e recall.evidence := jsonb_populate_record(NULL::recall.evidence, p_evidence -> 'found');
+    e recall.evidence := json_populate_record(NULL::recall.evidence, p_evidence -> 'found');
     w recall.relevance_model := jsonb_populate_record(NULL::recall.relevance_model, v_ground -> 'model');
     v_query jsonb := v_ground -> 'queries' -> ((p_evidence ->> 'query')::int - 1);
     v_arms double precision[] := ARRAY(
@@ -53,7 +53,7 @@ BEGIN
         ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'steps', 'null'))),
         ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'idfs', 'null'))::double precision));
     SELECT to_jsonb(t) INTO v_vitality FROM recall.vitality_terms(
-        jsonb_populate_record(NULL::recall.activation, p_evidence -> 'accesses'), (p_evidence -> 'floored')::boolean,
+        json_populate_record(NULL::recall.activation, p_evidence -> 'accesses'), (p_evidence ->> 'floored')::boolean,
         (SELECT l FROM jsonb_populate_recordset(NULL::recall.layer_in_force, v_ground -> 'layers') l
          WHERE l.name = p_evidence ->> 'layer'),
         jsonb_populate_record(NULL::recall.weights, v_ground -> 'weights'),

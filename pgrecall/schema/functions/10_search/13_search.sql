@@ -62,7 +62,7 @@ CREATE OR REPLACE FUNCTION recall.search_and_log(
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
     archived_at timestamptz, explanation jsonb,
-    summary jsonb, search_id bigint, passage jsonb, speech_act text, newer_version bigint, evidence jsonb
+    summary jsonb, search_id bigint, passage jsonb, speech_act text, newer_version bigint, evidence json
 )
 LANGUAGE plpgsql VOLATILE ROWS 10
 SET search_path FROM CURRENT AS $$
