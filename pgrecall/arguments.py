@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from pgrecall.models.memories import DraftLink, Role, SpeechAct
-from pgrecall.models.search import VitalityMode
+from pgrecall.models.search import ConversationTurn, VitalityMode
 from pgrecall.vitality.parameters import Reading
 
 
@@ -101,6 +101,7 @@ class SearchOptions(FilterOptions, total=False):
     explain: bool
     now: datetime | None
     queries: Sequence[str] | None
+    conversation: Sequence[ConversationTurn] | None
     cues: tuple[int | str, ...] | None
     profile: str | None
     weights: Mapping[str, float] | None

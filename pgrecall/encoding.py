@@ -105,6 +105,8 @@ def require_searchable(request: SearchRequest) -> None:
     require_filter(request)
     for value in filter(None, request.queries or ()):
         require_text(value, f"One of the queries, {value!r},")
+    for turn in request.conversation or ():
+        require_text(turn.content, "A turn of the conversation")
     for cue in request.cues or ():
         if isinstance(cue, str):
             require_text(cue, "The key of a cue")
@@ -131,6 +133,8 @@ def search_document(request: SearchFilter) -> dict[str, object]:
         value = getattr(request, name)
         if value is not default and value != default:
             # JSON has no number that is not finite; Postgres reads these as text.
+            if name == "conversation":
+                value = sorted({said for turn in value for said in (turn.content, turn.content.strip())})
             infinite = isinstance(value, float) and not math.isfinite(value)
             document[name] = str(value) if infinite else value
     return document

@@ -12,6 +12,14 @@ from pgrecall.models.memories import DIRECTIVES, Role, SpeechAct
 VitalityMode = Literal["odds", "unbounded", "multiply", "bounded", "off"]
 
 
+@dataclass(frozen=True, slots=True)
+class ConversationTurn:
+    """A turn of the conversation that a query belongs to: who said it, and its text."""
+
+    role: Role
+    content: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFilter:
     """Restricts a search or a list. The SQL type ``recall.search_filter`` has the same fields.
@@ -56,6 +64,9 @@ class SearchRequest(SearchFilter):
         query: the text to search for; may be empty with ``queries``, ``cues`` or a period.
         k: maximum number of hits.
         queries: sub-queries, searched together; a memory counts by the query it answers best.
+        conversation: the last turns before the query, oldest first, at most 100. A query that refers to them
+            is completed by them, and memories with the text of a turn are left out. Mappings with ``role``
+            and ``content`` do too.
         cues: memories, by id or key, from which activation spreads; with ``session_id`` also the
             latest of that session.
         min_relevance: leaves out hits of lower relevance, 0 to 1.
@@ -82,6 +93,7 @@ class SearchRequest(SearchFilter):
     explain: bool = True
     now: datetime | None = None
     queries: Sequence[str] | None = None
+    conversation: Sequence[ConversationTurn] | None = None
     cues: tuple[int | str, ...] | None = None
     profile: str | None = None
     weights: Mapping[str, float] | None = None
@@ -256,6 +268,8 @@ class SearchResult:
         staleness: seconds of changes that a replica's answer lacks at most; None if the primary answered.
         needs_context: whether the query makes sense only with its conversation ("did that work?"); then the
             confidence is 0.
+        completed_query: the query with the turns that it refers to, which was searched instead; None where
+            the query was searched as it is.
     """
 
     hits: tuple[Hit, ...]
@@ -269,6 +283,7 @@ class SearchResult:
     answered: bool = True
     staleness: float | None = None
     needs_context: bool = False
+    completed_query: str | None = None
 
     @property
     def no_match(self) -> bool:

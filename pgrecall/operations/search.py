@@ -10,7 +10,16 @@ from pgrecall.encoding import Vector, packed, search_document, text_array, to_js
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.explanation import Explanation
 from pgrecall.models.reading import read_as
-from pgrecall.models.search import Candidate, ConfidenceTerms, Found, Hit, Passage, SearchRequest, Weighing
+from pgrecall.models.search import (
+    Candidate,
+    ConfidenceTerms,
+    ConversationTurn,
+    Found,
+    Hit,
+    Passage,
+    SearchRequest,
+    Weighing,
+)
 from pgrecall.operations.operation import NOW, Operation, Row, acting
 
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name not in ("reranked", "explanation"))
@@ -103,6 +112,18 @@ def log_shown(
         lambda rows: rows[0]["search_id"],
         repeatable=True,
         durable=False,
+    )
+
+
+def completed_query(query: str, conversation: Sequence[ConversationTurn]) -> Operation[str]:
+    """Completes a query by the turns that it refers to; returns it as it is where it makes sense alone."""
+    turns = [{"role": turn.role, "content": turn.content} for turn in conversation]
+    return Operation(
+        "SELECT recall.completed_query(%(query)s, %(conversation)s::jsonb) AS query",
+        {"query": query, "conversation": to_json(turns)},
+        lambda rows: str(rows[0]["query"]),
+        repeatable=True,
+        reads=True,
     )
 
 

@@ -62,8 +62,19 @@ class NoArguments(Arguments):
     """For tools without arguments."""
 
 
+class Turn(Arguments):
+    """A turn of the conversation."""
+
+    role: Role = Field(description="Who said it.")
+    content: str = Field(max_length=100_000, description="What was said.")
+
+
 class Filters(Arguments):
-    """Filters of ``search`` and ``context``."""
+    """What ``search`` and ``context`` share: filters, and the conversation."""
+
+    conversation: Annotated[list[Turn], Field(max_length=100), BeforeValidator(parse_json)] | None = Field(
+        None, description="The last turns before a query that refers to them, oldest first."
+    )
 
     layers: Names | None = Field(
         None, description="Only memories in these layers: entity, knowledge, episodic, activity or your own."

@@ -1225,6 +1225,8 @@ export interface components {
             readonly now?: string | null;
             /** @description Sub-queries, searched together; a memory counts by the query it answers best. */
             readonly queries?: readonly string[] | null;
+            /** @description The last turns before the query, oldest first, at most 100. A query that refers to them is completed by them, and memories with the text of a turn are left out. Mappings with `role` and `content` do too. */
+            readonly conversation?: readonly components["schemas"]["ConversationTurn"][] | null;
             /** @description Memories, by id or key, from which activation spreads; with `session_id` also the latest of that session. */
             readonly cues?: readonly (number | string)[] | null;
             /** @description Coefficients and weights; None is the profile of the only layer in `layers`, else balanced. */
@@ -1280,6 +1282,12 @@ export interface components {
             readonly key: string | null;
             readonly title: string;
             readonly cut: boolean;
+        };
+        /** @description A turn of the conversation that a query belongs to: who said it, and its text. */
+        readonly ConversationTurn: {
+            /** @enum {string} */
+            readonly role: "user" | "assistant" | "system" | "tool";
+            readonly content: string;
         };
         /** @description How many rows the request affected. */
         readonly Counted: {
@@ -2477,6 +2485,8 @@ export interface components {
             readonly now?: string | null;
             /** @description Sub-queries, searched together; a memory counts by the query it answers best. */
             readonly queries?: readonly string[] | null;
+            /** @description The last turns before the query, oldest first, at most 100. A query that refers to them is completed by them, and memories with the text of a turn are left out. Mappings with `role` and `content` do too. */
+            readonly conversation?: readonly components["schemas"]["ConversationTurn"][] | null;
             /** @description Memories, by id or key, from which activation spreads; with `session_id` also the latest of that session. */
             readonly cues?: readonly (number | string)[] | null;
             /** @description Coefficients and weights; None is the profile of the only layer in `layers`, else balanced. */
@@ -2526,6 +2536,8 @@ export interface components {
             readonly staleness: number | null;
             /** @description Whether the query makes sense only with its conversation ("did that work?"); then the confidence is 0. */
             readonly needs_context: boolean;
+            /** @description The query with the turns that it refers to, which was searched instead; None where the query was searched as it is. */
+            readonly completed_query: string | null;
             readonly no_match: boolean;
         };
         /** @description A number that can be tuned: its value, where that is set, its default and inclusive bounds. */

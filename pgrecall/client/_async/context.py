@@ -29,6 +29,7 @@ async def build_context(
         require_layers(request, frozenset(layer.name for layer in known))
     progress = Progress(AsyncReading(connection))
     result = await search(connection, replace(searched, log=False), progress)
+    searched = replace(searched, query=result.completed_query or searched.query)
     block = await _chosen(connection, result, searched, request)
     if not searched.logged:
         return block

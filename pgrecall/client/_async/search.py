@@ -16,7 +16,14 @@ from pgrecall.errors import DatabaseError, DatabaseUnavailable, EmbedderError
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.operations.memories import list_memories
-from pgrecall.operations.search import find, log_shown, queries_without_names, search_and_log
+from pgrecall.operations.search import (
+    completed_query,
+    find,
+    log_shown,
+    queries_without_names,
+    search_and_log,
+)
+from pgrecall.search.conversations import read_turns
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
@@ -41,6 +48,7 @@ class Progress:
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=perf_counter)
     experiment: Mapping[str, Any] | None = None
+    completed_query: str | None = None
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -66,6 +74,7 @@ class Progress:
             bool(hits) and found.confident,
             self.reading.staleness,
             found.needs_context,
+            self.completed_query,
         )
 
 
@@ -76,8 +85,12 @@ async def search(
 
     If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
-    require_searchable(request)
     progress = progress or Progress(AsyncReading(connection))
+    if request.conversation is not None:
+        request = replace(request, conversation=read_turns(request.conversation))
+    require_searchable(request)
+    if request.conversation and request.query.strip():
+        request = await _completed(connection, request, progress)
     if request.rerank and connection.reranker is not None:
         result = await _reranked(connection, request, progress)
     else:
@@ -89,6 +102,16 @@ async def search(
         result = replace(result, skipped=(*result.skipped, notice))
     search_ended(result, rerank=request.rerank)
     return result
+
+
+async def _completed(
+    connection: AsyncConnection, request: SearchRequest, progress: Progress
+) -> SearchRequest:
+    """The request with the query that its conversation completes."""
+    execute = progress.reading.execute if progress.reading.may_lag else connection.execute
+    query = await execute(completed_query(request.query, request.conversation or ()))
+    progress.completed_query = None if query == request.query else query
+    return replace(request, query=query)
 
 
 async def _no_memories(connection: AsyncConnection, progress: Progress) -> str | None:

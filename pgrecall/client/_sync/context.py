@@ -28,6 +28,7 @@ def build_context(connection: Connection, searched: SearchRequest, request: Cont
         require_layers(request, frozenset(layer.name for layer in known))
     progress = Progress(Reading(connection))
     result = search(connection, replace(searched, log=False), progress)
+    searched = replace(searched, query=result.completed_query or searched.query)
     block = _chosen(connection, result, searched, request)
     if not searched.logged:
         return block

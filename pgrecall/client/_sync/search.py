@@ -17,7 +17,14 @@ from pgrecall.errors import DatabaseError, DatabaseUnavailable, EmbedderError
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.operations.memories import list_memories
-from pgrecall.operations.search import find, log_shown, queries_without_names, search_and_log
+from pgrecall.operations.search import (
+    completed_query,
+    find,
+    log_shown,
+    queries_without_names,
+    search_and_log,
+)
+from pgrecall.search.conversations import read_turns
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
@@ -42,6 +49,7 @@ class Progress:
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=perf_counter)
     experiment: Mapping[str, Any] | None = None
+    completed_query: str | None = None
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -67,6 +75,7 @@ class Progress:
             bool(hits) and found.confident,
             self.reading.staleness,
             found.needs_context,
+            self.completed_query,
         )
 
 
@@ -75,8 +84,12 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
 
     If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
-    require_searchable(request)
     progress = progress or Progress(Reading(connection))
+    if request.conversation is not None:
+        request = replace(request, conversation=read_turns(request.conversation))
+    require_searchable(request)
+    if request.conversation and request.query.strip():
+        request = _completed(connection, request, progress)
     if request.rerank and connection.reranker is not None:
         result = _reranked(connection, request, progress)
     else:
@@ -88,6 +101,14 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
         result = replace(result, skipped=(*result.skipped, notice))
     search_ended(result, rerank=request.rerank)
     return result
+
+
+def _completed(connection: Connection, request: SearchRequest, progress: Progress) -> SearchRequest:
+    """The request with the query that its conversation completes."""
+    execute = progress.reading.execute if progress.reading.may_lag else connection.execute
+    query = execute(completed_query(request.query, request.conversation or ()))
+    progress.completed_query = None if query == request.query else query
+    return replace(request, query=query)
 
 
 def _no_memories(connection: Connection, progress: Progress) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers import dates
 from pgrecall.importers.dates import parse_time
 from pgrecall.models.memories import DIRECTIVES, SpeechAct
+from pgrecall.models.search import ConversationTurn
+from pgrecall.search.conversations import read_turns
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -73,6 +76,12 @@ since_option = click.option(
 )
 session_option = click.option(
     "--session", "session_id", type=TEXT, metavar="ID", help="Session that sees the result."
+)
+conversation_option = click.option(
+    "--conversation",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    metavar="FILE",
+    help='JSON list of the last turns, {"role": ..., "content": ...}; - reads standard input.',
 )
 no_log_option = click.option(
     "--no-log",
@@ -169,6 +178,27 @@ def read_query(given: str) -> str:
         ) from error
 
 
+def read_conversation(file: Path | None) -> tuple[ConversationTurn, ...] | None:
+    """The turns in a JSON file, oldest first; ``-`` is standard input.
+
+    Raises:
+        InvalidInput: the file is not a JSON list of turns.
+    """
+    if file is None:
+        return None
+    name = "Standard input" if file == STREAM else str(file)
+    form = 'Write [{"role": "user", "content": "..."}].'
+    try:
+        given = json.loads(sys.stdin.buffer.read() if file == STREAM else file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"{name} is not JSON.", hint='Write [{"role": "user", "content": "..."}].'
+        ) from error
+    if not isinstance(given, list):
+        raise InvalidInput(f"{name} is not a list of turns.", hint=form)
+    return read_turns(given)
+
+
 # Each option is named after the argument of Memory.search that it becomes.
 _FILTERS = (
     click.option(
@@ -237,6 +267,8 @@ def read_search_options(given: Mapping[str, Any]) -> dict[str, Any]:
     now = found["now"] or clock()
     if found.pop("directives", False):
         found["speech_acts"] = tuple(dict.fromkeys((*(found["speech_acts"] or ()), *DIRECTIVES)))
+    if "conversation" in found:
+        found["conversation"] = read_conversation(found["conversation"])
     return found | {
         "since": parse_since(found["since"], now),
         "until": parse_until(found["until"], now),

@@ -53,6 +53,20 @@ def test_the_text_alone_goes_to_standard_output(stored: Command) -> None:
     )
 
 
+def test_a_conversation_completes_the_query(stored: Command, tmp_path: Path) -> None:
+    turns = tmp_path / "turns.json"
+    turns.write_text('[{"role": "assistant", "content": "Did you read the tide gauge?"}]')
+    asked = ("no, when was that?", "--conversation", str(turns), "--now", NOW)
+    assert "at dawn" in stored("context", *asked).out
+    found = stored("search", *asked, "--json").json
+    assert found["completed_query"] == "Did you read the tide gauge?\nno, when was that?"
+    for text, said in (("{", "is not JSON"), ("{}", "is not a list of turns"), ("[1]", "Turn 1 of")):
+        turns.write_text(text)
+        refused = stored("search", *asked)
+        assert refused.code == 2
+        assert said in refused.err
+
+
 def test_the_json_document(stored: Command) -> None:
     answer = stored("context", "tide", "--json", "--now", NOW).json
     assert set(answer) == {

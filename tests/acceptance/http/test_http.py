@@ -54,6 +54,19 @@ def test_what_is_remembered_is_found(api: Served) -> None:
     assert found["hits"][0]["explanation"]["arms"]
 
 
+def test_a_conversation_completes_a_query(api: Served) -> None:
+    number = remembered(api, "The slipway closes at dusk in winter.")
+    turn = {"role": "assistant", "content": "Did you ask when the slipway closes?"}
+    body = {"query": "no, when was that?", "conversation": [turn]}
+    found = api.client.post("/v1/search", json=body).json()
+    assert found["completed_query"] == "Did you ask when the slipway closes?\nno, when was that?"
+    assert found["hits"][0]["id"] == number
+    assert "slipway" in api.client.post("/v1/context", json=body).json()["text"]
+    wrong = api.client.post("/v1/search", json=body | {"conversation": [{"role": "robot", "content": ""}]})
+    assert wrong.status_code == 422
+    assert "conversation" in wrong.text
+
+
 def test_remembering_again_keeps_what_is_left_out_and_clears_what_is_empty(api: Served) -> None:
     fields = {"title": "Tug", "layer": "episodic", "author": "Mira", "tags": ["sea"], "metadata": {"a": 1}}
     remembered(api, "The tug casts off at six.", key="again/tug", **fields)

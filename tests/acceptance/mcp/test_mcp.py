@@ -169,6 +169,19 @@ def test_directives_are_listed_and_searched(served: Server) -> None:
     run(scenario())
 
 
+def test_a_conversation_completes_a_query(served: Server) -> None:
+    async def scenario() -> None:
+        async with connected(served) as client:
+            await answer(client, "remember", body="The slipway closes at dusk in winter.", key="slipway")
+            turns = [{"role": "assistant", "content": "Did you ask when the slipway closes?"}]
+            found = await answer(client, "search", query="no, when was that?", conversation=turns)
+            assert [hit["key"] for hit in found["hits"]] == ["slipway"]
+            told = await answer(client, "context", query="no, when was that?", conversation=turns)
+            assert "slipway" in told["text"]
+
+    run(scenario())
+
+
 def test_a_repeated_text_is_named(served: Server) -> None:
     async def scenario() -> None:
         async with connected(served, "auto") as client:

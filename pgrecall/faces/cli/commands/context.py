@@ -13,6 +13,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import (
     TEXT,
+    conversation_option,
     filter_options,
     json_option,
     no_log_option,
@@ -70,6 +71,7 @@ _REASONS = {
 )
 @json_option
 @now_option
+@conversation_option
 @session_option
 @no_log_option
 @pass_globals

@@ -17,6 +17,7 @@ from pgrecall.faces.cli.options import (
     MOMENT,
     REFERENCE,
     TEXT,
+    conversation_option,
     filter_options,
     json_option,
     min_relevance_option,
@@ -92,6 +93,7 @@ _NUMBERS = ("#", "score", "relevance")
 @json_option
 @now_option
 @click.option("--as-of", type=MOMENT, help="Search the memories of this past time, ranked as they were then.")
+@conversation_option
 @session_option
 @no_log_option
 @pass_globals
@@ -133,6 +135,7 @@ def search_document(query: str, result: SearchResult) -> dict[str, Any]:
         "timings": plain(result.timings),
         "staleness": result.staleness,
         "needs_context": result.needs_context,
+        "completed_query": result.completed_query,
     }
 
 

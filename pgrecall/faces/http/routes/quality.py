@@ -81,7 +81,12 @@ async def miss(
     memory: TenantMemory,
     body: Annotated[
         dict[str, Any],
-        Body(SearchRequest, MissedMemory, without=("rerank", "deadline", "log", "explain"), name="MissBody"),
+        Body(
+            SearchRequest,
+            MissedMemory,
+            without=("rerank", "deadline", "log", "explain", "conversation"),
+            name="MissBody",
+        ),
     ],
 ) -> Miss:
     """Explain why a search does not show a memory: its filters, its rank, and the findings of each arm."""

@@ -24,6 +24,7 @@ RETURN CASE WHEN (f.include_archived OR m.archived_at IS NULL)
     AND (f.since IS NULL OR m.happened_at >= f.since)
     AND (f.until IS NULL OR m.happened_at < f.until)
     AND (f.terms IS NULL OR m.search_text @@ f.terms)
+    AND (f.conversation IS NULL OR m.body <> ALL (f.conversation))
     THEN true ELSE false END;
 
 -- failed_filters: the names of the filters that a memory does not pass. Empty if and only if passes_filter is true and
@@ -52,7 +53,8 @@ RETURN array_remove(ARRAY[
     CASE WHEN f.since IS NOT NULL AND (m.happened_at >= f.since) IS NOT TRUE THEN 'since' END,
     CASE WHEN f.until IS NOT NULL AND (m.happened_at < f.until) IS NOT TRUE
          THEN CASE WHEN m.happened_at > f.as_of THEN 'as_of' ELSE 'until' END END,
-    CASE WHEN f.terms IS NOT NULL AND (m.search_text @@ f.terms) IS NOT TRUE THEN 'hints' END], NULL);
+    CASE WHEN f.terms IS NOT NULL AND (m.search_text @@ f.terms) IS NOT TRUE THEN 'hints' END,
+    CASE WHEN f.conversation IS NOT NULL AND m.body = ANY (f.conversation) THEN 'conversation' END], NULL);
 
 -- narrows: whether a filter has any condition besides include_... and `until`. Inlined.
 CREATE OR REPLACE FUNCTION recall.narrows(f recall.search_filter) RETURNS boolean

@@ -1,0 +1,45 @@
+"""The turns of a conversation that comes with a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import cast, get_args
+
+from pgrecall.errors import InvalidInput
+from pgrecall.models.memories import Role
+from pgrecall.models.search import ConversationTurn
+
+MAX_TURNS = 100
+
+
+_FORM = 'Write a turn as {"role": "user", "content": "..."}; roles are user, assistant, system and tool.'
+
+
+def read_turns(
+    conversation: Iterable[ConversationTurn | Mapping[str, object]],
+) -> tuple[ConversationTurn, ...]:
+    """The turns of a conversation, oldest first; other fields of a message are ignored.
+
+    Raises:
+        InvalidInput: one has no role and content, or there are more than 100.
+    """
+    turns = tuple(_turn(given, number) for number, given in enumerate(conversation, start=1))
+    if len(turns) > MAX_TURNS:
+        raise InvalidInput(
+            f"The conversation has {len(turns)} turns, more than {MAX_TURNS}.", hint="Give its last turns."
+        )
+    return turns
+
+
+def _turn(given: object, number: int) -> ConversationTurn:
+    if isinstance(given, Mapping):
+        given = ConversationTurn(
+            cast(Role, given.get("role")), cast(str, given.get("content"))
+        )  # checked below
+    if (
+        not isinstance(given, ConversationTurn)
+        or given.role not in get_args(Role)
+        or not isinstance(given.content, str)
+    ):
+        raise InvalidInput(f"Turn {number} of the conversation has no role and content.", hint=_FORM)
+    return given

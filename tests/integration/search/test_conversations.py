@@ -1,0 +1,126 @@
+"""A query that refers to its conversation is completed by it; turns that are in the prompt are no hits."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+
+from pgrecall import Memory
+from pgrecall.errors import InvalidInput
+from pgrecall.models.memories import Draft
+from pgrecall.models.search import ConversationTurn
+from tests.conftest import Query
+
+ASKED = (
+    ConversationTurn("user", "The leeks are in the ground and so is the cabbage."),
+    ConversationTurn("assistant", "Good work. Did you harden off the tomatoes?"),
+)
+MEMORIES = (
+    Draft("Harden off tomatoes for ten days, an hour longer outside each day.", key="tomatoes"),
+    Draft("Oil the lathe every second month.", key="lathe"),
+    *(Draft(f"Note {n} on the shed and its roof.", key=f"shed-{n}") for n in range(12)),
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "turn", "refers"),
+    [
+        ("did that work?", "user: We tried the vinegar.", True),
+        ("what did she say?", "user: I rang Carol.", True),
+        ("No. How long was it to be?", "assistant: Did you harden them off?", True),
+        ("No tomatoes are left on the roof.", "assistant: Good work.", False),
+        ("I stopped after your second one.", "assistant: Good work.", True),
+        ("what were you telling me to do there again", "user: I went out too fast.", True),
+        ("Nein, das vergaß ich. Wie lange?", "assistant: Hast du sie abgehärtet?", True),
+        ("No, lo olvidé. ¿Cuánto tiempo?", "assistant: ¿Las has endurecido?", True),
+        ("How long must tomatoes be hardened off?", "assistant: Anything else?", False),
+        ("What did Carol say about the house?", "user: I rang her.", False),
+        ("label printer settings", "assistant: Which printer is it?", False),
+        ("no dairy recipes", "user: Let us cook.", False),
+    ],
+)
+def test_which_queries_refer_to_the_turn_before(query: Query, asked: str, turn: str, refers: bool) -> None:
+    role, _, text = turn.partition(": ")
+    [row] = query("SELECT recall.refers_back(%s, %s, %s) AS refers", (asked, role, text))
+    assert row["refers"] is refers
+
+
+def test_a_query_that_refers_back_is_completed(memory: Memory) -> None:
+    memory.remember_many(MEMORIES)
+    asked = "no, how long was that?"
+    alone = memory.search(asked)
+    found = memory.search(asked, conversation=ASKED[1:])
+    assert alone.completed_query is None
+    assert found.completed_query == f"{ASKED[1].content}\n{asked}"
+    assert found.hits[0].key == "tomatoes"
+    assert found.answered
+
+
+def test_a_query_that_makes_sense_alone_is_searched_as_it_is(memory: Memory) -> None:
+    memory.remember_many(MEMORIES)
+    alone = memory.search("How often must the lathe be oiled?", log=False)
+    found = memory.search("How often must the lathe be oiled?", conversation=ASKED, log=False)
+    assert found.completed_query is None
+    assert [(hit.id, hit.relevance) for hit in found.hits] == [(hit.id, hit.relevance) for hit in alone.hits]
+
+
+def test_turns_of_the_conversation_are_no_hits(memory: Memory) -> None:
+    memory.remember_many([*MEMORIES, *(Draft(turn.content, role=turn.role) for turn in ASKED)])
+    said = {turn.content for turn in ASKED}
+    assert said & {hit.body for hit in memory.search("leeks, cabbage and tomatoes").hits}
+    found = memory.search("leeks, cabbage and tomatoes", conversation=ASKED)
+    assert not said & {hit.body for hit in found.hits}
+    assert not said & {
+        source.body for source in memory.context("leeks, cabbage and tomatoes", conversation=ASKED).hits
+    }
+
+
+def test_messages_of_a_chat_may_be_given_as_they_are(memory: Memory) -> None:
+    memory.remember_many(MEMORIES)
+    messages: Any = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "assistant", "content": "Did you harden off the tomatoes?", "refusal": None},
+    ]
+    assert memory.search("no, how long was that?", conversation=messages).hits[0].key == "tomatoes"
+
+
+def test_what_was_searched_is_logged(memory: Memory, query: Query) -> None:
+    memory.remember_many(MEMORIES)
+    found = memory.search("No, I forgot. How long was it to be?", conversation=ASKED)
+    block = memory.context("No, I forgot. How long was it to be?", conversation=ASKED)
+    for search_id in (found.search_id, block.search_id):
+        [row] = query("SELECT query FROM recall.logged_searches() WHERE id = %s", (search_id,))
+        assert row["query"] == found.completed_query
+
+
+def test_only_the_end_of_a_long_conversation_counts(query: Query) -> None:
+    turns = [{"role": "user", "content": f"Turn {n}: " + "word " * 200} for n in range(100)]
+    [row] = query("SELECT recall.completed_query('did that work?', %s::jsonb) AS text", (json.dumps(turns),))
+    assert row["text"].startswith("Turn 97: ")
+    assert len(row["text"]) < 700
+
+
+@pytest.mark.parametrize(
+    ("conversation", "said"),
+    [
+        ([{"role": "user"}], "Turn 1 of the conversation has no role and content."),
+        ([{"role": "robot", "content": "hello"}], "Turn 1 of the conversation has no role and content."),
+        (["hello"], "Turn 1 of the conversation has no role and content."),
+        ([ASKED[0]] * 101, "The conversation has 101 turns, more than 100."),
+        ([ConversationTurn("user", "a\0b")], "A turn of the conversation"),
+    ],
+)
+def test_bad_conversations_are_refused(memory: Memory, conversation: Any, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        memory.search("did that work?", conversation=conversation)
+
+
+@pytest.mark.parametrize(
+    "conversation", ["{}", "null", '[{"role": "user"}]', '["hello"]', '[{"role": "x", "content": "y"}]']
+)
+def test_bad_conversations_are_refused_in_sql(query: Query, conversation: str) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="conversation"):
+        query("SELECT recall.completed_query('did that work?', %s::jsonb)", (conversation,))
