@@ -30,6 +30,7 @@ REPEATS = 1_310_720 if MINUTES else 13_107
 HUGE = {
     "text": f"repeat('harbour ', {REPEATS})",
     "text[]": f"ARRAY[repeat('harbour ', {REPEATS})]",
+    "json": f"to_json(ARRAY[repeat('harbour ', {REPEATS})])",
     "jsonb": f"to_jsonb(ARRAY[repeat('harbour ', {REPEATS})])",
 }
 """A tenth of a megabyte or, where there are minutes, 10; made where they are taken."""

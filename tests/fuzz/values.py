@@ -140,6 +140,7 @@ def by_type(ids: Mapping[str, int]) -> dict[str, Strategy]:
         **{f"{name}[]": arrays(values) for name, values in singles.items()},
         "boolean": st.booleans(),
         "bytea": st.binary(max_size=40),
+        "json": documents.map(json.dumps),
         "jsonb": documents.map(json.dumps),
     }
 

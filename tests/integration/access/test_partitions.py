@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.types.json import Jsonb
+from psycopg.types.json import Json, Jsonb
 
 from pgrecall import Memory
 from tests.conftest import Query
@@ -226,7 +226,7 @@ def test_a_logged_search_answers_as_a_search_does(query: Query, now: datetime) -
     plain = query("SELECT * FROM recall.search('harbour', p_k => 4, p_now => %s)", (now,))
     logged = query(SEARCH, (4, None, now))
     for row in logged:
-        shown = (Jsonb(row["evidence"]), Jsonb(logged[0]["summary"]))
+        shown = (Json(row["evidence"]), Jsonb(logged[0]["summary"]))
         row |= query("SELECT recall.hit_explanation(%s, %s) AS explanation", shown)[0]
     assert [{name: row[name] for name in plain[0]} for row in logged] == plain
     assert {row["search_id"] for row in logged} == {query("SELECT id FROM recall.search_log")[0]["id"]}

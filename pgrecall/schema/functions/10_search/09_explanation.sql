@@ -32,15 +32,16 @@ CREATE OR REPLACE FUNCTION recall.hit_explanation(p_evidence json, p_summary jso
 LANGUAGE plpgsql STABLE STRICT
 SET search_path FROM CURRENT AS $$
 DECLARE
+    v_evidence jsonb := p_evidence;
     v_ground jsonb := p_summary -> 'ground';
-    e recall.evidence := json_populate_record(NULL::recall.evidence, p_evidence -> 'found');
+    e recall.evidence := jsonb_populate_record(NULL::recall.evidence, v_evidence -> 'found');
     w recall.relevance_model := jsonb_populate_record(NULL::recall.relevance_model, v_ground -> 'model');
-    v_query jsonb := v_ground -> 'queries' -> ((p_evidence ->> 'query')::int - 1);
+    v_query jsonb := v_ground -> 'queries' -> ((v_evidence ->> 'query')::int - 1);
     v_arms double precision[] := ARRAY(
         SELECT u::double precision FROM jsonb_array_elements_text(v_ground -> 'arms') WITH ORDINALITY u(u, place) ORDER BY place);
-    v_logit double precision := (p_evidence ->> 'logit')::double precision;
-    v_log_odds double precision := (p_evidence ->> 'log_odds')::double precision;
-    v_placed double precision := (p_evidence ->> 'placed')::double precision;
+    v_logit double precision := (v_evidence ->> 'logit')::double precision;
+    v_log_odds double precision := (v_evidence ->> 'log_odds')::double precision;
+    v_placed double precision := (v_evidence ->> 'placed')::double precision;
     v_name double precision := e.likeness * CASE WHEN e.named_alone THEN 2 ELSE 1 END;
     v_words double precision := recall.weight_of_words(e.word_trust);
     v_similarity double precision := (e.similarity - e.typical_similarity) * (2 - e.word_trust);
@@ -48,14 +49,14 @@ DECLARE
     v_step record;
     v_vitality jsonb;
 BEGIN
-    SELECT * INTO v_step FROM recall.word_step((p_evidence ->> 'held')::int,
+    SELECT * INTO v_step FROM recall.word_step((v_evidence ->> 'held')::int,
         ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'words', 'null'))),
         ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'steps', 'null'))),
         ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'idfs', 'null'))::double precision));
     SELECT to_jsonb(t) INTO v_vitality FROM recall.vitality_terms(
-        json_populate_record(NULL::recall.activation, p_evidence -> 'accesses'), (p_evidence ->> 'floored')::boolean,
+        jsonb_populate_record(NULL::recall.activation, v_evidence -> 'accesses'), (v_evidence -> 'floored')::boolean,
         (SELECT l FROM jsonb_populate_recordset(NULL::recall.layer_in_force, v_ground -> 'layers') l
-         WHERE l.name = p_evidence ->> 'layer'),
+         WHERE l.name = v_evidence ->> 'layer'),
         jsonb_populate_record(NULL::recall.weights, v_ground -> 'weights'),
         to_timestamp((v_ground ->> 'now')::double precision)) t;
     RETURN jsonb_build_object(
