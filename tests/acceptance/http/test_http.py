@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -52,6 +53,17 @@ def test_what_is_remembered_is_found(api: Served) -> None:
     assert found["hits"][0]["body"] == "The ferry leaves at eight."
     assert found["no_match"] is False
     assert found["hits"][0]["explanation"]["arms"]
+
+
+@pytest.mark.parametrize("key", [".", "..", "./", "../", "a/../b", "/", "//", "%2e%2e", "key:..", "a\\..\\b"])
+def test_a_key_that_looks_like_a_step_of_a_path_is_a_key(api: Served, key: str) -> None:
+    number = remembered(api, f"What the key {key} names.", key=key)
+    address = "key:" + quote(key, safe="")
+    assert api.client.get(f"/v1/memories/{address}").json()["id"] == number
+    assert len(api.client.get(f"/v1/versions/{address}").json()) == 1
+    for method, route in (("PUT", "pins"), ("DELETE", "pins"), ("DELETE", "memories"), ("POST", "unarchive")):
+        assert api.client.request(method, f"/v1/{route}/{address}").json() == {"changed": True}
+    assert api.client.patch(f"/v1/memories/{address}", json={"author": "Mira"}).json()["id"] == number
 
 
 def test_remembering_again_keeps_what_is_left_out_and_clears_what_is_empty(api: Served) -> None:
