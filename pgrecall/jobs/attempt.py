@@ -75,8 +75,8 @@ def _run(begun: JobOutcome, job: Job, context: JobContext) -> JobOutcome:
         if context.task.stop.is_set() and isinstance(error, DatabaseError):
             return replace(begun, state="stopped")
         return _failed(begun, error)
-    except Exception as error:  # a defect that the data of one tenant reveals must not stop the others
-        # Its message may quote a memory.
+    except Exception as error:  # noqa: BLE001 -- a defect that one tenant reveals must not stop the others
+        # Logged without its message, which may quote a memory.
         frames = "".join(traceback.format_tb(error.__traceback__))
         what = type(error).__name__
         logger.error("The job %s broke for tenant %r: %s\n%s", job.name, context.tenant, what, frames)

@@ -49,6 +49,7 @@ NUMBERS: dict[str, list[float]] = {
     "words, or lines": [word_differences.MAX_WORDS],
     "steps of": [word_differences.MAX_STEPS],
     "bytes of an answer": [endpoint_limits.MORE_BYTES // MEBIBYTE],
+    "time that a cell has": [USUAL.connect_timeout],
     "age of what": [routes.PLACE_KNOWN],
 }
 """Rows by their beginnings, with the numbers that they have from the code."""

@@ -10,7 +10,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pgrecall import Memory
 from pgrecall.errors import DatabaseUnavailable
-from tests.integration.cells.conftest import Installation
+from tests.given_server import Server
+from tests.integration.cells.conftest import Installation, installed
 
 RESTORED = "UPDATE recall.resident SET state = 'here', cell = NULL WHERE tenant = 'acme'"
 """The state of cell 0 after it was restored to before acme left it. Its old keys were not swept yet."""
@@ -134,3 +135,31 @@ def test_without_the_directory_known_tenants_keep_their_keys(
     assert holder.tenant == "acme"
     with pytest.raises(DatabaseUnavailable, match="The directory of cells cannot be reached"):
         fresh.keys.holder(secrets["beta"])  # nobody can say where beta lives
+
+
+def test_keys_of_a_cell_that_was_just_added_are_found(
+    server: Server, template: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.cells.routes.CELLS_KNOWN", 0.0)
+    with installed(server, template, 2) as made:
+        made.add(0)
+        client = made.memory()
+        assert client.keys.holder("pgr_unknown") is None  # so that it knows the cells
+        made.add(1).fleet.place("beta", 1)
+        secret = made.memory("beta").keys.create("new").secret
+        holder = client.keys.holder(secret)
+        assert holder is not None
+        assert holder.tenant == "beta"
+
+
+def test_a_cell_that_answers_late_keeps_no_key_of_another(apart: Installation) -> None:
+    secrets = {tenant: apart.memory(tenant).keys.create("key").secret for tenant in ("acme", "beta")}
+    client = apart.memory("beta", connect_timeout=1.0)
+    with psycopg.connect(apart.cells[0]) as late:
+        late.execute("LOCK TABLE recall.api_key IN ACCESS EXCLUSIVE MODE")
+        holder = client.keys.holder(secrets["beta"])
+        assert holder is not None
+        assert holder.tenant == "beta"
+        with pytest.raises(DatabaseUnavailable):  # it may be a key of the late one: it is not unknown
+            client.keys.holder(secrets["acme"])
+    late.close()

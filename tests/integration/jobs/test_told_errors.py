@@ -38,11 +38,12 @@ def runner(database_url: str) -> Iterator[Runner]:
 
 def failing(query: Query, doing: str) -> None:
     """Makes the job `verify` fail with a message that quotes a memory."""
-    query("CREATE TABLE recall.canary (b text PRIMARY KEY CHECK (b NOT LIKE '%!')); GRANT ALL ON recall.canary TO public")
+    query("CREATE TABLE recall.canary (b text PRIMARY KEY CHECK (b NOT LIKE '%!'))")
+    query("GRANT ALL ON recall.canary TO public")
     query(
         "CREATE OR REPLACE FUNCTION recall.verify(p_now timestamptz DEFAULT now()) RETURNS jsonb "
-        "LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $$ DECLARE b text := (SELECT m.body FROM recall.memory m); "
-        f"BEGIN {doing}; RETURN '{{}}'; END $$"
+        "LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $$ "
+        f"DECLARE b text := (SELECT m.body FROM recall.memory m); BEGIN {doing}; RETURN '{{}}'; END $$"
     )
 
 
