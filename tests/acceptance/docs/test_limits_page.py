@@ -15,7 +15,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces import json_bodies
 from pgrecall.faces.http import authentication, connections, schemas, server
 from pgrecall.faces.mcp import http as mcp_http
-from pgrecall.importers import draft_checks
+from pgrecall.importers import draft_checks, json_stream
 from pgrecall.models import word_differences
 from pgrecall.search import endpoint_limits
 from pgrecall.search.rerank import scores
@@ -34,7 +34,8 @@ NUMBERS: dict[str, list[float]] = {
     "title ": [draft_checks.MAX_TITLE_LENGTH],
     "metadata: depth": [encoding.MAX_LEVELS],
     "body, also of": [USUAL.http_body_bytes // MEBIBYTE],
-    "JSON lists": [json_bodies.MAX_CONTAINERS, json_bodies.MAX_VALUES],
+    "JSON lists and objects; values": [json_bodies.MAX_CONTAINERS, json_bodies.MAX_VALUES],
+    "JSON lists and objects of one line": [json_stream.MAX_CONTAINERS],
     "items of one list": [schemas.MAX_ITEMS],
     "bytes of all bodies": [USUAL.http_tenant_bytes // MEBIBYTE],
     "headers": [server.MAX_HEADER_BYTES // 1024],
