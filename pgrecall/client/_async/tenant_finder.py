@@ -118,11 +118,11 @@ class AsyncTenantFinder:
         failure: RecallError | None = None
         answer: T | None = None
         while cells := await self._cells_not_asked(asked, first=self._opened.holders.get(name)):
+            asked |= dict(cells)
             for cell, address in cells:
-                asked[cell] = address
                 try:
                     said = await self._ask(cell, address, operation, tenant)
-                except DatabaseUnavailable as error:
+                except DatabaseError as error:
                     failure = self._opened.outages.note_error(cell, address, error)
                     continue
                 self._opened.outages.note_answer(address)
@@ -145,7 +145,7 @@ class AsyncTenantFinder:
         """The answer of a cell.
 
         Raises:
-            DatabaseUnavailable: it does not answer, or not in time: others may have the answer.
+            DatabaseError: it does not answer, not in time, or not as it should: others may have the answer.
         """
         database = await self._opened.at(cell, address, self._resources)
         seconds = self._resources.settings.connect_timeout
@@ -153,6 +153,8 @@ class AsyncTenantFinder:
             return operation.read(await database.fetch(operation, tenant=tenant, within=seconds))
         except DatabaseTimeout as error:
             raise DatabaseUnavailable(error.message, hint=error.hint) from error
+        except InvalidInput as error:  # nothing that the caller gave
+            raise DatabaseError(f"Cell {cell} refused a question: {error.message}") from error
 
     async def _is_home(self, tenant: str, address: str, cells: int) -> bool:
         """Whether the directory places a tenant in the cell at this address, or did while it answered.

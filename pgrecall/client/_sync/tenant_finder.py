@@ -119,11 +119,11 @@ class TenantFinder:
         failure: RecallError | None = None
         answer: T | None = None
         while cells := self._cells_not_asked(asked, first=self._opened.holders.get(name)):
+            asked |= dict(cells)
             for cell, address in cells:
-                asked[cell] = address
                 try:
                     said = self._ask(cell, address, operation, tenant)
-                except DatabaseUnavailable as error:
+                except DatabaseError as error:
                     failure = self._opened.outages.note_error(cell, address, error)
                     continue
                 self._opened.outages.note_answer(address)
@@ -146,7 +146,7 @@ class TenantFinder:
         """The answer of a cell.
 
         Raises:
-            DatabaseUnavailable: it does not answer, or not in time: others may have the answer.
+            DatabaseError: it does not answer, not in time, or not as it should: others may have the answer.
         """
         database = self._opened.at(cell, address, self._resources)
         seconds = self._resources.settings.connect_timeout
@@ -154,6 +154,8 @@ class TenantFinder:
             return operation.read(database.fetch(operation, tenant=tenant, within=seconds))
         except DatabaseTimeout as error:
             raise DatabaseUnavailable(error.message, hint=error.hint) from error
+        except InvalidInput as error:  # nothing that the caller gave
+            raise DatabaseError(f"Cell {cell} refused a question: {error.message}") from error
 
     def _is_home(self, tenant: str, address: str, cells: int) -> bool:
         """Whether the directory places a tenant in the cell at this address, or did while it answered.

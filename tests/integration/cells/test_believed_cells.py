@@ -9,7 +9,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pgrecall import Memory
-from pgrecall.errors import DatabaseUnavailable
+from pgrecall.errors import DatabaseError, DatabaseUnavailable
 from tests.given_server import Server
 from tests.integration.cells.conftest import Installation, installed
 
@@ -163,3 +163,38 @@ def test_a_cell_that_answers_late_keeps_no_key_of_another(apart: Installation) -
         with pytest.raises(DatabaseUnavailable):  # it may be a key of the late one: it is not unknown
             client.keys.holder(secrets["acme"])
     late.close()
+
+
+WRONG = {
+    "it refuses": "BEGIN RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'no such key'; END",
+    "it is broken": "BEGIN RAISE EXCEPTION 'broken'; END",
+    "it may not": "BEGIN RAISE EXCEPTION USING ERRCODE = '42501'; END",
+    "it is of another version": None,
+    "it names nobody": "BEGIN RETURN QUERY SELECT ''::text, 1::bigint; END",
+    "it names everybody": "BEGIN RETURN QUERY SELECT '*'::text, 1::bigint; END",
+    "it names another's tenant": "BEGIN RETURN QUERY SELECT 'beta'::text, 1::bigint; END",
+    "it names a tenant that is none": "BEGIN RETURN QUERY SELECT repeat('x', 100000), 1::bigint; END",
+    "it names itself at length": "BEGIN RETURN QUERY SELECT e'a\\x1b\\n'::text, 1::bigint FROM generate_series(1, 9); END",
+}
+"""What a cell may answer when it is asked for the holder of a key: the body of the function."""
+
+
+@pytest.mark.parametrize("answer", WRONG)
+def test_a_wrong_answer_of_one_cell_closes_no_other(apart: Installation, answer: str) -> None:
+    secret = apart.memory("beta").keys.create("key").secret
+    body = WRONG[answer]
+    apart.ask(0, "DROP FUNCTION recall.key_holder(bytea, timestamptz)")
+    if body is not None:
+        apart.ask(
+            0,
+            "CREATE FUNCTION recall.key_holder(p_hash bytea, p_now timestamptz DEFAULT now()) "
+            f"RETURNS TABLE (tenant text, id bigint) LANGUAGE plpgsql AS $$ {body} $$",
+        )
+    client = apart.memory("beta")
+    holder = client.keys.holder(secret)
+    assert holder is not None
+    assert holder.tenant == "beta"
+    try:
+        assert client.keys.holder("pgr_unknown") is None
+    except DatabaseError:
+        pass  # it may be known to the cell that does not say so
