@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 
 import psycopg
 import pytest
@@ -174,7 +175,9 @@ WRONG = {
     "it names everybody": "BEGIN RETURN QUERY SELECT '*'::text, 1::bigint; END",
     "it names another's tenant": "BEGIN RETURN QUERY SELECT 'beta'::text, 1::bigint; END",
     "it names a tenant that is none": "BEGIN RETURN QUERY SELECT repeat('x', 100000), 1::bigint; END",
-    "it names itself at length": "BEGIN RETURN QUERY SELECT e'a\\x1b\\n'::text, 1::bigint FROM generate_series(1, 9); END",
+    "it names many": (
+        "BEGIN RETURN QUERY SELECT e'a\\x1b\\n'::text, 1::bigint FROM generate_series(1, 9); END"
+    ),
 }
 """What a cell may answer when it is asked for the holder of a key: the body of the function."""
 
@@ -194,7 +197,5 @@ def test_a_wrong_answer_of_one_cell_closes_no_other(apart: Installation, answer:
     holder = client.keys.holder(secret)
     assert holder is not None
     assert holder.tenant == "beta"
-    try:
+    with suppress(DatabaseError):  # it may be known to the cell that does not say so
         assert client.keys.holder("pgr_unknown") is None
-    except DatabaseError:
-        pass  # it may be known to the cell that does not say so
