@@ -251,7 +251,8 @@ def without_json_strings(document: bytes) -> bytes:
     return _JSON_STRING.sub(b"", document)
 
 
-_JSON_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# One that never ends takes all that is left, without an attempt at each sign in it: that would take hours.
+_JSON_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 # An odd number of backslashes before u0000 is the escape; an even number is text that speaks of it.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")

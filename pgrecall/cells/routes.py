@@ -23,6 +23,9 @@ REPLICA_DOUBTED = 5.0
 PLACE_KNOWN = 30.0
 """Seconds after which the directory is asked again where a tenant lives."""
 
+CELLS_KNOWN = 1.0
+"""Seconds for which nobody who found nothing in the cells asks the directory for new ones."""
+
 DIRECTORY_DOUBTED = 30.0
 """Seconds for which known places are used without asking, after the directory did not answer."""
 
@@ -42,6 +45,7 @@ class Routes:
         self._places_read: dict[str, float] = {}
         self._doubted_until = float("-inf")
         self._cells: dict[int, str] = {}
+        self._cells_read = float("-inf")
         self._replicas: dict[int, str | None] = {}
         self._replicas_read: dict[int, float] = {}
         self._lock = Lock()
@@ -129,6 +133,7 @@ class Routes:
 
     def cells(self) -> dict[int, str]:
         """The address of every cell by number; those known from before if the directory cannot be reached."""
+        self._cells_read = self._clock()
         try:
             self._cells = self._directory.addresses()
         except DatabaseUnavailable:
@@ -140,6 +145,11 @@ class Routes:
         """Every cell, and the moves under way, for a role that may act for any tenant."""
         return self._directory.cells(), self._directory.moves()
 
-    def known_cells(self) -> dict[int, str]:
-        """The address of every cell as last read; reads them if that was never."""
-        return self._cells or self.cells()
+    def known_cells(self, *, newest: bool = False) -> dict[int, str]:
+        """The address of every cell as last read; reads them if that was never.
+
+        Args:
+            newest: reads them also if that was more than a moment ago: one may have been added.
+        """
+        old = newest and self._clock() - self._cells_read > CELLS_KNOWN
+        return self.cells() if old or not self._cells else self._cells

@@ -105,16 +105,20 @@ class AsyncDatabase:
         if owner is not None and owner.process == os.getpid() and not owner.loop.is_closed():
             await owner.pool.close()
 
-    async def fetch(self, call: Call, *, tenant: str) -> list[Row]:
-        """Makes one call for ``tenant`` in a separate transaction and returns its rows."""
-        return await cancelled_once(self._fetch(call, tenant))
+    async def fetch(self, call: Call, *, tenant: str, within: float | None = None) -> list[Row]:
+        """Makes one call for ``tenant`` in a separate transaction and returns its rows.
 
-    async def _fetch(self, call: Call, tenant: str) -> list[Row]:
-        sent = self._limits.statements(call, tenant)
+        Args:
+            within: seconds that Postgres may take, if that is less than the timeout.
+        """
+        return await cancelled_once(self._fetch(call, tenant, self._limits.within(within)))
+
+    async def _fetch(self, call: Call, tenant: str, limits: Limits) -> list[Row]:
+        sent = limits.statements(call, tenant)
         pool = await self._open_pool()
-        with self._limits.translating_errors(pool):
+        with limits.translating_errors(pool):
             async with pool.connection() as connection:
-                connection.deadline = self._limits.deadline()
+                connection.deadline = limits.deadline()
                 cursor = connection.cursor()
                 async with connection.pipelined() if len(sent) > 1 else nullcontext():
                     for statement in sent:

@@ -46,6 +46,12 @@ READ_ONLY = "25006"
 _MIXED_UP = ("26000", "42P05")
 """SQLSTATEs of a prepared statement that is missing or exists already."""
 
+_OF_NO_ROW = ("08", "25", "40", "53", "55", "57", "58")
+"""SQLSTATE classes of connections, transactions, locks and servers, whose messages quote no row."""
+
+_RAISE = "exec_stmt_raise"
+"""The function of the server that raises the sentences of our SQL functions."""
+
 _PROTOCOL = "08P01"
 """SQLSTATE of, among others, a prepared statement that has other parameters."""
 
@@ -151,6 +157,19 @@ def _not_found(diagnostic: psycopg.errors.Diagnostic) -> RecallError:
     if not reference:
         return InvalidInput(diagnostic.message_primary or "There is no such memory.")
     return MemoryNotFound(int(reference) if diagnostic.column_name == "id" else reference)
+
+
+def without_values(error: RecallError) -> str:
+    """The message of an error, for readers who may not read memories.
+
+    A message of Postgres itself may quote a row. Of such an error it is the class and the SQLSTATE.
+    """
+    cause = error.__cause__
+    if not isinstance(cause, psycopg.Error) or not cause.sqlstate or cause.sqlstate.startswith(_OF_NO_ROW):
+        return error.message
+    if isinstance(error, SchemaMismatch | DatabaseUnsuitable) or cause.diag.source_function == _RAISE:
+        return error.message
+    return f"Postgres refused a step: {type(cause).__name__} (SQLSTATE {cause.sqlstate})."
 
 
 def first_line(error: psycopg.Error) -> str:

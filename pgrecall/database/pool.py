@@ -132,12 +132,17 @@ class Database:
         """The database for threads: this one."""
         return self
 
-    def fetch(self, call: Call, *, tenant: str) -> list[Row]:
-        """Makes one call for ``tenant`` in a separate transaction and returns its rows."""
-        sent = self._limits.statements(call, tenant)
+    def fetch(self, call: Call, *, tenant: str, within: float | None = None) -> list[Row]:
+        """Makes one call for ``tenant`` in a separate transaction and returns its rows.
+
+        Args:
+            within: seconds that Postgres may take, if that is less than the timeout.
+        """
+        limits = self._limits.within(within)
+        sent = limits.statements(call, tenant)
         pool = self._open_pool()
-        with self._limits.translating_errors(pool), pool.connection() as connection:
-            connection.deadline = self._limits.deadline()
+        with limits.translating_errors(pool), pool.connection() as connection:
+            connection.deadline = limits.deadline()
             cursor = connection.cursor()
             with connection.pipelined() if len(sent) > 1 else nullcontext():
                 for statement in sent:

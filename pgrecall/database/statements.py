@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import psycopg
@@ -63,6 +63,12 @@ class Limits:
     """Functions of a schema of another version that may not be called, by name, with the reason."""
     answered: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
     """Failed connection attempts of each pool when a call last got a connection."""
+
+    def within(self, seconds: float | None) -> Limits:
+        """The same with at most so many seconds for a call; None: as they are."""
+        if seconds is None or (self.timeout is not None and self.timeout <= seconds):
+            return self
+        return replace(self, timeout=seconds)
 
     def pool_arguments(self, url: str) -> dict[str, Any]:
         """Returns the arguments of both kinds of pool."""

@@ -20,6 +20,7 @@ MAX_TITLE_LENGTH = 1_000
 MAX_KEY_LENGTH = 1_000
 MAX_TARGET_LENGTH = 1_000
 INDEXED_BYTES = 2_000
+MAX_SESSION_BYTES = 1_000
 MAX_LIST_BYTES = 20_000
 """Of all tags, or all aliases, of a memory as JSON."""
 
@@ -142,8 +143,10 @@ def fits(field: str, value: Any, rules: Rules) -> bool:
             return len(value) <= MAX_TITLE_LENGTH
         case "key":
             return 0 < len(value) <= MAX_KEY_LENGTH and _size(value) <= INDEXED_BYTES
-        case "author" | "source" | "session_id":
+        case "author" | "source":
             return _size(value) <= INDEXED_BYTES
+        case "session_id":
+            return _size(value) <= MAX_SESSION_BYTES
         case "tags" | "aliases":
             return not value or _size(json.dumps(list(value), ensure_ascii=False)) <= MAX_LIST_BYTES
     return True

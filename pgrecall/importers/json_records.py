@@ -15,6 +15,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.dates import parse_time
 from pgrecall.importers.fields import Fields, Rules
 from pgrecall.importers.files import MAX_BYTES, decode, printable_path, read_bytes, read_lines
+from pgrecall.importers.json_stream import require_few_containers
 from pgrecall.models.import_export import Problem
 
 
@@ -125,6 +126,7 @@ def load_json(path: Path, thing: str, hint: str) -> Any:
 
 def parse_json(text: str) -> Any:
     """The JSON value in ``text``. Raises ValueError, or RecursionError if it is nested too deeply."""
+    require_few_containers(text)
     try:
         return json.loads(text, strict=False)  # tabs and line breaks in texts do no harm
     except json.JSONDecodeError:

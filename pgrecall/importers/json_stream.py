@@ -12,14 +12,27 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from pgrecall.encoding import without_json_strings
+
 _CHUNK = 1 << 20
 MAX_ELEMENT_LENGTH = 128_000_000
 """Characters of one element; the longest conversations have a few million."""
+
+MAX_CONTAINERS = 500_000
+"""Lists and objects of one value. Python parses it in one go, in which a service answers nobody else."""
 
 _MAX_TOKEN_LENGTH = 12
 """Characters of a literal or escape that the end of the buffer can cut: ``\\ud83d\\ude00``."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def require_few_containers(text: str) -> None:
+    """Raises ValueError for a JSON value of very many lists and objects: 64 MB of them take a minute."""
+    if text.count("[") + text.count("{") > MAX_CONTAINERS:
+        structure = without_json_strings(text.encode())
+        if structure.count(b"[") + structure.count(b"{") > MAX_CONTAINERS:
+            raise ValueError(f"it has more than {MAX_CONTAINERS:,} JSON lists and objects; split it")
 
 
 class JsonStream:
@@ -121,6 +134,7 @@ class JsonStream:
             ) from error
         self._bytes += len(data)
         self._ended = not data
+        require_few_containers(self._text)  # it begins with an element, or between two
 
     def _fault(self, words: str, at: int) -> ValueError:
         line = self._lines + self._text.count("\n", 0, at) + 1

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import logging
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from threading import Lock
 
+from pgrecall.database.error_translation import without_values
 from pgrecall.database.pool import Database
 from pgrecall.database.session import Session
 from pgrecall.errors import (
@@ -73,14 +75,17 @@ def _run(begun: JobOutcome, job: Job, context: JobContext) -> JobOutcome:
         if context.task.stop.is_set() and isinstance(error, DatabaseError):
             return replace(begun, state="stopped")
         return _failed(begun, error)
-    except Exception as error:  # a defect that the data of one tenant reveals must not stop the others
-        logger.exception("The job %s broke for tenant %r.", job.name, context.tenant)
-        return replace(begun, state="failed", error=f"{type(error).__name__}: {error}", permanent=True)
+    except Exception as error:  # noqa: BLE001 -- a defect that one tenant reveals must not stop the others
+        # Logged without its message, which may quote a memory.
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        what = type(error).__name__
+        logger.error("The job %s broke for tenant %r: %s\n%s", job.name, context.tenant, what, frames)
+        return replace(begun, state="failed", error=f"An unexpected {what}; see the log.", permanent=True)
     return replace(begun, state="done")
 
 
 def _failed(begun: JobOutcome, error: RecallError) -> JobOutcome:
-    return replace(begun, state="failed", error=error.message, permanent=isinstance(error, PERMANENT))
+    return replace(begun, state="failed", error=without_values(error), permanent=isinstance(error, PERMANENT))
 
 
 class JobSession:

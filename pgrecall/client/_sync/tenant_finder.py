@@ -18,6 +18,7 @@ from pgrecall.database.error_translation import READ_ONLY
 from pgrecall.database.pool import Database
 from pgrecall.errors import (
     DatabaseError,
+    DatabaseTimeout,
     DatabaseUnavailable,
     DatabaseUnsuitable,
     InvalidInput,
@@ -114,27 +115,47 @@ class TenantFinder:
         Args:
             tenant_of: the tenant that an answer names; None for answers that name none.
         """
-        cells = list((sync_run(self._routes.known_cells)).items())
-        held = self._opened.holders.get(name)
-        cells.sort(key=lambda cell: cell[1] != held)
+        asked: dict[int, str] = {}
         failure: RecallError | None = None
         answer: T | None = None
-        for cell, address in cells:
-            try:
-                database = self._opened.at(cell, address, self._resources)
-                said = operation.read(database.fetch(operation, tenant=tenant))
-            except DatabaseUnavailable as error:
-                failure = self._opened.outages.note_error(cell, address, error)
-                continue
-            self._opened.outages.note_answer(address)
-            if not said:
-                answer = said
-            elif tenant_of is None or self._is_home(tenant_of(said), address, len(cells)):
-                self._opened.remember_holder(name, address)
-                return said
-        if failure is not None or not cells:
+        while cells := self._cells_not_asked(asked, first=self._opened.holders.get(name)):
+            asked |= dict(cells)
+            for cell, address in cells:
+                try:
+                    said = self._ask(cell, address, operation, tenant)
+                except DatabaseError as error:
+                    failure = self._opened.outages.note_error(cell, address, error)
+                    continue
+                self._opened.outages.note_answer(address)
+                if not said:
+                    answer = said
+                elif tenant_of is None or self._is_home(tenant_of(said), address, len(asked)):
+                    self._opened.remember_holder(name, address)
+                    return said
+        if failure is not None or not asked:
             raise failure or InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
         return answer  # type: ignore[return-value]  # some cell has answered, with nothing
+
+    def _cells_not_asked(self, asked: dict[int, str], first: str | None) -> list[tuple[int, str]]:
+        """The cells at first, then those that were added or replaced since they were read."""
+        known = sync_run(partial(self._routes.known_cells, newest=bool(asked)))
+        left = [(cell, address) for cell, address in known.items() if asked.get(cell) != address]
+        return sorted(left, key=lambda cell: cell[1] != first)
+
+    def _ask(self, cell: int, address: str, operation: Operation[T], tenant: str) -> T:
+        """The answer of a cell.
+
+        Raises:
+            DatabaseError: it does not answer, not in time, or not as it should: others may have the answer.
+        """
+        database = self._opened.at(cell, address, self._resources)
+        seconds = self._resources.settings.connect_timeout
+        try:
+            return operation.read(database.fetch(operation, tenant=tenant, within=seconds))
+        except DatabaseTimeout as error:
+            raise DatabaseUnavailable(error.message, hint=error.hint) from error
+        except InvalidInput as error:  # nothing that the caller gave
+            raise DatabaseError(f"Cell {cell} refused a question: {error.message}") from error
 
     def _is_home(self, tenant: str, address: str, cells: int) -> bool:
         """Whether the directory places a tenant in the cell at this address, or did while it answered.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,13 @@ from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Scope
 
 from pgrecall import __version__
-from pgrecall.faces.http.authentication import READ_ONLY, authenticate, may_write
+from pgrecall.faces.http.authentication import (
+    READ_ONLY,
+    authenticate,
+    checked_again,
+    may_write,
+    require_valid_key,
+)
 from pgrecall.faces.http.middleware import (
     AllowedHostsMiddleware,
     BodyLengthMiddleware,
@@ -136,15 +143,22 @@ def _mcp_app(service: Service) -> McpApp | None:
     from pgrecall.faces.mcp.http import McpApp
 
     async def memory_for(request: Request) -> AsyncMemory:
+        request.state.check = checked_again(partial(require_valid_key, service, request.headers))
         memory = await authenticate(service, request.headers)
         if not may_write(request.headers):
             raise HTTPException(403, f"{READ_ONLY} MCP needs a key that may write.")
         request.state.memory = memory
         return memory
 
+    @asynccontextmanager
+    async def turn_for(request: Request, memory: AsyncMemory) -> AsyncIterator[None]:
+        async with service.queue.slot(memory.tenant):
+            await request.state.check()
+            yield
+
     return McpApp(
         memory_for,
-        turn_for=lambda memory: service.queue.slot(memory.tenant),
+        turn_for=turn_for,
         hold_body=lambda memory: service.bodies.hold(memory.tenant),
         body_limit=service.settings.http_body_bytes,
         body_seconds=service.settings.http_timeout,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends
@@ -23,6 +25,10 @@ _NO_KEY = (
 READ_ONLY = "This key may only read."
 _READS = ("/v1/search", "/v1/context")
 """Requests that are not GET and yet change no memory."""
+
+CHECKED_AGAIN_AFTER = 1.0
+"""Seconds from its beginning after which the key or session of a request is looked up again before it runs: a
+slow body and the queue could let it run long after the key was revoked."""
 
 _BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[A-Za-z0-9_-]{{20,100}})")
 
@@ -87,6 +93,17 @@ async def require_valid_key(service: Service, headers: Headers) -> None:
     key = bearer_key(headers, required=False)
     if key is not None and await service.memory.keys.holder(key) is None:
         raise _unauthorized("This key is unknown or revoked.", "invalid_token")
+
+
+def checked_again(check: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
+    """What a request that begins now awaits once it holds a slot: ``check``, if it has waited for long."""
+    began = time.monotonic()
+
+    async def check_if_late() -> None:
+        if time.monotonic() - began > CHECKED_AGAIN_AFTER:
+            await check()
+
+    return check_if_late
 
 
 def may_write(headers: Headers) -> bool:

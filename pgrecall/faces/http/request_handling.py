@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial
@@ -15,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from pgrecall.database.calling_interface import acting_through
-from pgrecall.faces.http.authentication import authenticate, require_right, require_valid_key
+from pgrecall.faces.http.authentication import authenticate, checked_again, require_right, require_valid_key
 from pgrecall.faces.http.bodies_in_flight import uncounted
 from pgrecall.faces.http.key_paths import accept_any_key
 from pgrecall.faces.http.request_limits import ClientConnection, body_too_large, replay
@@ -30,10 +29,6 @@ Authenticate = Callable[[], Awaitable["AsyncMemory | None"]]
 
 CLIENT_CLOSED_REQUEST = 499
 """Status of a request whose client disconnected, for logs and metrics only."""
-
-CHECKED_AGAIN_AFTER = 1.0
-"""Seconds from its beginning after which the key of a request is looked up again before it runs: a slow
-body and the queue could let it run long after the key was revoked."""
 
 _NOT_DRAINED = (408, 503)
 """A slow client would be slow again, and an overloaded service reads nothing more."""
@@ -71,12 +66,7 @@ class ApiRoute(APIRoute):
 
         async def handle_request(request: Request) -> Response:
             service, connection = get_service(request), ClientConnection(request)
-            began = time.monotonic()
-
-            async def check_again() -> None:
-                if time.monotonic() - began > CHECKED_AGAIN_AFTER:
-                    await require_valid_key(service, request.headers)
-
+            check = checked_again(partial(require_valid_key, service, request.headers))
             try:
                 authenticate = partial(self.authenticate, service, request)
                 limit = service.settings.http_body_bytes
@@ -85,7 +75,7 @@ class ApiRoute(APIRoute):
                     if body:
                         self.check_body(request, body)
                     response = handle(Request(request.scope, replay(body)))
-                    work = run_in_slot(service, request.state.memory.tenant, response, check_again)
+                    work = run_in_slot(service, request.state.memory.tenant, response, check)
                     with acting_through("http"):
                         return await connection.run_until_disconnect(work)
             except ClientDisconnect:
@@ -101,15 +91,11 @@ class UploadRoute(ApiRoute):
         pass
 
 
-async def _nothing() -> None:
-    pass
-
-
 async def run_in_slot(
     service: Service,
     tenant: str,
     response: Coroutine[Any, Any, Response],
-    check: Callable[[], Awaitable[None]] = _nothing,
+    check: Callable[[], Awaitable[None]],
 ) -> Response:
     """Awaits a response once a slot is free for the tenant, unless ``check`` raises."""
     try:

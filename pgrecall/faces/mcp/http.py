@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 HoldBody = Callable[[AsyncMemory], AbstractContextManager[Callable[[bytes], None]]]
 """Counts the memory of a tenant's body: what it returns is called with each part, and may refuse."""
 
+TurnForHttpRequest = Callable[[Request, AsyncMemory], AbstractAsyncContextManager[object]]
+"""Waits until a request may act for its tenant, and holds its turn; refuses by HTTPException."""
+
 MemoryForHttpRequest = Callable[[Request], Awaitable[AsyncMemory]]
 """Returns the open client for a request's tenant; the application around it handles what it raises."""
 
@@ -80,7 +83,7 @@ class McpApp:
         self,
         memory_for: MemoryForHttpRequest,
         *,
-        turn_for: TurnForRequest = lambda _: nullcontext(),
+        turn_for: TurnForHttpRequest = lambda _, __: nullcontext(),
         hold_body: HoldBody = lambda _: nullcontext(lambda _: None),
         allowed_hosts: Sequence[str] | None = None,
         body_limit: int = BODY_LIMIT,
@@ -178,14 +181,15 @@ async def _keep_running(
         await anyio.sleep_forever()
 
 
-def _with_our_errors(turn_for: TurnForRequest) -> TurnForRequest:
+def _with_our_errors(turn_for: TurnForHttpRequest) -> TurnForRequest:
     """The same queue; the agent gets a refusal as the error of its tool."""
 
     @asynccontextmanager
-    async def turn(memory: AsyncMemory) -> AsyncIterator[None]:
+    async def turn(request: McpRequest, memory: AsyncMemory) -> AsyncIterator[None]:
+        assert request.request is not None
         async with AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(turn_for(memory))
+                await stack.enter_async_context(turn_for(request.request, memory))
             except HTTPException as refusal:
                 raise RecallError(refusal.detail) from None
             yield

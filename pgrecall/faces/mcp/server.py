@@ -48,8 +48,8 @@ Request = ServerRequestContext[Any, Any]
 MemoryForRequest = Callable[[Request], Awaitable[AsyncMemory]]
 """Returns the client for the tenant of a request."""
 SessionForRequest = Callable[[Request], str | None]
-TurnForRequest = Callable[[AsyncMemory], AbstractAsyncContextManager[object]]
-"""Waits until a client may act for its tenant, and holds its turn."""
+TurnForRequest = Callable[[Request, AsyncMemory], AbstractAsyncContextManager[object]]
+"""Waits until the client of a request may act for its tenant, and holds its turn."""
 
 JSON = "application/json"
 STATUS_URI = "pgrecall://status"
@@ -82,7 +82,7 @@ def build_server(
     session_for: SessionForRequest,
     telemetry: Telemetry | None = None,
     trace_for: Callable[[Request], object] = lambda _: None,
-    turn_for: TurnForRequest = lambda _: nullcontext(),
+    turn_for: TurnForRequest = lambda _, __: nullcontext(),
     only: Collection[str] = (),
 ) -> Server[Any]:
     """Builds a server.
@@ -138,7 +138,7 @@ class _Tools:
                 memory = await self.memory_for(request)
                 session = self.session_for(request)
                 memory = memory.session(session) if session else memory
-                async with self.turn_for(memory):
+                async with self.turn_for(request, memory):
                     result = await call_async(tool, memory, params.arguments or {}, datetime.now(UTC))
         except RecallError as error:
             return _tool_error(str(error))
@@ -168,7 +168,7 @@ class _Resources:
     async def read(self, request: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
         try:
             memory = await self.memory_for(request)
-            async with self.turn_for(memory):
+            async with self.turn_for(request, memory):
                 document = await _read_resource(memory, params.uri, datetime.now(UTC))
         except RecallError as error:
             kind = "not_found" if isinstance(error, MemoryNotFound) else "refused"

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from pgrecall.client.concurrency import async_run
 from pgrecall.database.calling_interface import acting_through
+from pgrecall.faces.http.authentication import checked_again
 from pgrecall.faces.http.request_handling import (
     CLIENT_CLOSED_REQUEST,
     Authenticate,
@@ -167,6 +168,7 @@ def _route(
     async def handle(request: Request) -> Response:
         request.scope["route"] = route  # for the log and the metrics
         connection = ClientConnection(request)
+        check = checked_again(partial(sessions.require_valid, request))
         try:
             authenticate = partial(sessions.authenticate, request)
             received = received_form(service, sessions, request, connection, authenticate, post)
@@ -174,7 +176,7 @@ def _route(
                 now = datetime.now(UTC)
                 memory: AsyncMemory = request.state.memory
                 page_request = PageRequest(request, service, sessions, memory, form, uploads, now)
-                work = run_in_slot(service, memory.tenant, _await_view(view, page_request))
+                work = run_in_slot(service, memory.tenant, _await_view(view, page_request), check)
                 with acting_through("page"):
                     return await connection.run_until_disconnect(work)
         except ClientDisconnect:

@@ -66,11 +66,24 @@ class SessionStore:
         if not cookie:
             raise SignInRequired
         async with queue.slot(tenants.of(cookie)):
-            tenant = await memory.keys.session_tenant(cookie)
-        if tenant is None:
-            raise SignInRequired("This session has ended, or its key was revoked.")
+            tenant = await self._tenant_of(cookie)
         tenants.note(cookie, tenant)
         return memory.for_tenant(tenant)
+
+    async def require_valid(self, request: Request) -> None:
+        """Looks the session up again, for a request that holds a slot and has waited for it.
+
+        Raises:
+            SignInRequired: it has ended meanwhile, or its key was revoked.
+        """
+        if self.needs_key:
+            await self._tenant_of(request.cookies.get(COOKIE, ""))
+
+    async def _tenant_of(self, cookie: str) -> str:
+        tenant = await self._service.memory.keys.session_tenant(cookie)
+        if tenant is None:
+            raise SignInRequired("This session has ended, or its key was revoked.")
+        return tenant
 
     async def sign_in(self, key: str) -> str | None:
         """Opens a session and returns its cookie; None when the key is unknown or revoked."""

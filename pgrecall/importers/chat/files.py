@@ -96,6 +96,8 @@ def _in_folder(folder: Path) -> list[ChatFile]:
     for place, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
+            if not Path(place, name).is_file():  # a pipe or a device may never end
+                continue
             if _CONVERSATIONS.fullmatch(name):
                 exports.append(ChatFile(Path(place, name)))
             elif name.lower().endswith(_LINES) or _SESSION.fullmatch(name):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -65,6 +66,15 @@ def test_a_conversation_completes_a_query(api: Served) -> None:
     wrong = api.client.post("/v1/search", json=body | {"conversation": [{"role": "robot", "content": ""}]})
     assert wrong.status_code == 422
     assert "conversation" in wrong.text
+@pytest.mark.parametrize("key", [".", "..", "./", "../", "a/../b", "/", "//", "%2e%2e", "key:..", "a\\..\\b"])
+def test_a_key_that_looks_like_a_step_of_a_path_is_a_key(api: Served, key: str) -> None:
+    number = remembered(api, f"What the key {key} names.", key=key)
+    address = "key:" + quote(key, safe="")
+    assert api.client.get(f"/v1/memories/{address}").json()["id"] == number
+    assert len(api.client.get(f"/v1/versions/{address}").json()) == 1
+    for method, route in (("PUT", "pins"), ("DELETE", "pins"), ("DELETE", "memories"), ("POST", "unarchive")):
+        assert api.client.request(method, f"/v1/{route}/{address}").json() == {"changed": True}
+    assert api.client.patch(f"/v1/memories/{address}", json={"author": "Mira"}).json()["id"] == number
 
 
 def test_remembering_again_keeps_what_is_left_out_and_clears_what_is_empty(api: Served) -> None:

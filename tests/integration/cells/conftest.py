@@ -38,9 +38,9 @@ class Installation:
     def fleet(self) -> Fleet:
         return Fleet(self.directory)
 
-    def memory(self, tenant: str = "acme") -> Memory:
+    def memory(self, tenant: str = "acme", connect_timeout: float = PATIENCE) -> Memory:
         """A client of the cells, closed when the test ends."""
-        settings = Settings(tenant=tenant, embedder="hash", connect_timeout=PATIENCE)
+        settings = Settings(tenant=tenant, embedder="hash", connect_timeout=connect_timeout)
         client = Memory(cells=self.directory, settings=settings, embedder=HashEmbedder(DIMENSIONS))
         return self.opened.enter_context(client)
 

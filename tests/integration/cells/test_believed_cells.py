@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pgrecall import Memory
-from pgrecall.errors import DatabaseUnavailable
-from tests.integration.cells.conftest import Installation
+from pgrecall.errors import DatabaseError, DatabaseUnavailable
+from tests.given_server import Server
+from tests.integration.cells.conftest import Installation, installed
 
 RESTORED = "UPDATE recall.resident SET state = 'here', cell = NULL WHERE tenant = 'acme'"
 """The state of cell 0 after it was restored to before acme left it. Its old keys were not swept yet."""
@@ -134,3 +136,66 @@ def test_without_the_directory_known_tenants_keep_their_keys(
     assert holder.tenant == "acme"
     with pytest.raises(DatabaseUnavailable, match="The directory of cells cannot be reached"):
         fresh.keys.holder(secrets["beta"])  # nobody can say where beta lives
+
+
+def test_keys_of_a_cell_that_was_just_added_are_found(
+    server: Server, template: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.cells.routes.CELLS_KNOWN", 0.0)
+    with installed(server, template, 2) as made:
+        made.add(0)
+        client = made.memory()
+        assert client.keys.holder("pgr_unknown") is None  # so that it knows the cells
+        made.add(1).fleet.place("beta", 1)
+        secret = made.memory("beta").keys.create("new").secret
+        holder = client.keys.holder(secret)
+        assert holder is not None
+        assert holder.tenant == "beta"
+
+
+def test_a_cell_that_answers_late_keeps_no_key_of_another(apart: Installation) -> None:
+    secrets = {tenant: apart.memory(tenant).keys.create("key").secret for tenant in ("acme", "beta")}
+    client = apart.memory("beta", connect_timeout=1.0)
+    with psycopg.connect(apart.cells[0]) as late:
+        late.execute("LOCK TABLE recall.api_key IN ACCESS EXCLUSIVE MODE")
+        holder = client.keys.holder(secrets["beta"])
+        assert holder is not None
+        assert holder.tenant == "beta"
+        with pytest.raises(DatabaseUnavailable):  # it may be a key of the late one: it is not unknown
+            client.keys.holder(secrets["acme"])
+    late.close()
+
+
+WRONG = {
+    "it refuses": "BEGIN RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'no such key'; END",
+    "it is broken": "BEGIN RAISE EXCEPTION 'broken'; END",
+    "it may not": "BEGIN RAISE EXCEPTION USING ERRCODE = '42501'; END",
+    "it is of another version": None,
+    "it names nobody": "BEGIN RETURN QUERY SELECT ''::text, 1::bigint; END",
+    "it names everybody": "BEGIN RETURN QUERY SELECT '*'::text, 1::bigint; END",
+    "it names another's tenant": "BEGIN RETURN QUERY SELECT 'beta'::text, 1::bigint; END",
+    "it names a tenant that is none": "BEGIN RETURN QUERY SELECT repeat('x', 100000), 1::bigint; END",
+    "it names many": (
+        "BEGIN RETURN QUERY SELECT e'a\\x1b\\n'::text, 1::bigint FROM generate_series(1, 9); END"
+    ),
+}
+"""What a cell may answer when it is asked for the holder of a key: the body of the function."""
+
+
+@pytest.mark.parametrize("answer", WRONG)
+def test_a_wrong_answer_of_one_cell_closes_no_other(apart: Installation, answer: str) -> None:
+    secret = apart.memory("beta").keys.create("key").secret
+    body = WRONG[answer]
+    apart.ask(0, "DROP FUNCTION recall.key_holder(bytea, timestamptz)")
+    if body is not None:
+        apart.ask(
+            0,
+            "CREATE FUNCTION recall.key_holder(p_hash bytea, p_now timestamptz DEFAULT now()) "
+            f"RETURNS TABLE (tenant text, id bigint) LANGUAGE plpgsql AS $$ {body} $$",
+        )
+    client = apart.memory("beta")
+    holder = client.keys.holder(secret)
+    assert holder is not None
+    assert holder.tenant == "beta"
+    with suppress(DatabaseError):  # it may be known to the cell that does not say so
+        assert client.keys.holder("pgr_unknown") is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -12,6 +13,8 @@ from rich.text import Text
 
 from pgrecall.faces.cli.commands.search import show_hits
 from pgrecall.faces.cli.rendering.console import SafeConsole, styled, table, vitality_bar
+from pgrecall.faces.cli.rendering.imports import write_problems
+from pgrecall.models.import_export import ImportReport, Problem
 from pgrecall.models.search import Hit, SearchResult
 
 HIT = Hit(
@@ -181,3 +184,11 @@ def test_sentences_are_left_to_the_terminal_and_bodies_wrapped() -> None:
         "one two",
         "three four",
     ]
+
+
+def test_a_file_of_problems_has_one_line_for_each_and_no_control_characters(tmp_path: Path) -> None:
+    odd = Problem("vault/a\x1b[2J\r\n\u202eb\u2028.md", "The file is empty.")
+    write_problems(tmp_path / "problems", ImportReport(problems=(odd, odd)))
+    [first, second] = (tmp_path / "problems").read_text().splitlines()
+    assert first == second
+    assert first.isprintable()

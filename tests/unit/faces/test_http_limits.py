@@ -305,7 +305,10 @@ def test_accepted_connections_have_tcp_nodelay() -> None:
         (json.dumps({"body": '\\"[' * MAX_CONTAINERS * 2}).encode(), False),
         (json.dumps(["\\", *[[]] * MAX_CONTAINERS]).encode(), True),
         (json.dumps({"[" * MAX_CONTAINERS: "[", "a": [1]}).encode(), False),
-        (b'"' + b"[" * (MAX_CONTAINERS + 1), True),  # a text without an end is no text
+        (b'"' + b"[" * (MAX_CONTAINERS + 1), False),  # the parser ends at a text without an end
+        (b"[" * (MAX_CONTAINERS + 1) + b'"' + b'\\"' * 2_000_000, True),
+        (b"[" * MAX_CONTAINERS + b'"[' + b'\\"' * 2_000_000, False),
+        (b"[" * MAX_CONTAINERS + b'"[' + b"\\" * 4_000_001, False),
     ],
 )
 def test_values_outside_of_texts_are_counted(body: bytes, refused: bool) -> None:

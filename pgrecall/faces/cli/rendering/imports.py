@@ -8,6 +8,7 @@ from pathlib import Path
 from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording
 from pgrecall.faces.cli.rendering.console import SafeConsole
+from pgrecall.faces.snippets import printable
 from pgrecall.models.import_export import ImportReport, Problem
 from pgrecall.models.maintenance import Status
 
@@ -55,6 +56,7 @@ def write_problems(path: Path, report: ImportReport) -> None:
     """Writes every problem, then every notice with a place, as one line each."""
     lines = [f"{problem.where}: {problem.reason}" for problem in report.problems]
     lines += [f"{place}: {left_out.what}" for left_out in report.skipped for place in left_out.places]
+    lines = [" ".join(printable(line).splitlines()) for line in lines]  # of names of files too
     try:
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", errors="backslashreplace")
     except OSError as error:

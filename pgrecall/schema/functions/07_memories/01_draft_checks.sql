@@ -159,12 +159,15 @@ BEGIN
     RETURN CASE
         WHEN length(d.body) > 1000000 THEN format(
             'its body has %s characters, more than 1,000,000; split it', length(d.body))
+        WHEN length(d.context) > 1000000 THEN format(
+            'its context has %s characters, more than 1,000,000', length(d.context))
         WHEN length(d.title) > 1000 THEN format('its title has %s characters, more than 1,000', length(d.title))
         WHEN length(d.key) > 1000 THEN format('its key has %s characters; a key has 1 to 1,000', length(d.key))
         ELSE coalesce(recall.metadata_problem(d.metadata), (
             SELECT format('its %s %s %s bytes, more than %s', f.name, f.verb, octet_length(f.said), f.most)
             FROM (VALUES ('key', 'has', d.key, 2000), ('author', 'has', d.author, 2000),
-                         ('source', 'has', d.source, 2000), ('tags', 'have', to_jsonb(d.tags)::text, 20000),
+                         ('source', 'has', d.source, 2000), ('session_id', 'has', d.session_id, 1000),
+                         ('tags', 'have', to_jsonb(d.tags)::text, 20000),
                          ('aliases', 'have', to_jsonb(d.aliases)::text, 20000)) AS f(name, verb, said, most)
             WHERE octet_length(f.said) > f.most
             LIMIT 1))
@@ -180,7 +183,8 @@ DECLARE
 BEGIN
     IF d.key = '' THEN
         RETURN 'its key has 0 characters; a key has 1 to 1,000';
-    ELSIF octet_length(concat(d.title, d.body, d.key, d.author, d.source, d.tags, d.aliases)) >= 1000
+    ELSIF octet_length(concat(d.title, d.body, d.key, d.author, d.context, d.source, d.session_id,
+                               d.tags, d.aliases)) >= 1000
           OR (CASE WHEN pg_column_size(d.metadata) < 1000 THEN octet_length(d.metadata::text) >= 200 ELSE true END) THEN
         -- A small row has nothing large, deep or long: each level of metadata takes two bytes.
         v_problem := recall.draft_size_problem(d);

@@ -94,6 +94,7 @@ DECLARE
     v_counts jsonb;
     v_complete boolean;
     v_error text;
+    v_context text;
     v_began timestamptz := clock_timestamp();
 BEGIN
     PERFORM recall.require_moment(p_now), recall.require_one_dimension(p_jobs);
@@ -117,7 +118,12 @@ BEGIN
         BEGIN
             SELECT s.counts, s.complete INTO v_counts, v_complete FROM recall.job_step(v_due.job, p_now) s;
         EXCEPTION WHEN OTHERS THEN
-            v_error := SQLERRM;
+            GET STACKED DIAGNOSTICS v_context = PG_EXCEPTION_CONTEXT;
+            -- A message may quote a row, unless it is one of ours, or about a right, a lock, a transaction or the server.
+            v_error := CASE
+                WHEN left(SQLSTATE, 2) IN ('08', '25', '40', '53', '55', '57', '58')
+                     OR SQLSTATE = '42501' OR split_part(v_context, E'\n', 1) LIKE '%RAISE' THEN SQLERRM
+                ELSE format('Postgres refused a step (SQLSTATE %s).', SQLSTATE) END;
         END;
         PERFORM recall.end_job(
             v_run, CASE WHEN v_error IS NOT NULL THEN 'failed' WHEN v_complete THEN 'done' ELSE 'stopped' END,

@@ -1,0 +1,105 @@
+"""Files that somebody made to harm whoever imports them: a transcript, a session folder, an export."""
+
+from __future__ import annotations
+
+import json
+import os
+import tracemalloc
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.chat.turns import OTHER_FILES
+from pgrecall.importers.detect import KnownKind, known_kind, open_source
+from pgrecall.importers.json_stream import MAX_CONTAINERS
+from pgrecall.models.import_export import Problem, Skipped
+from pgrecall.models.memories import Draft
+
+KINDS = [kind for kind in get_args(KnownKind) if kind != "markdown"]
+LARGE = 2**28
+HEAVY = "[" + "[]," * MAX_CONTAINERS + "[]]"
+DEEP = '{"a":' * 10_000 + "1" + "}" * 10_000
+
+
+def told(path: Path, kind: KnownKind) -> tuple[list[Draft], str]:
+    """The drafts of a file, and what its import says is wrong."""
+    drafts, words = [], []
+    try:
+        for item in open_source(path, kind=kind):
+            if isinstance(item, Draft):
+                drafts.append(item)
+            else:
+                words.append(item.reason if isinstance(item, Problem) else item.what)
+    except InvalidInput as error:
+        words.append(str(error))
+    return drafts, "\n".join(words)
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_value_of_very_many_lists_is_not_parsed(kind: KnownKind, ending: str, tmp_path: Path) -> None:
+    file = tmp_path / f"session.{ending}"
+    for text in (f'{{"conversations": {HEAVY}}}', f"[{HEAVY}]"):
+        file.write_text(text)
+        drafts, words = told(file, kind)
+        assert drafts == []
+        assert "more than 500,000 JSON lists and objects" in words or "zip" in words.lower()
+
+
+def test_signs_of_lists_in_a_text_are_no_lists(tmp_path: Path) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_text(json.dumps({"body": "[{\\" * MAX_CONTAINERS})[:900_000] + '"}')
+    [draft], words = told(file, "jsonl")
+    assert (draft.body[:4], words) == ("[{\\[", "")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ten_thousand_levels(kind: KnownKind, tmp_path: Path) -> None:
+    for name in ("session.jsonl", "session.json"):
+        file = tmp_path / name
+        file.write_text(DEEP)
+        drafts, words = told(file, kind)
+        assert drafts == []
+        assert "too deep" in words or "zip" in words.lower()
+
+
+@pytest.mark.parametrize("kind", ["claude-code", "jsonl"])
+def test_a_large_file_without_a_line_break_takes_little_memory(kind: KnownKind, tmp_path: Path) -> None:
+    file = tmp_path / "session.jsonl"
+    with file.open("wb") as made:
+        made.truncate(LARGE)  # takes no place on the disk
+    tracemalloc.start()
+    try:
+        drafts, words = told(file, kind)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert drafts == []
+    assert "longer than" in words
+    assert most < LARGE * 3 // 4
+
+
+def test_pipes_devices_and_circles_in_a_folder_of_sessions_are_not_opened(tmp_path: Path) -> None:
+    turn = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "Hello."}}
+    (tmp_path / "a.jsonl").write_text(json.dumps(turn))
+    os.mkfifo(tmp_path / "b.jsonl")
+    (tmp_path / "c.jsonl").symlink_to("/dev/zero")
+    (tmp_path / "d.jsonl").symlink_to("d.jsonl")
+    (tmp_path / "e.jsonl").symlink_to("missing")
+    (tmp_path / "f").symlink_to(tmp_path)
+    assert known_kind(tmp_path) == "claude-code"
+    found = list(open_source(tmp_path, kind="claude-code"))
+    assert [item.body for item in found if isinstance(item, Draft)] == ["Hello."]
+    assert [item.count for item in found if isinstance(item, Skipped) and item.what == OTHER_FILES] == [4]
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "/etc/group"])
+def test_a_transcript_that_leads_to_a_file_of_the_system_stores_nothing(name: str, tmp_path: Path) -> None:
+    link = tmp_path / "session.jsonl"
+    link.symlink_to(name)
+    for kind in KINDS:
+        drafts, words = told(link, kind)
+        assert drafts == []
+        assert "root:" not in words
