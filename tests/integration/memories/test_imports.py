@@ -78,6 +78,18 @@ def test_changed_notes_get_back_text_fields_and_links(memory: Memory, query: Que
     assert [version.body for version in memory.versions.list("winch")] == ["Old.", "New.", "Old."]
 
 
+def test_imports_are_undone_one_after_the_other(memory: Memory, query: Query) -> None:
+    for day in range(3):
+        drafts = [note("a", f"a{day}"), note("b", "b", tags=(f"t{day}",)), note(f"c{day}", "c")]
+        bring(memory, *drafts, day=day)
+    for day in (2, 1):
+        undone = memory.imports.undo(now=NOW + timedelta(days=5, hours=day))
+        assert (undone.deleted, undone.given_back, undone.kept) == (1, 2, ())
+        assert (memory.get("a").body, memory.get("b").tags) == (f"a{day - 1}", (f"t{day - 1}",))
+    assert memory.imports.undo().deleted == 3
+    assert live(query) == {}
+
+
 def test_what_changed_since_is_kept_and_named(memory: Memory, query: Query) -> None:
     bring(memory, note("a", "a"), note("b", "b"))
     bring(

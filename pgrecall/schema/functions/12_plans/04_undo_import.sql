@@ -37,6 +37,12 @@ BEGIN
     PERFORM recall.give_back(v_plan, i.memory_id, i.before, p_now) FROM recall.plan_item i
     WHERE i.tenant = v_tenant AND i.plan_id = v_plan.id AND i.memory_id = ANY (v_back)
     ORDER BY i.memory_id;
+    -- A memory that is as an earlier import left it can be taken back by undoing that one too.
+    UPDATE recall.plan_item e SET before = e.before || jsonb_build_object('after', s.state)
+    FROM recall.plan_item i CROSS JOIN LATERAL recall.import_states(v_tenant, ARRAY[i.memory_id], false) s
+    WHERE i.tenant = v_tenant AND i.plan_id = v_plan.id AND i.memory_id = ANY (v_back)
+      AND e.tenant = v_tenant AND e.memory_id = i.memory_id AND e.plan_id < v_plan.id
+      AND e.before -> 'after' @> jsonb_build_object('number', i.before -> 'number', 'updated_at', i.before -> 'updated_at');
     PERFORM recall.archive_memories(v_tenant, v_archived || ARRAY(
         SELECT i.memory_id FROM recall.plan_item i
         WHERE i.tenant = v_tenant AND i.plan_id = v_plan.id AND i.memory_id = ANY (v_back) AND i.before ? 'archival'),
