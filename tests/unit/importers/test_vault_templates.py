@@ -100,6 +100,17 @@ def test_the_name_as_typed_goes_first(tmp_path: Path, link: str) -> None:
     assert [found.target for found in drafts["Home"].links] == [link]
 
 
+@pytest.mark.parametrize(
+    ("link", "part"), [("C#", "c"), ("C", "c-2"), ("Rust#C#", "c"), ("#", ""), ("Rust#", "rust")]
+)
+def test_a_heading_that_ends_in_a_sign(tmp_path: Path, link: str, part: str) -> None:
+    long = "Rope is tarred and coiled. " * 60
+    (tmp_path / "note.md").write_text("\n\n".join(f"## {name}\n\n{long}" for name in ("C#", "C", "Rust")))
+    (tmp_path / "home.md").write_text(f"See [[note#{link}]].")
+    drafts = {item.key: item for item in open_source(tmp_path) if isinstance(item, Draft)}
+    assert [found.target for found in drafts["home"].links] == [f"note#{part}" if part else "note"]
+
+
 def test_a_heading_in_full_width(tmp_path: Path) -> None:
     long = "Rope is tarred and coiled. " * 60
     (tmp_path / "note.md").write_text(f"# Note\n\n## ＡＢＣ ｶﾅ\n\n{long}\n\n## Other\n\n{long}")
