@@ -92,6 +92,14 @@ def _plan_item(metadata: MetaData) -> Table:
             ondelete="CASCADE",
         ),
         owned_by_memory("plan_item_memory_fkey"),
+        *_item_checks(),
+        Index("plan_item_memory_idx", "tenant", "memory_id"),
+        schema=SCHEMA,
+    )
+
+
+def _item_checks() -> tuple[CheckConstraint, ...]:
+    return (
         CheckConstraint(
             "outcome IN ('archived', 'kept', 'merged', 'skipped', 'created', 'changed')",
             name="plan_item_outcome_check",
@@ -101,6 +109,4 @@ def _plan_item(metadata: MetaData) -> Table:
             "num_nulls(terms, impact) = CASE WHEN num_nonnulls(keeper, before) = 0 THEN 0 ELSE 2 END",
             name="plan_item_kind_check",
         ),
-        Index("plan_item_memory_idx", "tenant", "memory_id"),
-        schema=SCHEMA,
     )

@@ -2,9 +2,8 @@
 
 INSERT INTO recall.plan (tenant, id, kind, state, created_at, applied_at, options, report)
 OVERRIDING SYSTEM VALUE
-SELECT 'other', max(p.id) + 1, 'import', 'applied', '2026-05-31 10:00+00', '2026-05-31 10:00+00',
-       '{"source": "markdown:notes"}', '{"changed": 1}'
-FROM recall.plan p WHERE p.tenant = 'other';
+VALUES ('other', (1::bigint << 51) + 1, 'import', 'applied', '2026-05-31 10:00+00', '2026-05-31 10:00+00',
+        '{"source": "markdown:notes"}', '{"changed": 1}');
 INSERT INTO recall.plan_item (tenant, plan_id, memory_id, place, vitality, reason, content_hash, outcome, before)
 SELECT 'other', p.id, m.id, 0, 0, 'Import.', m.content_hash, 'changed', jsonb_build_object(
            'number', 1, 'hash', m.content_hash, 'updated_at', m.updated_at, 'layer', 'episodic', 'expires_at', NULL,

@@ -1,15 +1,14 @@
-"""The commands import and export: notes, records, chats, and all data of a tenant."""
+"""The command import: notes, records and chats; an export is left to its own module."""
 
 from __future__ import annotations
 
 import signal
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Literal, get_args
+from typing import Literal, get_args
 
 import click
 from click.exceptions import Exit
@@ -18,6 +17,7 @@ from pgrecall import Memory
 from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording
+from pgrecall.faces.cli.commands.export import import_export
 from pgrecall.faces.cli.commands.imports import ImportCommand
 from pgrecall.faces.cli.invocation import (
     BAD_INPUT,
@@ -29,7 +29,7 @@ from pgrecall.faces.cli.invocation import (
     pass_globals,
 )
 from pgrecall.faces.cli.options import STREAM, TEXT, json_option, now_option
-from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output, print_json
+from pgrecall.faces.cli.rendering.console import Progress, notes, output, print_json
 from pgrecall.faces.cli.rendering.imports import (
     dormant_hint,
     show_import,
@@ -157,27 +157,31 @@ def import_(
 
         refuse_with_watch(path, wanted, {
             "--json": as_json, "--problems": problems_file, "--strict": strict, "--now": now,
-            "--archive-removed": archive_removed,
         })  # fmt: skip
         watch_notes(given, folder, read, layer, archive_most=archive_most)
         return
-    is_folder = wanted == "markdown" and path.is_dir()
-    if archive_removed and not is_folder:
-        raise InvalidInput(
-            f"--archive-removed goes with a folder of notes; {path} is none.", hint="Leave it out."
-        )
-    if archive_most and not archive_removed:
-        raise InvalidInput(
-            "--archive-most goes with --watch or --archive-removed.",
-            hint="Give one of them, or leave it out.",
-        )
-    archives = _Archives(archive_removed, archive_most) if is_folder else None
+    archives = _archives(path, wanted, removed=archive_removed, most=archive_most)
     total = _count(path, wanted, follow_links, read)
     report, hint = _import_drafts(given, read, wanted, folder, total, strict, layer, archives, now)
     if problems_file is not None:
         write_problems(problems_file, report)
     _show(report, hint, as_json)
     raise Exit(_exit_code(report, path))
+
+
+def _archives(path: Path, kind: KnownKind, *, removed: bool, most: bool) -> _Archives | None:
+    """What is archived of a folder of notes; None for other sources, which cannot tell what is gone."""
+    is_folder = kind == "markdown" and path.is_dir()
+    if removed and not is_folder:
+        raise InvalidInput(
+            f"--archive-removed goes with a folder of notes; {path} is none.", hint="Leave it out."
+        )
+    if most and not removed:
+        raise InvalidInput(
+            "--archive-most goes with --watch or --archive-removed.",
+            hint="Give one of them, or leave it out.",
+        )
+    return _Archives(removed, most) if is_folder else None
 
 
 def _count(path: Path, kind: KnownKind, follow_links: bool, read: Callable[[], Items]) -> int:
@@ -290,53 +294,3 @@ def _exit_code(report: ImportReport, path: Path) -> int:
         return BAD_INPUT
     notes().print(f"There is nothing to import in {path}.")
     return NOTHING_FOUND
-
-
-_THINGS = (
-    ("memory", "memory", "memories"),
-    ("access", "access", "accesses"),
-    ("link", "link", "links"),
-    ("plan", "plan", "plans"),
-    ("search_log", "logged search", "logged searches"),
-)
-
-
-@click.command("export")
-@click.argument(
-    "path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File to write; packed if it ends in .gz. - writes to standard output.",
-)
-@click.option("--embeddings/--no-embeddings", default=True, help="Include embeddings, or embed on import.")
-@now_option
-@pass_globals
-def export(given: GlobalOptions, path: Path, embeddings: bool, now: datetime | None) -> None:
-    """Export all data of a tenant as JSON Lines, which `pgrecall import` reads.
-
-    Includes memories, embeddings, links, accesses, feedback, settings, layers and plans, as of one
-    instant. Excludes keys of the HTTP service and runs of jobs.
-    """
-    if path != STREAM and path.is_dir():
-        raise InvalidInput(f"{path} is a folder, not a file.", hint="Name a file in this folder.")
-    target: Path | BinaryIO = sys.stdout.buffer if path == STREAM else path
-    with given.opened() as memory, Progress("exporting", "lines", None) as bar:
-        made = memory.export.write(target, embeddings=embeddings, progress=bar.reached, now=now)
-    _report(notes() if path == STREAM else output(), f"Exported tenant {made.tenant}", made.counts)
-
-
-def import_export(given: GlobalOptions, path: Path, *, embeddings: bool) -> None:
-    """Imports an export into the tenant of this command."""
-    source: Path | BinaryIO = sys.stdin.buffer if path == STREAM else path
-    with given.opened() as memory:
-        with Progress("importing", "lines", None) as bar:
-            made = memory.export.read(source, embeddings=embeddings, progress=bar.reached)
-        as_tenant = "" if made.tenant == memory.tenant else f" as {memory.tenant}"
-    _report(output(), f"Imported tenant {made.tenant}{as_tenant}", made.counts)
-    if made.counts.get("memory") and not made.embeddings:
-        notes().print("It has no embeddings; a worker computes them, or `pgrecall jobs run embed`.")
-
-
-def _report(console: SafeConsole, what: str, counts: Mapping[str, int]) -> None:
-    held = ", ".join(wording.counted(counts.get(kind, 0), one, many) for kind, one, many in _THINGS)
-    console.print(f"{what}: {held}; {1 + sum(counts.values()):,} lines.")

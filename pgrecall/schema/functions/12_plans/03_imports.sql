@@ -1,6 +1,17 @@
 -- Imports: what each import of a source stored, changed and archived, kept as an applied plan of the kind `import`, so that
 -- it can be undone. Its items have, in `before`, what undo gives back and versions do not hold.
 
+-- import_plan_id: the id of the plan of an import. Imports of a tenant are numbered on their own, from 1, so that they use
+-- up no numbers of plans that a person makes.
+CREATE OR REPLACE FUNCTION recall.import_plan_id(p_import bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (1::bigint << 51) + least(greatest(p_import, 0), 1::bigint << 51);
+
+-- import_number: the number of the import that this plan is of.
+CREATE OR REPLACE FUNCTION recall.import_number(p_plan_id bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_plan_id - (1::bigint << 51);
+
 -- store_imported: stores what an importer read of a source, as remember_many does with p_skip_rejected and without
 -- p_revive, and notes it under the import p_import. Without p_import, or if that was undone, a new import begins with the
 -- first change. `import` has its id, NULL if nothing was noted. A memory that an import had archived, because its source
@@ -19,6 +30,9 @@ DECLARE
     v_back bigint[];
     v_import bigint;
 BEGIN
+    IF p_import IS NULL THEN  -- before any memory, as undo_import does
+        PERFORM recall.lock_tenant(v_tenant, 'import');
+    END IF;
     v_before := recall.states_before_import(v_tenant, ARRAY(
         SELECT k.id FROM recall.memories_with_keys(v_tenant, ARRAY(
             SELECT jsonb_path_query(p_items, '$[*].key') #>> '{}')) k));
@@ -53,7 +67,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_ids bigint[];
 BEGIN
-    PERFORM recall.require_moment(p_now);
+    PERFORM recall.require_moment(p_now), recall.lock_tenant(v_tenant, 'import');
     v_ids := ARRAY(
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.source = p_source AND m.key = ANY (recall.require_one_dimension(p_keys))
@@ -121,14 +135,16 @@ DECLARE
     v_counts jsonb;
 BEGIN
     SELECT p.id INTO v_import FROM recall.plan p
-    WHERE p.tenant = p_tenant AND p.id = p_import AND p.kind = 'import' AND p.state = 'applied'
+    WHERE p.tenant = p_tenant AND p.id = recall.import_plan_id(p_import) AND p.kind = 'import' AND p.state = 'applied'
       AND p.options ->> 'source' = p_source
     FOR NO KEY UPDATE;
     IF p_ids = '{}' THEN
-        RETURN v_import;
+        RETURN recall.import_number(v_import);
     END IF;
     IF v_import IS NULL THEN
-        v_import := recall.unused_row_id(p_tenant, 'plan');
+        PERFORM recall.lock_tenant(p_tenant, 'import');
+        v_import := coalesce((SELECT max(p.id) FROM recall.plan p WHERE p.tenant = p_tenant AND p.kind = 'import'),
+                             recall.import_plan_id(0)) + 1;
         INSERT INTO recall.plan (tenant, id, kind, state, created_at, applied_at, options, report)
         OVERRIDING SYSTEM VALUE
         VALUES (p_tenant, v_import, 'import', 'applied', p_now, p_now, jsonb_build_object('source', p_source), '{}');
@@ -155,7 +171,7 @@ BEGIN
     FROM (SELECT n.outcome, count(*) FROM noted n WHERE n.first GROUP BY n.outcome) c;
     UPDATE recall.plan p SET report = recall.added_counts(p.report, v_counts)
     WHERE p.tenant = p_tenant AND p.id = v_import AND v_counts IS NOT NULL;
-    RETURN v_import;
+    RETURN recall.import_number(v_import);
 END $$;
 
 -- imports: the newest imports that stored, changed or archived something, newest first; with p_source only those of this
@@ -171,7 +187,7 @@ DECLARE
 BEGIN
     PERFORM recall.require_between(p_limit, 1, 1000, 'p_limit');
     RETURN QUERY
-    SELECT p.id, p.options ->> 'source', p.created_at, coalesce((p.report ->> 'created')::bigint, 0),
+    SELECT recall.import_number(p.id), p.options ->> 'source', p.created_at, coalesce((p.report ->> 'created')::bigint, 0),
            coalesce((p.report ->> 'changed')::bigint, 0), coalesce((p.report ->> 'archived')::bigint, 0), p.undone_at
     FROM recall.plan p
     WHERE p.tenant = v_tenant AND p.kind = 'import' AND (p_source IS NULL OR p.options ->> 'source' = p_source)

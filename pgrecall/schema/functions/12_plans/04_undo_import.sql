@@ -50,7 +50,7 @@ BEGIN
     PERFORM recall.delete_imported(v_tenant, v_deleted, p_now);
     UPDATE recall.plan p SET state = 'undone', undone_at = p_now WHERE p.tenant = v_tenant AND p.id = v_plan.id;
     RETURN jsonb_build_object(
-        'id', v_plan.id, 'source', v_plan.options ->> 'source', 'deleted', cardinality(v_deleted),
+        'id', recall.import_number(v_plan.id), 'source', v_plan.options ->> 'source', 'deleted', cardinality(v_deleted),
         'archived', cardinality(v_archived), 'given_back', cardinality(v_back), 'restored', cardinality(v_restored),
         'kept', v_kept);
 END $$;
@@ -63,7 +63,7 @@ DECLARE
     v_plan recall.plan;
 BEGIN
     SELECT * INTO v_plan FROM recall.plan p
-    WHERE p.tenant = p_tenant AND p.kind = 'import' AND (p_import IS NULL OR p.id = p_import)
+    WHERE p.tenant = p_tenant AND p.kind = 'import' AND (p_import IS NULL OR p.id = recall.import_plan_id(p_import))
       AND (p_source IS NULL OR p.options ->> 'source' = p_source) AND (p_import IS NOT NULL OR p.state = 'applied')
     ORDER BY p.id DESC LIMIT 1 FOR UPDATE;
     IF NOT FOUND THEN
@@ -72,7 +72,7 @@ BEGIN
             || CASE WHEN p_source IS NULL THEN '.' ELSE format(' of the source %L.', left(p_source, 100)) END,
             'List them with `pgrecall import list`.');
     ELSIF v_plan.state <> 'applied' THEN
-        PERFORM recall.raise_invalid(format('Import %s was already undone at %s.', v_plan.id, v_plan.undone_at));
+        PERFORM recall.raise_invalid(format('Import %s was already undone at %s.', p_import, v_plan.undone_at));
     END IF;
     RETURN v_plan;
 END $$;

@@ -61,7 +61,8 @@ SET search_path FROM CURRENT AS $$
     ('access_key', 'octet_length(t.idempotency_key) <= 1000', 'its idempotency key has more than 1,000 bytes'),
     ('access_queue', 'array_position(t.memory_ids, NULL) IS NULL', 'one of its memory_ids is null'),
     ('plan', 'CASE t.kind WHEN ''prune'' THEN recall.is_prune_report(t.options, t.report) '
-     'WHEN ''import'' THEN recall.is_import_report(t.options, t.report) ELSE recall.is_dedupe_report(t.options, t.report) END', 'its options or report cannot be those of a plan'),
+     'WHEN ''import'' THEN recall.is_import_report(t.options, t.report) '
+     'ELSE recall.is_dedupe_report(t.options, t.report) END', 'its options or report cannot be those of a plan'),
     ('plan_item', 't.vitality BETWEEN 0 AND 1 AND coalesce(t.similarity BETWEEN -1 AND 1, true)',
      'its vitality or similarity is out of bounds'),
     ('plan_item', 't.place >= 0', 'its place is negative'),
