@@ -134,10 +134,12 @@ class FolderPaths:
 
     def parse(self, given: Any) -> tuple[Path, ...]:
         named = given.split(os.pathsep) if isinstance(given, str) else given
+        if not isinstance(named, list | tuple):
+            raise ValueError("must be paths")
         paths = tuple(FolderPath().parse(one) for one in named if one)
         for path in paths:
             if not path.is_absolute():  # a worker seldom begins where the person who wrote it was
-                raise ValueError(f"must have absolute paths, not {str(path)!r}")
+                raise ValueError("must be absolute paths")
         return paths
 
 

@@ -196,8 +196,8 @@ class Settings:
         "URL of DATABASE_URL's database for backups, as a role that may read everything; if unset, "
         "DATABASE_URL itself.",
     )
-    watch: tuple[Path, ...] = _setting(
-        (),
+    watch: tuple[Path, ...] | None = _setting(
+        None,
         FolderPaths(),
         "Folders of notes that the worker keeps in step for the tenant, as `import --watch` does; several "
         "are separated as in PATH.",
