@@ -214,3 +214,11 @@ def test_an_export_keeps_imports(memory: Memory, tmp_path, query: Query) -> None
     assert (undone.deleted, undone.given_back) == (1, 1)
     assert other.get("a").body == "a"
     assert all(not check.problems for check in other.maintenance.verify())
+
+
+def test_an_erasure_of_a_source_leaves_no_import_of_it(memory: Memory) -> None:
+    bring(memory, note("a", "a"))
+    memory.import_drafts([Draft("b", key="b", source="others")], source="others")
+    erasure = memory.erasure.plan(source=SOURCE, asked_by="Ann")
+    memory.erasure.apply(erasure.id, signed_by="Ann")
+    assert [made.source for made in memory.imports.list()] == ["others"]
