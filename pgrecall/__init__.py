@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from pgrecall.models.erasure import Erasure, ErasureReport, ErasureSummary, Subject
     from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
     from pgrecall.models.import_export import Export, ImportReport, Problem
+    from pgrecall.models.imports import ImportSummary, ImportUndone, KeptMemory
     from pgrecall.models.layers import Languages, Layer, Setting
     from pgrecall.models.maintenance import (
         Check,
@@ -137,6 +138,8 @@ __all__ = [
     "GraphReport",
     "Hit",
     "ImportReport",
+    "ImportSummary",
+    "ImportUndone",
     "InvalidInput",
     "IssuedKey",
     "JobOutcome",
@@ -146,6 +149,7 @@ __all__ = [
     "JudgedQuery",
     "JudgedSearch",
     "Judgement",
+    "KeptMemory",
     "KeyHolder",
     "Languages",
     "Layer",
@@ -247,6 +251,7 @@ _MODULES = {
     ),
     "models.dedupe": ("DedupePlan",),
     "models.erasure": ("Erasure", "ErasureReport", "ErasureSummary", "Subject"),
+    "models.imports": ("ImportSummary", "ImportUndone", "KeptMemory"),
     "models.plans": ("PlanOutcome", "PlanSummary", "PlanUndone"),
     "models.prune": ("PrunePlan",),
     "models.quality": (

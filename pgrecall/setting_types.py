@@ -7,6 +7,7 @@ value, which may be a password. ``description`` is the type as the reference sho
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -124,6 +125,22 @@ class FolderPath:
         if not isinstance(given, str | Path):
             raise ValueError("must be a path")
         return expand_home(given)
+
+
+class FolderPaths:
+    """Absolute paths, separated as in PATH, in which ``~`` stands for the home directory."""
+
+    description = "paths"
+
+    def parse(self, given: Any) -> tuple[Path, ...]:
+        named = given.split(os.pathsep) if isinstance(given, str) else given
+        if not isinstance(named, list | tuple):
+            raise ValueError("must be paths")
+        paths = tuple(FolderPath().parse(one) for one in named if one)
+        for path in paths:
+            if not path.is_absolute():  # a worker seldom begins where the person who wrote it was
+                raise ValueError("must be absolute paths")
+        return paths
 
 
 class Boolean:

@@ -15,6 +15,7 @@ from pgrecall.setting_types import (
     Boolean,
     Choice,
     FolderPath,
+    FolderPaths,
     Integer,
     PositiveNumber,
     Secret,
@@ -194,6 +195,12 @@ class Settings:
         SecretText(),
         "URL of DATABASE_URL's database for backups, as a role that may read everything; if unset, "
         "DATABASE_URL itself.",
+    )
+    watch: tuple[Path, ...] | None = _setting(
+        None,
+        FolderPaths(),
+        "Folders of notes that the worker keeps in step for the tenant, as `import --watch` does; several "
+        "are separated as in PATH.",
     )
     http_host: str = _setting("127.0.0.1", Text(1), "Address that `serve` listens on.")
     http_port: int = _setting(8766, Integer(0, 65535), "Port that `serve` listens on; 0: any free port.")

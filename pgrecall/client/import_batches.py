@@ -28,14 +28,18 @@ class Stored:
 
     remembered: tuple[Remembered, ...] = ()
     problems: tuple[Problem, ...] = ()
+    import_id: int | None = None
 
     @classmethod
-    def of(cls, rows: Iterable[Remembered | Rejected], drafts: Sequence[Draft]) -> Stored:
+    def of(
+        cls, rows: Iterable[Remembered | Rejected], drafts: Sequence[Draft], import_id: int | None = None
+    ) -> Stored:
         """From what ``recall.remember_many`` returned for these drafts."""
         rows = list(rows)
         return cls(
             tuple(row for row in rows if isinstance(row, Remembered)),
             tuple(_problem_of(row, drafts) for row in rows if isinstance(row, Rejected)),
+            import_id,
         )
 
 
@@ -120,6 +124,7 @@ def add_batch(
         updated=report.updated + outcomes.count("updated") + outcomes.count("revived"),
         unchanged=report.unchanged + outcomes.count("unchanged"),
         problems=(*report.problems, *problems, *stored.problems),
+        import_id=stored.import_id or report.import_id,
         skipped=tuple(
             Skipped(what, count, places.get(what, ())) for what, count in left_out.most_common() if count
         ),

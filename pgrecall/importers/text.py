@@ -54,6 +54,11 @@ def normalized_name(name: str) -> str:
     return one_line(composed(name).casefold())
 
 
+def folded_name(name: str) -> str:
+    """A name as words are compared: also full-width letters and half-width kana as ordinary ones (NFKC)."""
+    return normalized_name(unicodedata.normalize("NFKC", name))
+
+
 def unique(texts: list[str]) -> tuple[str, ...]:
     """The texts, stripped, without empty ones and repeats; case is ignored."""
     first: dict[str, str] = {}

@@ -80,7 +80,7 @@ def _verify(context: JobContext) -> None:
 
 def _alerts(context: JobContext) -> None:
     """Calls the hook if an alarm began or ended since the last report; without a hook, does nothing."""
-    hook = context.task.alert
+    hook = context.task.hooks.alert
     if hook is None:
         return
     changes = context.execute(maintenance.alarm_changes(context.now))
@@ -97,15 +97,22 @@ def _partitions(context: JobContext) -> None:
 
 
 def _backup(context: JobContext) -> None:
-    if context.task.backups is None:
+    if context.task.hooks.backups is None:
         raise InvalidInput("There is no folder for backups.", hint="Name one: PGRECALL_BACKUP_DIR.")
     from pgrecall.schema.backups.programs import BrokenOff
 
     try:
-        made, deleted = context.task.backups.add(now=context.now, stop=context.task.stop)
+        made, deleted = context.task.hooks.backups.add(now=context.now, stop=context.task.stop)
     except BrokenOff:
         raise Stopped from None
     context.report(1, backups=1, bytes=made.bytes, deleted=deleted)
+
+
+def _import(context: JobContext) -> None:
+    if context.task.hooks.folders is None:
+        raise InvalidInput("There is no folder of notes to follow.", hint="Name one: PGRECALL_WATCH.")
+    counts = context.task.hooks.folders(context.task.stop)
+    context.report(sum(counts.values()), **counts)
 
 
 JOBS: tuple[Job, ...] = (
@@ -120,6 +127,7 @@ JOBS: tuple[Job, ...] = (
     Job("dedupe", "Plans which duplicates could be merged: a dry run that changes no memory.", _dedupe),
     Job("verify", "Checks that stored summaries, links and plans are consistent.", _verify),
     Job("alerts", "Calls the alert hook when an alarm begins or ends.", _alerts, alerts=True),
+    Job("import", "Brings memories in step with folders of notes.", _import, whole=True, follows=True),
     Job("partitions", "Creates partitions of the access log for the coming months.", _partitions, whole=True),
     Job("backup", "Backs up the database and deletes old backups.", _backup, whole=True, backs_up=True),
     Job(

@@ -22,12 +22,30 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+FolderHook = Callable[[Event], Mapping[str, int]]
+"""Brings memories in step with folders of notes until the event is set; returns counts by name."""
+
 Recorder = Callable[[int, Mapping[str, int]], Operation[None]]
 """Creates the operation that records progress, in total and by name."""
 
 
 class Stopped(Exception):
     """The run was asked to stop; raised in a job before its next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What jobs call outside of the database; None where it is not configured.
+
+    Attributes:
+        alert: called by the job that reports alarms.
+        backups: where the job that makes backups puts them.
+        folders: called by the job that follows folders of notes.
+    """
+
+    alert: AlertHook | None = None
+    backups: BackupFolder | None = None
+    folders: FolderHook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +58,7 @@ class Task:
         batch: maximum number of rows of a step; None uses the default of each job.
         stop: once set, runs stop before their next step.
         progress: called with the tenant, how much of its run is done, and of how much; None if unknown.
-        alert: called by the job that reports alarms; None if no hook is configured.
-        backups: where the job that makes backups puts them; None if no folder is configured.
+        hooks: what jobs call outside of the database.
     """
 
     embedder: Embedder | None = None
@@ -49,8 +66,7 @@ class Task:
     batch: int | None = None
     stop: Event = field(default_factory=Event)
     progress: Callable[[str, int, int | None], None] = lambda *_: None
-    alert: AlertHook | None = None
-    backups: BackupFolder | None = None
+    hooks: Hooks = Hooks()
 
 
 @dataclass(slots=True)
@@ -145,7 +161,7 @@ class Job:
 
     ``whole``: it serves the whole database. ``joint``: it only makes sense for all tenants together.
     ``by_hand``: it has no schedule. ``embeds``: it needs an embedder. ``alerts``: it needs an alert hook.
-    ``backs_up``: it needs a folder for backups.
+    ``backs_up``: it needs a folder for backups. ``follows``: it needs folders of notes.
     """
 
     name: str
@@ -157,3 +173,4 @@ class Job:
     embeds: bool = False
     alerts: bool = False
     backs_up: bool = False
+    follows: bool = False

@@ -13,16 +13,15 @@ from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
 from pgrecall.database.pool import Database
-from pgrecall.jobs.alerts import AlertHook
 from pgrecall.jobs.attempt import JobSessions, attempt
-from pgrecall.jobs.job import Job, Task
+from pgrecall.jobs.job import Hooks, Job, Task
 from pgrecall.models.maintenance import WHOLE_DATABASE, JobOutcome
 from pgrecall.operations.jobs import due_tenants, tenants
 from pgrecall.operations.operation import Operation
 from pgrecall.search.embed.embedder import Embedder
 
 if TYPE_CHECKING:
-    from pgrecall.schema.backups.folder import BackupFolder
+    pass
 
 T = TypeVar("T")
 
@@ -41,8 +40,7 @@ class Runner:
         pauses: seconds before each further attempt of a failed run.
         batch: maximum number of rows of a step; None uses the default of each job.
         progress: called with the tenant, how much of a run is done, and of how much; None if unknown.
-        alert: called by the job that reports alarms.
-        backups: where the job that makes backups puts them.
+        hooks: what jobs call outside of the database.
     """
 
     def __init__(
@@ -54,13 +52,12 @@ class Runner:
         pauses: tuple[float, ...] = PAUSES,
         batch: int | None = None,
         progress: Callable[[str, int, int | None], None] = lambda *_: None,
-        alert: AlertHook | None = None,
-        backups: BackupFolder | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         self.stop = stop or Event()
         self._database = database
         self._pauses = pauses
-        self._task = Task(embedder, None, batch, self.stop, progress, alert, backups)
+        self._task = Task(embedder, None, batch, self.stop, progress, hooks or Hooks())
         self._sessions = JobSessions(database)
 
     @property
@@ -69,11 +66,13 @@ class Runner:
         return self._task.embedder is not None
 
     def can_run(self, job: Job) -> bool:
-        """Whether it has what the job needs: an embedder, an alert hook, a folder for backups."""
+        """Whether it has what the job needs: an embedder, an alert hook, folders."""
+        hooks = self._task.hooks
         return (
             (self.embeds or not job.embeds)
-            and (self._task.alert is not None or not job.alerts)
-            and (self._task.backups is not None or not job.backs_up)
+            and (hooks.alert is not None or not job.alerts)
+            and (hooks.backups is not None or not job.backs_up)
+            and (hooks.folders is not None or not job.follows)
         )
 
     def fetch(self, operation: Operation[T]) -> T:

@@ -36,6 +36,7 @@ class ImportReport:
         removed: keys that the source no longer contains.
         problems: items that could not be used.
         skipped: what was left out or assumed, with counts, highest first.
+        import_id: id of this import, to undo it; None if it changed nothing.
     """
 
     created: int = 0
@@ -45,6 +46,7 @@ class ImportReport:
     removed: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    import_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

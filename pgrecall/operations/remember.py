@@ -39,34 +39,30 @@ def remember_many(
     embedded_with: str | None,
     *,
     hashes: Sequence[str] | None = None,
-    skip_rejected: bool = False,
-    revive: bool = True,
     compare: bool = False,
     now: datetime | None = None,
 ) -> Operation[list[Remembered | Rejected]]:
-    """Stores drafts with their vectors; None keeps the stored vector. Without ``revive``, unchanged archived
-    memories stay archived. With ``compare``, near-duplicates are detected.
+    """Stores drafts with their vectors; None keeps the stored vector. With ``compare``, near-duplicates are
+    detected.
 
     With ``hashes``, those of the texts that the vectors are of, existing memories keep what a draft does not
     give. Without, drafts replace them.
     """
     if hashes is None:
-        items = [_item(draft, vector) for draft, vector in zip(drafts, vectors, strict=True)]
+        items = draft_items(drafts, vectors)
     else:
         items = [_given(*one) for one in zip(drafts, vectors, hashes, strict=True)]
     return Operation(
-        f"SELECT * FROM recall.remember_many(%(items)s, %(model)s, %(skip)s, {NOW}, %(revive)s, %(compare)s, "
-        "%(keep)s)",
+        f"SELECT * FROM recall.remember_many(%(items)s, %(model)s, p_now => {NOW}, p_compare => %(compare)s, "
+        "p_keep => %(keep)s)",
         {
             "items": to_json(items),
             "model": embedded_with if any(v is not None for v in vectors) else None,
-            "skip": skip_rejected,
-            "revive": revive,
             "compare": compare,
             "keep": hashes is not None,
             "now": now,
         },
-        lambda rows: [_remembered(row, drafts, vectors) for row in rows],
+        lambda rows: [remembered(row, drafts, vectors) for row in rows],
     )
 
 
@@ -80,6 +76,11 @@ def content_hashes(keys: Sequence[str]) -> Operation[dict[str, KnownContent]]:
         },
         repeatable=True,
     )
+
+
+def draft_items(drafts: Sequence[Draft], vectors: Sequence[Embedded | None]) -> list[dict[str, object]]:
+    """Drafts that replace whole memories, with their vectors, as JSON."""
+    return [_item(draft, vector) for draft, vector in zip(drafts, vectors, strict=True)]
 
 
 def _item(draft: Draft, embedded: Embedded | None) -> dict[str, object]:
@@ -120,9 +121,10 @@ def _links(value: object) -> list[dict[str, object]]:
     return [{"target": entry.target, "relation": entry.relation, "weight": entry.weight} for entry in links]
 
 
-def _remembered(
+def remembered(
     row: Row, drafts: Sequence[Draft], vectors: Sequence[Embedded | None]
 ) -> Remembered | Rejected:
+    """What became of a draft, from its row."""
     place = row["item"] - 1
     if row["outcome"] == "rejected":
         return Rejected(place, row["problem"])

@@ -55,8 +55,7 @@ def cli_page() -> str:
 def _leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
     if not isinstance(command, click.Group):
         yield name, command
-        return
-    for within, leaf in command.commands.items():
+    for within, leaf in getattr(command, "commands", {}).items():
         yield from _leaves(f"{name} {within}", leaf)
 
 

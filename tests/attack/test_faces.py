@@ -83,6 +83,7 @@ NAMELESS = {
     "/v1/quality/experiment",
     "/v1/erasures",
     "/v1/imports",
+    "/v1/imports/undo",
     "/v1/imports/{number}",
     "/v1/changes",
     "/v1/changes/cursor",

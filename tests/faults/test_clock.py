@@ -111,7 +111,7 @@ def use_a_day(memory: Memory, at: datetime, *, pinned: bool) -> None:
     memory.maintenance.refresh_statistics(now=at)
     memory.plans.prune(now=at, max_share=1.0)
     for job in JOBS:
-        if not job.by_hand and not job.backs_up:
+        if not (job.by_hand or job.backs_up or job.follows):
             [outcome] = memory.jobs.run(job.name, now=at)
             assert outcome.state == "done", outcome
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ from pgrecall.setting_types import Secret
         ("allow_superuser", "Yes", True),
         ("allow_superuser", "off", False),
         ("data_dir", "/tmp/x", Path("/tmp/x")),
+        ("watch", f"/tmp/x{os.pathsep}/tmp/y", (Path("/tmp/x"), Path("/tmp/y"))),
+        ("watch", [Path("/tmp/x")], (Path("/tmp/x"),)),
+        ("watch", "", ()),
         ("embedder_key", SecretStr("hidden"), Secret("hidden")),
         ("embedder_model", "", ""),
     ],
@@ -55,6 +59,9 @@ def test_a_setting_is_read(monkeypatch: pytest.MonkeyPatch, name: str, given: An
         ("http_host", ""),
         ("database_url", 7),
         ("data_dir", 7),
+        ("watch", "notes"),
+        ("watch", 7),
+        ("watch", [7]),
         ("data_dir", "~nobody-of-this-name/x"),
     ],
 )

@@ -242,7 +242,11 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /**
+         * List Imports
+         * @description List imports that changed something, newest first, however they were made. Their ids undo them.
+         */
+        readonly get: operations["list_imports"];
         readonly put?: never;
         /**
          * Import File
@@ -253,6 +257,28 @@ export interface paths {
          *     connection is lost. A second import of the same file changes nothing.
          */
         readonly post: operations["import_file"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/imports/undo": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Undo Import
+         * @description Undo an import: give back what it changed, restore what it archived, delete what it added.
+         *
+         *     What was changed since stays. What it added and was used or linked since is archived. `kept` names both.
+         */
+        readonly post: operations["undo_import"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1751,6 +1777,45 @@ export interface components {
             readonly problems: readonly components["schemas"]["Problem"][];
             /** @description What was left out or assumed, with counts, highest first. */
             readonly skipped: readonly components["schemas"]["Skipped"][];
+            /** @description Id of this import, to undo it; None if it changed nothing. */
+            readonly import_id: number | null;
+        };
+        /** @description What an import of a source did when it ran, in memories. One that changed nothing is not kept. */
+        readonly ImportSummary: {
+            /** @description Its id, to undo it. */
+            readonly id: number;
+            /** @description The source that it imported. */
+            readonly source: string;
+            /**
+             * Format: date-time
+             * @description When its first change was stored.
+             */
+            readonly started_at: string;
+            /** @description Memories that it stored. */
+            readonly created: number;
+            /** @description Memories that it gave other texts or fields. */
+            readonly changed: number;
+            /** @description Memories that it archived, because the source no longer held them. */
+            readonly archived: number;
+            /** @description When it was undone; None if it was not. */
+            readonly undone_at: string | null;
+        };
+        /** @description The outcome of undoing an import, in memories. */
+        readonly ImportUndone: {
+            /** @description The id of the import. */
+            readonly id: number;
+            /** @description Its source. */
+            readonly source: string;
+            /** @description Memories that it had created, and nothing has used or changed since. */
+            readonly deleted: number;
+            /** @description Memories that it had created, and that were used or linked since. */
+            readonly archived: number;
+            /** @description Memories with the text and fields from before the import. */
+            readonly given_back: number;
+            /** @description Memories that the import had archived. */
+            readonly restored: number;
+            /** @description Memories that stay as they are, or are archived instead of deleted, each with the reason. */
+            readonly kept: readonly components["schemas"]["KeptMemory"][];
         };
         /**
          * @description One run of a job for a tenant, or for `*`: the whole database.
@@ -1787,6 +1852,17 @@ export interface components {
             readonly last: components["schemas"]["JobRun"] | null;
             /** @enum {string} */
             readonly state: "never" | "running" | "waiting" | "due" | "overdue" | "failed" | "off" | "manual";
+        };
+        /**
+         * @description A memory of an undone import that stays, and why: it was changed, pinned, used or linked since.
+         *
+         *     One that was only used or linked is archived; the note says so.
+         */
+        readonly KeptMemory: {
+            readonly id: number;
+            readonly key: string | null;
+            readonly title: string;
+            readonly note: string;
         };
         /** @description A layer in force for a tenant. */
         readonly Layer: {
@@ -3409,6 +3485,39 @@ export interface operations {
             };
         };
     };
+    readonly list_imports: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                /** @description Only imports of this source. */
+                readonly source?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["ImportSummary"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     readonly import_file: {
         readonly parameters: {
             readonly query: {
@@ -3462,12 +3571,47 @@ export interface operations {
             };
         };
     };
+    readonly undo_import: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `report.import_id` of an import; by default the last one. */
+                readonly import_id?: number;
+                /** @description Only an import of this source. */
+                readonly source?: string;
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ImportUndone"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     readonly get_import: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of the import. */
+                /** @description The `id` in the response to the file. */
                 readonly number: number;
             };
             readonly cookie?: never;

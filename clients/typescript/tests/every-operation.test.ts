@@ -256,9 +256,14 @@ test("a file is imported, followed and imported again", async () => {
   const prefix = fresh("turns/");
   const turns = [{ role: "user", content: `The ferry to ${prefix} leaves at noon.`, timestamp: "2026-05-01T10:00:00Z" }];
   const file = new Blob([JSON.stringify(turns)]);
-  const made = await memory.imports.file("chat.json", file, { kind: "chat", prefix });
+  const source = prefix;
+  const made = await memory.imports.file("chat.json", file, { kind: "chat", prefix, source });
   assert.deepEqual([made.state, made.problem, made.report.created], ["done", null, 1]);
   assert.deepEqual(await memory.imports.get(made.id), made);
-  const again = await memory.imports.file("chat.json", await file.arrayBuffer(), { kind: "chat", prefix });
+  const again = await memory.imports.file("chat.json", await file.arrayBuffer(), { kind: "chat", prefix, source });
   assert.deepEqual([again.report.created, again.report.unchanged], [0, 1]);
+  const [newest] = await memory.imports.list({ source, limit: 1 });
+  assert.deepEqual([newest?.id, newest?.created], [made.report.import_id, 1]);
+  const undone = await memory.imports.undo(newest?.id, { source });
+  assert.deepEqual([undone.deleted, undone.kept], [1, []]);
 });

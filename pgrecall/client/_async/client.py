@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pgrecall.client._async.charts import AsyncChartsGroup, AsyncHistoryGroup
     from pgrecall.client._async.erasure import AsyncErasureGroup
     from pgrecall.client._async.feedback import AsyncCalibrationGroup, AsyncFeedbackGroup
+    from pgrecall.client._async.imports import AsyncImportsGroup
     from pgrecall.client._async.jobs import AsyncExportGroup, AsyncJobsGroup
     from pgrecall.client._async.layers import AsyncLayersGroup, AsyncSettingsGroup
     from pgrecall.client._async.maintenance import AsyncKeysGroup, AsyncMaintenanceGroup, AsyncServiceGroup
@@ -38,6 +39,7 @@ class AsyncClient:
     export: GroupProperty[AsyncExportGroup] = GroupProperty("jobs", "AsyncExportGroup")
     feedback: GroupProperty[AsyncFeedbackGroup] = GroupProperty("feedback", "AsyncFeedbackGroup")
     history: GroupProperty[AsyncHistoryGroup] = GroupProperty("charts", "AsyncHistoryGroup")
+    imports: GroupProperty[AsyncImportsGroup] = GroupProperty("imports", "AsyncImportsGroup")
     jobs: GroupProperty[AsyncJobsGroup] = GroupProperty("jobs", "AsyncJobsGroup")
     keys: GroupProperty[AsyncKeysGroup] = GroupProperty("maintenance", "AsyncKeysGroup")
     layers: GroupProperty[AsyncLayersGroup] = GroupProperty("layers", "AsyncLayersGroup")

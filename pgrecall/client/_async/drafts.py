@@ -25,6 +25,7 @@ from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft, Remembered
 from pgrecall.operations import maintenance, memories, versions
 from pgrecall.operations import remember as storing
+from pgrecall.operations.imports import store_imported
 from pgrecall.operations.links import count_pending_links
 from pgrecall.operations.remember import KnownContent
 
@@ -111,7 +112,9 @@ async def import_drafts(
         drafts = [item for item in batch if isinstance(item, Draft)]
         if strict:
             refuse_problems(problems)
-        stored = await _import_batch(connection, drafts, now) if drafts else Stored()
+        stored = Stored()
+        if drafts:
+            stored = await _import_batch(connection, drafts, source, report.import_id, now)
         if strict:
             refuse_problems(stored.problems)
         seen.update(draft.key for draft in drafts if draft.key is not None)
@@ -129,14 +132,24 @@ async def import_drafts(
     return replace(report, removed=removed, links_pending=pending)
 
 
-async def _import_batch(connection: AsyncConnection, drafts: Sequence[Draft], now: datetime | None) -> Stored:
+async def _import_batch(
+    connection: AsyncConnection,
+    drafts: Sequence[Draft],
+    source: str,
+    import_id: int | None,
+    now: datetime | None,
+) -> Stored:
     """Stores a batch that came from a source; a key that another source owns is left alone, and so is what
     was forgotten or pruned, as long as the source has nothing new to say of it."""
     known = await _known_content(connection, drafts)
     foreign = keys_of_others(drafts, known)
     taken = {problem.where for problem in foreign}
     ours = [draft for draft in drafts if draft.key not in taken]
-    stored = await _store(connection, ours, known, strict=False, revive=False, now=now)
+    vectors = await _vectors(connection, ours, known)
+    rows, noted = await connection.execute(
+        store_imported(source, import_id, ours, vectors, connection.embedder_name, now)
+    )
+    stored = Stored.of(rows, ours, noted)
     return replace(stored, problems=(*foreign, *stored.problems))
 
 
@@ -151,37 +164,40 @@ async def _store(
     drafts: Sequence[Draft],
     known: dict[str, KnownContent],
     *,
-    keep: bool = False,
-    strict: bool = True,
-    revive: bool = True,
-    compare: bool = False,
-    now: datetime | None = None,
+    keep: bool,
+    compare: bool,
+    now: datetime | None,
 ) -> Stored:
     """Embeds those drafts whose text is not ``known`` and embedded, then stores all in one call.
 
     With ``keep``, known memories keep the fields that a draft does not give, and their titles are embedded
     with the new texts. If a title changes before the call, Postgres leaves the vector to the job ``embed``.
-    With ``strict`` one draft that cannot be stored refuses the batch; otherwise it becomes a problem and the
-    rest is stored. An unchanged archived memory is restored only with ``revive``.
+    One draft that cannot be stored refuses the batch.
     """
-    vectors: list[Embedded | None] = [None] * len(drafts)
     whole = [with_kept_title(draft, known) for draft in drafts] if keep else drafts
-    if connection.embedder is not None:
-        changed = [place for place, draft in enumerate(whole) if needs_embedding(draft, known)]
-        texts = [(whole[place].title, whole[place].body) for place in changed]
-        made = await connection.embed_memories(texts) if texts else []
-        for place, embedded in zip(changed, made, strict=True):
-            vectors[place] = embedded
+    vectors = await _vectors(connection, whole, known)
     rows = await connection.execute(
         storing.remember_many(
             drafts,
             vectors,
             connection.embedder_name,
             hashes=[content_hash(draft) for draft in whole] if keep else None,
-            skip_rejected=not strict,
-            revive=revive,
             compare=compare,
             now=now,
         )
     )
     return Stored.of(rows, drafts)
+
+
+async def _vectors(
+    connection: AsyncConnection, drafts: Sequence[Draft], known: dict[str, KnownContent]
+) -> list[Embedded | None]:
+    """The vectors of those drafts whose text is not ``known`` and embedded; None for the others."""
+    vectors: list[Embedded | None] = [None] * len(drafts)
+    if connection.embedder is not None:
+        changed = [place for place, draft in enumerate(drafts) if needs_embedding(draft, known)]
+        texts = [(drafts[place].title, drafts[place].body) for place in changed]
+        made = await connection.embed_memories(texts) if texts else []
+        for place, embedded in zip(changed, made, strict=True):
+            vectors[place] = embedded
+    return vectors

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pgrecall.client._sync.charts import ChartsGroup, HistoryGroup
     from pgrecall.client._sync.erasure import ErasureGroup
     from pgrecall.client._sync.feedback import CalibrationGroup, FeedbackGroup
+    from pgrecall.client._sync.imports import ImportsGroup
     from pgrecall.client._sync.jobs import ExportGroup, JobsGroup
     from pgrecall.client._sync.layers import LayersGroup, SettingsGroup
     from pgrecall.client._sync.maintenance import KeysGroup, MaintenanceGroup, ServiceGroup
@@ -39,6 +40,7 @@ class Client:
     export: GroupProperty[ExportGroup] = GroupProperty("jobs", "ExportGroup")
     feedback: GroupProperty[FeedbackGroup] = GroupProperty("feedback", "FeedbackGroup")
     history: GroupProperty[HistoryGroup] = GroupProperty("charts", "HistoryGroup")
+    imports: GroupProperty[ImportsGroup] = GroupProperty("imports", "ImportsGroup")
     jobs: GroupProperty[JobsGroup] = GroupProperty("jobs", "JobsGroup")
     keys: GroupProperty[KeysGroup] = GroupProperty("maintenance", "KeysGroup")
     layers: GroupProperty[LayersGroup] = GroupProperty("layers", "LayersGroup")

@@ -16,6 +16,7 @@ from pgrecall.client.export_file import Transfer, read_export, write_export
 from pgrecall.database.pool import Database
 from pgrecall.jobs.alerts import make_alert_hook
 from pgrecall.jobs.catalogue import job_named, job_statuses, states_of_jobs
+from pgrecall.jobs.job import FolderHook, Hooks
 from pgrecall.jobs.runner import Runner
 from pgrecall.models.maintenance import JobOutcome, JobRun, JobStatus
 from pgrecall.operations import jobs
@@ -37,6 +38,7 @@ class JobsGroup(Group):
         stop: Event | None = None,
         progress: Callable[[str, int, int | None], None] = lambda *_: None,
         tenant_progress: Callable[[int, int], None] = lambda *_: None,
+        folders: FolderHook | None = None,
     ) -> builtins.list[JobOutcome]:
         """Runs a job for this tenant, up to three times until it succeeds.
 
@@ -48,6 +50,7 @@ class JobsGroup(Group):
             progress: called with the tenant, how much is done, and of how much if that is known, in the
                 thread that does the work.
             tenant_progress: called in that thread with the number of tenants that are done, and of all.
+            folders: called by the job ``import``, which needs it.
 
         Returns:
             The last outcome for each tenant it ran for.
@@ -57,9 +60,10 @@ class JobsGroup(Group):
         """
         job = job_named(name)
         if all_tenants:
-            runner = self.runner(stop=stop, progress=progress)
+            runner = self.runner(stop=stop, progress=progress, folders=folders)
         else:
-            runner = self._runner_in(self._connection.tenant_database(), stop=stop, progress=progress)
+            database = self._connection.tenant_database()
+            runner = self._runner_in(database, stop=stop, progress=progress, folders=folders)
         tenant = None if all_tenants else self._connection.tenant
 
         def work() -> builtins.list[JobOutcome]:
@@ -107,6 +111,7 @@ class JobsGroup(Group):
         embedder: Embedder | None = None,
         stop: Event | None = None,
         progress: Callable[[str, int, int | None], None] = lambda *_: None,
+        folders: FolderHook | None = None,
     ) -> Runner:
         """Creates a runner for jobs of all tenants, as a worker uses it. It blocks and has its own threads.
 
@@ -115,11 +120,14 @@ class JobsGroup(Group):
             stop: once set, running steps end and nothing new begins.
             progress: called with the tenant, how much is done, and of how much if that is known, in the
                 thread that does the work.
+            folders: called by the job ``import``; without it, this job does not run.
 
         Returns:
             The runner. It runs nothing until it is called.
         """
-        return self._runner_in(self._connection.database, embedder=embedder, stop=stop, progress=progress)
+        return self._runner_in(
+            self._connection.database, embedder=embedder, stop=stop, progress=progress, folders=folders
+        )
 
     def _runner_in(
         self,
@@ -128,14 +136,18 @@ class JobsGroup(Group):
         embedder: Embedder | None = None,
         stop: Event | None,
         progress: Callable[[str, int, int | None], None],
+        folders: FolderHook | None,
     ) -> Runner:
         return Runner(
             database.blocking,
             embedder=embedder or self._connection.embedder,
             stop=stop,
             progress=progress,
-            alert=make_alert_hook(self._connection.resources.settings),
-            backups=self._connection.resources.backup_folder(database.blocking.url),
+            hooks=Hooks(
+                alert=make_alert_hook(self._connection.resources.settings),
+                backups=self._connection.resources.backup_folder(database.blocking.url),
+                folders=folders,
+            ),
         )
 
 

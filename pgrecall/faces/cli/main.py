@@ -38,7 +38,7 @@ COMMANDS: Mapping[str, str] = {
     "init": "database:init",
     "remember": "remember:remember",
     "import": "import_export:import_",
-    "export": "import_export:export",
+    "export": "export:export",
     "search": "search:search",
     "context": "context:context",
     "list": "memories:list_",

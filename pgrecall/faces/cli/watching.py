@@ -1,4 +1,4 @@
-"""Watching a folder of notes: waits until changes settle, imports it again, archives what is gone."""
+"""Watching a folder of notes: waits until changes settle, then brings the memories in step with it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,15 @@ from watchfiles import Change, watch
 
 from pgrecall import Memory
 from pgrecall.errors import DatabaseUnavailable, InvalidInput
-from pgrecall.faces import wording
 from pgrecall.faces.cli.invocation import GlobalOptions
-from pgrecall.faces.cli.renaming import Items, NoteFolder, follow_renames
 from pgrecall.faces.cli.rendering.console import notes, output
-from pgrecall.faces.cli.rendering.imports import show_problems
+from pgrecall.faces.cli.rendering.imports import show_problems, tell_held
 from pgrecall.faces.import_rules import import_rules
+from pgrecall.faces.note_folder import Items, NoteFolder, Settled, settle
 from pgrecall.importers.detect import KnownKind
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.markdown.notes import is_note
-from pgrecall.importers.markdown.renames import note_of
 from pgrecall.models.import_export import ImportReport, Problem
-from pgrecall.models.memories import Draft
 
 QUIET_MS = 1000
 """Milliseconds without a change after which changes count as settled; a half-written file still changes."""
@@ -37,7 +34,7 @@ RETRY_SECONDS = 2.0
 
 
 class FolderWatch:
-    """The state of one watched folder: what it archived itself, and which problems it has told.
+    """The state of one watched folder: which problems it has told, and what it did not archive.
 
     Args:
         memory: the client.
@@ -62,7 +59,6 @@ class FolderWatch:
         self._archive_most = archive_most
         self._read = read
         self._store = store
-        self._archived: set[str] = set()
         self._told: tuple[Problem, ...] = ()
         self._held: tuple[str, ...] = ()
 
@@ -78,7 +74,7 @@ class FolderWatch:
         )  # fmt: skip
         first = next(changes)  # the watch begins before the import, so that no change falls between
         self._settle()
-        for batch in settled(_chained(first, changes), self._require_folder):
+        for batch in settled(_chained(first, changes), self._notes.require):
             if batch:
                 self._settle()
 
@@ -86,7 +82,7 @@ class FolderWatch:
         """One import; a database that does not answer is waited for."""
         told = False
         while True:
-            self._require_folder()
+            self._notes.require()
             try:
                 self._import()
                 return
@@ -96,48 +92,20 @@ class FolderWatch:
                 told = True
                 threading.Event().wait(RETRY_SECONDS)
 
-    def _require_folder(self) -> None:
-        if not self._folder.is_dir():
-            raise InvalidInput(
-                f"The folder {printable_path(self._folder)} is gone; its memories are kept as they are.",
-                hint="Start the command again when it is back.",
-            )
-
     def _import(self) -> None:
-        seen: set[str] = set()
-        renamed = follow_renames(self._memory, self._notes, self._read)
-        report = self._store(_noting(self._read(), seen))
-        present, whole = self._notes.notes()
-        gone = gone_keys(report.removed, seen, present) if whole else ()
-        if too_many(gone, seen) and not self._archive_most:
-            self._hold(gone)
-            gone = ()
-        else:
-            self._held = ()
-        archived = restored = 0
-        for key in gone:
-            if self._memory.forget(key):
-                self._archived.add(key)  # at once: the database may be lost before the last of them
-                archived += 1
-        for key in sorted(self._archived & seen):
-            restored += self._memory.unarchive(key)
-            self._archived.discard(key)
-        self._tell(report, renamed, archived, restored)
+        done = settle(
+            self._memory, self._notes, self._read, self._store, archive_most=self._archive_most
+        )  # fmt: skip
+        if done.held and done.held != self._held:
+            tell_held(len(done.held), "start the command again with --archive-most")
+        self._held = done.held
+        self._tell(done)
 
-    def _hold(self, gone: tuple[str, ...]) -> None:
-        if gone == self._held:
-            return
-        self._held = gone
-        held = wording.counted(len(gone), "memory", "memories")
-        notes().print(
-            f"The notes of {held} are gone, more than half of this folder. They are kept: if the notes are "
-            "meant to be gone, start the command again with --archive-most."
-        )
-
-    def _tell(self, report: ImportReport, renamed: int, archived: int, restored: int) -> None:
+    def _tell(self, done: Settled) -> None:
+        report = done.report
         counts = {
-            "renamed": renamed, "created": report.created, "updated": report.updated, "archived": archived,
-            "restored": restored,
+            "renamed": done.renamed, "created": report.created, "updated": report.updated,
+            "archived": done.archived,
         }  # fmt: skip
         if any(counts.values()):
             output().print(", ".join(f"{count:,} {what}" for what, count in counts.items() if count) + ".")
@@ -221,22 +189,6 @@ def settled(
             waiting = set()
 
 
-def gone_keys(removed: Iterable[str], seen: set[str], present: set[str]) -> tuple[str, ...]:
-    """The keys whose note is gone, or whose part is gone from a note that was read.
-
-    Args:
-        removed: live keys of the source that the import did not read.
-        seen: keys that it read.
-        present: keys of the notes in the folder. One that could not be read keeps its memories.
-    """
-    return tuple(key for key in removed if (note := note_of(key)) in seen or note not in present)
-
-
-def too_many(gone: tuple[str, ...], seen: set[str]) -> bool:
-    """Whether more is gone than is left: a folder that is emptied, or not mounted."""
-    return len(gone) > len(seen)
-
-
 @contextmanager
 def until_stopped() -> Iterator[None]:
     """Ends the block quietly on Ctrl-C or SIGTERM; every batch that was stored stays stored."""
@@ -247,13 +199,6 @@ def until_stopped() -> Iterator[None]:
         notes().print("Stopped watching.")
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _noting(items: Items, seen: set[str]) -> Items:
-    for item in items:
-        if isinstance(item, Draft) and item.key is not None:
-            seen.add(item.key)
-        yield item
 
 
 def _chained(

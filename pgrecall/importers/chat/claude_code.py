@@ -1,4 +1,4 @@
-"""Session files of Claude Code: JSON Lines, one event each."""
+"""Session files of Claude Code: JSON Lines, one event each; on the web a list ``loglines`` of them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from pgrecall.importers.chat.turns import (
     dated,
     kind_of,
     list_of,
+    name_from,
     of_type,
     role_of_sender,
 )
@@ -48,7 +49,7 @@ def is_claude_code(value: object) -> bool:
         return False
     kind = value.get("type")
     if kind in ("user", "assistant"):
-        return isinstance(value.get("message"), dict) and "uuid" in value
+        return isinstance(value.get("message"), dict) and not value.keys().isdisjoint(("uuid", "timestamp"))
     return isinstance(kind, str) and ("sessionId" in value or (kind == "summary" and "leafUuid" in value))
 
 
@@ -96,9 +97,11 @@ def _turn(value: Any, name: str, place: str, tally: Tally, tools: bool) -> tuple
         tally.add(BOOKKEEPING if kind in _BOOKKEEPING else of_type("lines", kind))
         return None
     role, own = role_of_sender(message.get("role") or kind), value.get("uuid")
-    if role is None or not isinstance(own, str) or not own:
-        tally.add("messages without role or uuid")
+    if role is None:
+        tally.add("messages without a role")
         return None
+    if not isinstance(own, str) or not own:
+        own = name_from([value.get("timestamp"), message])
     if value.get("isSidechain") and not tools:
         tally.add(SUBAGENTS)
         return None

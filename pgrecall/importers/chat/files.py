@@ -28,6 +28,7 @@ from pgrecall.importers.json_stream import JsonStream
 from pgrecall.models.import_export import Problem
 
 _CONVERSATIONS = re.compile(r"conversations(-[0-9]{1,6})?\.json", re.IGNORECASE)
+_LISTS = ("conversations", "loglines")  # the second is what Claude's web page saves of a session
 _SESSION = re.compile(r"session-[\w-]+\.json")  # of Gemini CLI, before it wrote lines
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _REPACK = "Export it again, or unpack it and import the folder."
@@ -159,7 +160,7 @@ def _require_readable(path: Path, entry: ZipInfo) -> None:
 
 
 def json_values(file: ChatFile) -> Iterator[Any]:
-    """The elements of a JSON file's array or of its list ``conversations``, or its one value.
+    """The elements of a JSON file's array or of its list ``conversations`` or ``loglines``, or its one value.
 
     Raises:
         InvalidInput: the file is not JSON.
@@ -168,7 +169,8 @@ def json_values(file: ChatFile) -> Iterator[Any]:
         try:
             stream = JsonStream(data)
             for value in stream:
-                listed = value.get("conversations") if isinstance(value, dict) else None
+                lists = (value.get(name) for name in _LISTS) if isinstance(value, dict) else ()
+                listed = next((found for found in lists if isinstance(found, list)), None)
                 if isinstance(listed, list) and not stream.is_array:
                     yield from listed
                 else:

@@ -26,11 +26,13 @@ from pgrecall.importers.files import (
 )
 from pgrecall.importers.markdown.notes import OTHER_FILES, is_note
 from pgrecall.importers.markdown.reader import read_markdown
+from pgrecall.importers.markdown.templates import SETTING_FILES, SETTINGS
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
 _FAULTS_OF_A_NAME = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.EINVAL)
 MAX_NOTES = 100_000
+MAX_SETTINGS_BYTES = 1_000_000
 MAX_UNPACKED_BYTES = 1_000_000_000
 """Of all notes of an archive, unpacked."""
 
@@ -94,10 +96,19 @@ def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Prob
                     )
                 elif fault := _write(archive, entry, folder / entry.filename):
                     yield Problem(printable_path(Path(entry.filename)), f"It cannot be unpacked: {fault}.")
+            for entry in archive.infolist():
+                if _names_templates(entry):
+                    _write(archive, entry, folder / entry.filename)
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint="Pack the folder again."
         ) from error
+
+
+def _names_templates(entry: ZipInfo) -> bool:
+    """Whether it is one of the settings of a vault that name its templates."""
+    inside = f"/{entry.filename}".rpartition(f"/{SETTINGS}/")[2]
+    return inside in SETTING_FILES and entry.file_size <= MAX_SETTINGS_BYTES and not leads_out_of(entry)
 
 
 def _write(archive: ZipFile, entry: ZipInfo, target: Path) -> str | None:
@@ -135,5 +146,5 @@ def _date(file: Path, entry: ZipInfo) -> None:
 
 def _top(folder: Path) -> Path:
     """The folder that was packed, if all notes are in one."""
-    inside = list(folder.iterdir())
+    inside = [entry for entry in folder.iterdir() if entry.name != SETTINGS]
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder

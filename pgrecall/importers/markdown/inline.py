@@ -180,13 +180,19 @@ def _read_link(
     return written(0), _markdown_link(url)
 
 
+def _last_heading(path: str) -> str:
+    """The heading that ``Chapter#Heading`` leads to; one that ends in signs has them: C#."""
+    words = path.rstrip("#")
+    return words.rpartition("#")[2].strip() + path[len(words) :] if words else ""
+
+
 def _wikilink(inner: str, *, embedded: bool, label_first: bool) -> tuple[str, RawLink | None]:
     address, _, alias = inner.partition("|")
     if label_first:
         address, alias = (alias, address) if alias else (address, "")
         address = _DENDRON_LINK.sub("", address.strip())
     name, _, heading = address.rstrip("\\").partition("#")
-    name, heading = name.strip(), heading.rpartition("#")[2].strip()
+    name, heading = name.strip(), _last_heading(heading.strip())
     if _ATTACHMENT.search(name):
         return ("" if embedded else alias.strip() or name), None
     if heading.startswith("^"):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH
 from pgrecall.importers.markdown.inline import RawLink, note_name
-from pgrecall.importers.text import normalized_name, slugify, without_marks
+from pgrecall.importers.text import folded_name, normalized_name, slugify, without_marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +33,28 @@ class Named:
         """The part with this heading: by its text, so that C++ is not C, or by its anchor."""
         if not heading:
             return None
-        return self.parts.get(normalized_name(without_marks(heading))) or self.parts.get(slugify(heading))
+        text = without_marks(heading)
+        forms = (normalized_name(text), folded_name(text), slugify(heading))
+        return next((self.parts[form] for form in forms if form in self.parts), None)
 
 
 class NameIndex:
-    """Finds notes by the names in links, ignoring case. Takes a few hundred bytes a note."""
+    """Finds notes by the names in links, ignoring case. Takes a few hundred bytes a note.
+
+    A name in full-width letters is found by ordinary ones, and the other way round, where no note has the
+    name as it is typed.
+    """
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
-        self._by_path: dict[str, Named] = {}
-        self._by_stem: dict[str, list[Named]] = {}
-        self._by_title: dict[str, list[Named]] = {}
-        self._by_alias: dict[str, list[Named]] = {}
+        self._exact, self._folded = _Names(), _Names()
 
     def add(self, note: Named) -> None:
         """Adds a note under all its names."""
-        path = normalized_name(note.relative)
-        self._by_path.setdefault(path, note)
-        self._by_stem.setdefault(posixpath.basename(path), []).append(note)
-        if note.title:
-            self._by_title.setdefault(normalized_name(note.title), []).append(note)
-        for alias in note.aliases:
-            self._by_alias.setdefault(normalized_name(alias), []).append(note)
+        self._exact.add(note, normalized_name)
+        texts = (note.relative, note.title, *note.aliases)
+        if any(folded_name(text) != normalized_name(text) for text in texts):
+            self._folded.add(note, folded_name)
 
     def target(self, link: RawLink, origin: Named) -> str | None:
         """The key of the link's target, or its text if no note has that name; None if it has no target.
@@ -75,24 +75,49 @@ class NameIndex:
         return link.target
 
     def _find(self, link: RawLink, folder: str) -> Named | None:
+        for names, form in (
+            (self._exact, normalized_name), (self._exact, folded_name), (self._folded, folded_name),
+        ):  # fmt: skip
+            if note := names.find(link, folder, form):
+                return note
+        return None
+
+
+class _Names:
+    """Notes by their names in one form."""
+
+    def __init__(self) -> None:
+        self._by_path: dict[str, Named] = {}
+        self._by_stem: dict[str, list[Named]] = {}
+        self._by_title: dict[str, list[Named]] = {}
+        self._by_alias: dict[str, list[Named]] = {}
+
+    def add(self, note: Named, form: Callable[[str], str]) -> None:
+        path = form(note.relative)
+        self._by_path.setdefault(path, note)
+        self._by_stem.setdefault(posixpath.basename(path), []).append(note)
+        if note.title:
+            self._by_title.setdefault(form(note.title), []).append(note)
+        for alias in note.aliases:
+            self._by_alias.setdefault(form(alias), []).append(note)
+
+    def find(self, link: RawLink, folder: str, form: Callable[[str], str]) -> Named | None:
         if link.relative or link.target.startswith(("./", "../")):
-            return self._by_path.get(normalized_name(_from(folder, link.target)))
-        name = normalized_name(note_name(link.target)).strip("/")
-        if "/" in name and (note := self._by_partial_path(name, folder)):
+            return self._by_path.get(form(_from(folder, link.target)))
+        name = form(note_name(link.target)).strip("/")
+        if "/" in name and (note := self._by_partial_path(name, folder, form)):
             return note
         for names in (self._by_stem, self._by_title, self._by_alias):
             if notes := names.get(name):
                 return _nearest(notes, folder)
         return None
 
-    def _by_partial_path(self, name: str, folder: str) -> Named | None:
-        whole = self._by_path.get(name) or self._by_path.get(normalized_name(_from(folder, name)))
+    def _by_partial_path(self, name: str, folder: str, form: Callable[[str], str]) -> Named | None:
+        whole = self._by_path.get(name) or self._by_path.get(form(_from(folder, name)))
         if whole is not None:
             return whole
         stems = self._by_stem.get(posixpath.basename(name), [])
-        return _nearest(
-            [note for note in stems if normalized_name(note.relative).endswith(f"/{name}")], folder
-        )
+        return _nearest([note for note in stems if form(note.relative).endswith(f"/{name}")], folder)
 
 
 def _nearest(notes: list[Named], folder: str) -> Named | None:

@@ -18,7 +18,7 @@ from pgrecall.importers.markdown.front_matter import FrontMatter, is_placeholder
 from pgrecall.importers.markdown.inline import Line, RawLink
 from pgrecall.importers.markdown.names import Named
 from pgrecall.importers.markdown.sections import Section, split_sections
-from pgrecall.importers.text import composed, file_words, normalized_name, slugify, unique
+from pgrecall.importers.text import composed, file_words, folded_name, normalized_name, slugify, unique
 from pgrecall.models.import_export import Problem, Skipped
 
 _GENERIC = frozenset({"readme", "index", "_index"})
@@ -74,6 +74,8 @@ class Note:
         parts: dict[str, str] = {}
         for heading, slug in headings:
             parts.setdefault(normalized_name(heading), slug)
+        for heading, slug in headings:
+            parts.setdefault(folded_name(heading), slug)
         count = Counter[str]()
         for heading, slug in headings:
             anchor = slugify(heading)

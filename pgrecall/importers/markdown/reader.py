@@ -23,6 +23,7 @@ from pgrecall.importers.markdown.notes import (
     walk,
 )
 from pgrecall.importers.markdown.sections import Piece, Section, cut, outline
+from pgrecall.importers.markdown.templates import Templates
 from pgrecall.importers.text import Slugs, words
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft, DraftLink
@@ -108,6 +109,7 @@ class _Vault:
         self._split_at = split_at
         self._rules = rules
         self._names = NameIndex(prefix)
+        self._templates = Templates(folder)
 
     def read(
         self, paths: Iterable[Path | Problem | Skipped], only: Path | None
@@ -117,7 +119,9 @@ class _Vault:
         keys: dict[str, Path] = {}
         for path in paths:
             found = self._file(path, keys) if isinstance(path, Path) else path
-            if isinstance(found, NoteFile):
+            if isinstance(found, NoteFile) and only is None and found.relative in self._templates:
+                yield Skipped(TEMPLATES, 1, (printable_path(found.path),))
+            elif isinstance(found, NoteFile):
                 self._names.add(self._named(found))
                 files.append(found)
             elif only is None or path == only:

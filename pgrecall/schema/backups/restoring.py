@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import BinaryIO
 
 import psycopg
 
@@ -37,6 +40,7 @@ def restore_backup(
     replace: bool = False,
     timeout: float = 10.0,
     progress: Callable[[str], None] = lambda _: None,
+    name: str | None = None,
 ) -> Restored:
     """Restores a backup into a database without memories, and upgrades them to this version.
 
@@ -47,6 +51,7 @@ def restore_backup(
         replace: whether the database may hold memories; they are dropped once the restored ones are complete.
         timeout: seconds to connect.
         progress: called with the name of each step before it begins.
+        name: what errors call the file; None: its path.
 
     Raises:
         InvalidInput: the file is no backup of memories, the database holds some, or no pg_restore fits.
@@ -54,18 +59,19 @@ def restore_backup(
         DatabaseUnsuitable: the server lacks something; it is named.
         DatabaseError: the file is damaged, or Postgres failed; nothing was changed.
     """
-    _require_dump(source)
+    name = name or str(source)
+    _require_dump(source, name)
     with connect(url, timeout=timeout) as connection:
         facts = server_facts(connection)
         program = find_program("pg_restore", facts.version)
         progress("reading")
-        entries = _entries(program, source)
-        revision = _revision(program, source)
+        entries = _entries(program, source, name)
+        revision = _revision(program, source, name)
         require_suitable(facts)
         _require_free(connection, replace=replace)
     with _swapped(url, timeout):
         progress("restoring")
-        with _named(source), connect(url, timeout=timeout) as connection, connection.transaction():
+        with _named(name), connect(url, timeout=timeout) as connection, connection.transaction():
             run_script(connection, program, source, entries)
         progress("upgrading")
         upgraded = upgrade(url, timeout=timeout)
@@ -76,7 +82,37 @@ def restore_backup(
 
 
 @contextmanager
-def _named(source: Path) -> Iterator[None]:
+def spooled(stream: BinaryIO) -> Iterator[Path]:
+    """A backup from a stream as a private file, which is gone at the end: pg_restore reads it several times.
+
+    Raises:
+        InvalidInput: the stream is no backup, or there is no room for it.
+    """
+    with NamedTemporaryFile(prefix="pgrecall-") as file:
+        begins = stream.read(len(_SIGN))
+        if begins != _SIGN:  # before gigabytes of something else are copied
+            raise _not_a_backup("Standard input")
+        try:
+            file.write(begins)
+            shutil.copyfileobj(stream, file)
+            file.flush()
+        except OSError as error:
+            raise InvalidInput(
+                f"The backup cannot be kept in {Path(file.name).parent} to be read: {error.strerror}.",
+                hint="Make room, or name another folder in TMPDIR.",
+            ) from error
+        yield Path(file.name)
+
+
+def _not_a_backup(name: str) -> InvalidInput:
+    return InvalidInput(
+        f"{name} is not a backup.",
+        hint="Give a file of `pgrecall backup create`; `pgrecall import` reads exports.",
+    )
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
     """Says of an error that the file causes which file it is."""
     try:
         yield
@@ -84,27 +120,24 @@ def _named(source: Path) -> Iterator[None]:
         if isinstance(error, DatabaseUnavailable):
             raise
         raise DatabaseError(
-            f"{source} cannot be restored: {error.message}",
+            f"{name} cannot be restored: {error.message}",
             hint=f"Nothing was changed. The file may be damaged: try an older backup. {error.hint}".rstrip(),
         ) from error
 
 
-def _require_dump(source: Path) -> None:
+def _require_dump(source: Path, name: str) -> None:
     try:
         with source.open("rb") as file:
             begins = file.read(len(_SIGN))
     except OSError as error:
         raise InvalidInput(
-            f"{source} cannot be read: {error.strerror or error}.", hint="Check the path of the backup."
+            f"{name} cannot be read: {error.strerror or error}.", hint="Check the path of the backup."
         ) from error
     if begins != _SIGN:
-        raise InvalidInput(
-            f"{source} is not a backup.",
-            hint="Give a file of `pgrecall backup create`; `pgrecall import` reads exports.",
-        )
+        raise _not_a_backup(name)
 
 
-def _entries(program: Path, source: Path) -> list[str]:
+def _entries(program: Path, source: Path, name: str) -> list[str]:
     """The list of contents, without comments on extensions, which only a superuser may restore.
 
     Raises:
@@ -113,18 +146,16 @@ def _entries(program: Path, source: Path) -> list[str]:
     try:
         listed = output_of([program, "--list", source]).splitlines()
     except DatabaseError as error:
-        raise InvalidInput(
-            f"{source} cannot be read: {error.message}", hint="The file is damaged."
-        ) from error
+        raise InvalidInput(f"{name} cannot be read: {error.message}", hint="The file is damaged.") from error
     if not any(" TABLE recall alembic_version " in line for line in listed):
         raise InvalidInput(
-            f"{source} is a dump of another database: it has no memories.",
+            f"{name} is a dump of another database: it has no memories.",
             hint="Give a file of `pgrecall backup create`.",
         )
     return [line for line in listed if not re.search(r"; \d+ \d+ COMMENT - EXTENSION ", line)]
 
 
-def _revision(program: Path, source: Path) -> str:
+def _revision(program: Path, source: Path, name: str) -> str:
     """The revision of the schema in a backup.
 
     Raises:
@@ -142,9 +173,7 @@ def _revision(program: Path, source: Path) -> str:
     try:
         found = re.search(r"^COPY recall\.alembic_version .*\n(.+)$", output_of(command), re.M)
     except DatabaseError as error:
-        raise InvalidInput(
-            f"{source} cannot be read: {error.message}", hint="The file is damaged."
-        ) from error
+        raise InvalidInput(f"{name} cannot be read: {error.message}", hint="The file is damaged.") from error
     revision = found[1].strip() if found else "\\."
     if revision in known_revisions():
         return revision

@@ -1,4 +1,4 @@
-"""The tables of plans: what a prune or dedupe plan would change, item by item."""
+"""The tables of plans: what a prune or dedupe plan would change, or an import changed, item by item."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _plan(metadata: MetaData) -> Table:
         Column("options", JSONB, nullable=False),
         Column("report", JSONB, nullable=False),
         PrimaryKeyConstraint("tenant", "id", name="plan_pkey"),
-        CheckConstraint("kind IN ('prune', 'dedupe')", name="plan_kind_check"),
+        CheckConstraint("kind IN ('prune', 'dedupe', 'import')", name="plan_kind_check"),
         CheckConstraint("state IN ('planned', 'applied', 'undone')", name="plan_state_check"),
         CheckConstraint("(applied_at IS NULL) = (state = 'planned')", name="plan_applied_check"),
         CheckConstraint("(undone_at IS NOT NULL) = (state = 'undone')", name="plan_undone_check"),
@@ -53,7 +53,8 @@ def _plan(metadata: MetaData) -> Table:
 
 
 def _plan_item(metadata: MetaData) -> Table:
-    """A memory of a plan: one that a prune plan archives, or one of a cluster of duplicates."""
+    """A memory of a plan: one that a prune plan archives, one of a cluster of duplicates, or one that an
+    import changed."""
     return Table(
         "plan_item",
         metadata,
@@ -81,6 +82,8 @@ def _plan_item(metadata: MetaData) -> Table:
         moment("folded_before"),
         Column("sessions_before", Double),
         Column("sessions_at_before", Double),
+        # Of an import: what undo gives back and versions do not hold, and in `after` what it left.
+        Column("before", JSONB),
         PrimaryKeyConstraint("tenant", "plan_id", "memory_id", name="plan_item_pkey"),
         ForeignKeyConstraint(
             ["tenant", "plan_id"],
@@ -89,14 +92,21 @@ def _plan_item(metadata: MetaData) -> Table:
             ondelete="CASCADE",
         ),
         owned_by_memory("plan_item_memory_fkey"),
+        *_item_checks(),
+        Index("plan_item_memory_idx", "tenant", "memory_id"),
+        schema=SCHEMA,
+    )
+
+
+def _item_checks() -> tuple[CheckConstraint, ...]:
+    return (
         CheckConstraint(
-            "outcome IN ('archived', 'kept', 'merged', 'skipped')", name="plan_item_outcome_check"
+            "outcome IN ('archived', 'kept', 'merged', 'skipped', 'created', 'changed')",
+            name="plan_item_outcome_check",
         ),
         CheckConstraint("(note IS NOT NULL) = (outcome = 'skipped')", name="plan_item_note_check"),
         CheckConstraint(
-            "num_nulls(terms, impact) = CASE WHEN keeper IS NULL THEN 0 ELSE 2 END",
+            "num_nulls(terms, impact) = CASE WHEN num_nonnulls(keeper, before) = 0 THEN 0 ELSE 2 END",
             name="plan_item_kind_check",
         ),
-        Index("plan_item_memory_idx", "tenant", "memory_id"),
-        schema=SCHEMA,
     )

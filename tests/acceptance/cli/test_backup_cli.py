@@ -60,6 +60,33 @@ def test_a_stream_is_a_backup_too(database_url: str, tmp_path: Path, filled: Com
     assert (done.returncode, done.stderr.startswith(b"Backed up schema ")) == (0, True)
     assert file.read_bytes().startswith(b"PGDMP")
     assert filled("backup", "restore", "--replace", str(file)).code == 0
+    back = _restored_from(file.read_bytes(), database_url, tmp_path)
+    assert (back.returncode, b"no problem" in back.stdout) == (0, True), back.stderr
+    assert list(tmp_path.glob("pgrecall-*")) == []
+
+
+@pytest.mark.parametrize(("sent", "said"), [
+    (b"", b"Standard input is not a backup."),
+    (b'{"body": "x"}\n', b"Standard input is not a backup."),
+    (b"PGDMP and no more", b"Standard input cannot be read: "),
+])  # fmt: skip
+def test_a_stream_that_is_no_backup(
+    database_url: str, filled: Command, tmp_path: Path, sent: bytes, said: bytes
+) -> None:
+    refused = _restored_from(sent, database_url, tmp_path)
+    assert refused.returncode == 2
+    assert said in refused.stderr
+    assert filled("show", "winch").code == 0
+
+
+def _restored_from(data: bytes, url: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        command_line("backup", "restore", "--replace", "-"),
+        input=data,
+        capture_output=True,
+        env=environment(database_url=url) | {"TMPDIR": str(folder)},
+        check=False,
+    )
 
 
 @embedded_only("starts an embedded server")

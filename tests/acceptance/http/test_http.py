@@ -66,6 +66,8 @@ def test_a_conversation_completes_a_query(api: Served) -> None:
     wrong = api.client.post("/v1/search", json=body | {"conversation": [{"role": "robot", "content": ""}]})
     assert wrong.status_code == 422
     assert "conversation" in wrong.text
+
+
 @pytest.mark.parametrize("key", [".", "..", "./", "../", "a/../b", "/", "//", "%2e%2e", "key:..", "a\\..\\b"])
 def test_a_key_that_looks_like_a_step_of_a_path_is_a_key(api: Served, key: str) -> None:
     number = remembered(api, f"What the key {key} names.", key=key)

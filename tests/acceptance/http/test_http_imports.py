@@ -74,6 +74,22 @@ def test_a_note_twice_and_changed(api: Served) -> None:
     assert counts(sent(api, "undated.md", note + b" Or later.")) == (0, 1, 0)
 
 
+def test_an_import_is_listed_and_undone(api: Served) -> None:
+    made = sent(api, "mast.md", b"# Mast\n\nIt is stepped.", source="undone")
+    changed = sent(api, "mast.md", b"# Mast\n\nIt is down.", source="undone")
+    ids = [made["report"]["import_id"], changed["report"]["import_id"]]
+    assert sent(api, "mast.md", b"# Mast\n\nIt is down.", source="undone")["report"]["import_id"] is None
+    listed = api.client.get("/v1/imports", params={"source": "undone"}).json()
+    assert [one["id"] for one in listed] == ids[::-1]
+    undone = api.client.post("/v1/imports/undo", params={"source": "undone"}).json()
+    assert (undone["id"], undone["given_back"], undone["kept"]) == (ids[1], 1, [])
+    assert api.client.get("/v1/memories/mast").json()["body"].endswith("It is stepped.")
+    undone = api.client.post("/v1/imports/undo", params={"import_id": ids[0]}).json()
+    assert undone["deleted"] == 1
+    again = api.client.post("/v1/imports/undo", params={"import_id": ids[0]})
+    assert (again.status_code, "already undone" in again.text) == (422, True)
+
+
 def test_each_chat_twice_and_grown(api: Served, tmp_path: Path) -> None:
     for kind in KINDS:
         (tmp_path / kind).mkdir()

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from watchfiles import Change
 
-from pgrecall.faces.cli.watching import MAX_WAIT, gone_keys, may_be_note, settled, too_many
+from pgrecall.faces.cli.watching import MAX_WAIT, may_be_note, settled
+from pgrecall.faces.note_folder import gone_keys, too_many
 
 A, B = (Change.added, "a.md"), (Change.modified, "b.md")
 

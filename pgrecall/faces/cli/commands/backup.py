@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -57,7 +58,10 @@ def create(given: GlobalOptions, file: Path, force: bool) -> None:
 
 @backup.command("restore")
 @click.argument(
-    "file", type=click.Path(path_type=Path), metavar="FILE", help="Backup of this or an earlier version."
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Backup of this or an earlier version. - reads standard input.",
 )
 @click.option("--replace", is_flag=True, help="Give up the memories that the database holds.")
 @pass_globals
@@ -68,15 +72,22 @@ def restore(given: GlobalOptions, file: Path, replace: bool) -> None:
     """
     from pgrecall.embedded.shared_server import SERVING_ROLE
     from pgrecall.schema import roles
-    from pgrecall.schema.backups.restoring import restore_backup
+    from pgrecall.schema.backups.restoring import restore_backup, spooled
 
-    with given.located() as (url, server, settings):
+    if file == STREAM and sys.stdin.isatty():
+        raise InvalidInput("A backup does not come from a terminal.", hint="Name a file, or send it to -.")
+    stream = file == STREAM
+    with (
+        given.located() as (url, server, settings),
+        spooled(sys.stdin.buffer) if stream else nullcontext(file) as source,
+    ):
         timeout = settings.connect_timeout
         done = restore_backup(
             url,
-            file,
+            source,
             replace=replace,
             timeout=timeout,
+            name="Standard input" if stream else None,
             progress=lambda step: notes().print(f"{step.capitalize()}."),
         )
         if server is not None:

@@ -1,21 +1,24 @@
-"""The commands import and export: notes, records, chats, and all data of a tenant."""
+"""The command import: notes, records and chats; an export is left to its own module."""
 
 from __future__ import annotations
 
 import signal
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Literal, get_args
+from typing import Literal, get_args
 
 import click
 from click.exceptions import Exit
 
+from pgrecall import Memory
 from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording
+from pgrecall.faces.cli.commands.export import import_export
+from pgrecall.faces.cli.commands.imports import ImportCommand
 from pgrecall.faces.cli.invocation import (
     BAD_INPUT,
     DONE,
@@ -26,10 +29,16 @@ from pgrecall.faces.cli.invocation import (
     pass_globals,
 )
 from pgrecall.faces.cli.options import STREAM, TEXT, json_option, now_option
-from pgrecall.faces.cli.renaming import Items, NoteFolder, follow_renames, tell_renamed
-from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output, print_json
-from pgrecall.faces.cli.rendering.imports import dormant_hint, show_import, write_problems
+from pgrecall.faces.cli.rendering.console import Progress, notes, output, print_json
+from pgrecall.faces.cli.rendering.imports import (
+    dormant_hint,
+    show_import,
+    tell_held,
+    tell_renamed,
+    write_problems,
+)
 from pgrecall.faces.import_rules import import_rules
+from pgrecall.faces.note_folder import Items, NoteFolder, settle
 from pgrecall.importers.detect import BY_SESSION, KnownKind, count_items, known_kind, open_source, source_name
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
@@ -55,7 +64,15 @@ _UNITS: dict[KnownKind, str] = {
 }
 
 
-@click.command("import")
+@dataclass(frozen=True, slots=True)
+class _Archives:
+    """Whether memories whose notes are gone are archived, and even if they are more than half."""
+
+    removed: bool
+    most: bool
+
+
+@click.command("import", cls=ImportCommand)
 @click.argument(
     "path",
     type=click.Path(path_type=Path),
@@ -86,9 +103,12 @@ _UNITS: dict[KnownKind, str] = {
 )
 @click.option("--watch", is_flag=True, help="Import a folder of notes, then its changes, until Ctrl-C.")
 @click.option(
+    "--archive-removed", is_flag=True, help="Archive memories whose notes are gone from the folder."
+)
+@click.option(
     "--archive-most",
     is_flag=True,
-    help="With --watch: archive even if more than half of the memories are gone at once.",
+    help="With --watch or --archive-removed: even if more than half of the memories are gone at once.",
 )
 @now_option
 @pass_globals
@@ -106,6 +126,7 @@ def import_(
     follow_links: bool,
     embeddings: bool,
     watch: bool,
+    archive_removed: bool,
     archive_most: bool,
     now: datetime | None,
 ) -> None:
@@ -120,7 +141,7 @@ def import_(
         _refuse_options(kind, {
             "--layer": layer, "--source": source, "--prefix": prefix, "--tools": tools, "--strict": strict,
             "--follow-links": follow_links, "--now": now, "--problems": problems_file, "--json": as_json,
-            "--watch": watch, "--archive-most": archive_most,
+            "--watch": watch, "--archive-removed": archive_removed, "--archive-most": archive_most,
         })  # fmt: skip
         import_export(given, path, embeddings=embeddings)
         return
@@ -139,14 +160,28 @@ def import_(
         })  # fmt: skip
         watch_notes(given, folder, read, layer, archive_most=archive_most)
         return
-    if archive_most:
-        raise InvalidInput("--archive-most goes with --watch.", hint="Give both, or neither.")
+    archives = _archives(path, wanted, removed=archive_removed, most=archive_most)
     total = _count(path, wanted, follow_links, read)
-    report, hint = _import_drafts(given, read, wanted, folder, total, strict, layer, now)
+    report, hint = _import_drafts(given, read, wanted, folder, total, strict, layer, archives, now)
     if problems_file is not None:
         write_problems(problems_file, report)
     _show(report, hint, as_json)
     raise Exit(_exit_code(report, path))
+
+
+def _archives(path: Path, kind: KnownKind, *, removed: bool, most: bool) -> _Archives | None:
+    """What is archived of a folder of notes; None for other sources, which cannot tell what is gone."""
+    is_folder = kind == "markdown" and path.is_dir()
+    if removed and not is_folder:
+        raise InvalidInput(
+            f"--archive-removed goes with a folder of notes; {path} is none.", hint="Leave it out."
+        )
+    if most and not removed:
+        raise InvalidInput(
+            "--archive-most goes with --watch or --archive-removed.",
+            hint="Give one of them, or leave it out.",
+        )
+    return _Archives(removed, most) if is_folder else None
 
 
 def _count(path: Path, kind: KnownKind, follow_links: bool, read: Callable[[], Items]) -> int:
@@ -172,6 +207,7 @@ def _import_drafts(
     total: int,
     strict: bool,
     layer: str | None,
+    archives: _Archives | None,
     now: datetime | None,
 ) -> tuple[ImportReport, str | None]:
     """Stores the drafts of a source, with their progress; the report, and what a newcomer should know of it.
@@ -180,19 +216,24 @@ def _import_drafts(
     """
     with given.opened(embeds=True) as memory:
         rules = import_rules(memory.layers.list(), layer)
-        if kind == "markdown" and folder.path.is_dir():
-            tell_renamed(follow_renames(memory, folder, partial(read, rules=rules), now=now))
         try:
             with Progress("importing", _UNITS[kind], total) as bar:
-                counted = _Counted(read(rules=rules), by_note=kind == "markdown")
-                report = memory.import_drafts(
-                    counted,
-                    source=folder.source,
-                    by_session=kind in BY_SESSION,
-                    strict=strict,
-                    progress=lambda _: bar.reached(counted.count),
-                    now=now,
-                )
+
+                def store(items: Items) -> ImportReport:
+                    counted = _Counted(items, by_note=kind == "markdown")
+                    return memory.import_drafts(
+                        counted,
+                        source=folder.source,
+                        by_session=kind in BY_SESSION,
+                        strict=strict,
+                        progress=lambda _: bar.reached(counted.count),
+                        now=now,
+                    )
+
+                if archives is None:
+                    report = store(read(rules=rules))
+                else:
+                    report = _import_folder(memory, folder, partial(read, rules=rules), store, archives, now)
             return report, dormant_hint(memory.status()) if report.created else None
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut off this answer
@@ -200,6 +241,24 @@ def _import_drafts(
             kept = wording.counted(stored, "memory is", "memories are")
             notes().print(f"stopped; {kept} stored, run it again to complete")
             raise Exit(INTERRUPTED) from None
+
+
+def _import_folder(
+    memory: Memory,
+    folder: NoteFolder,
+    read: Callable[[], Items],
+    store: Callable[[Items], ImportReport],
+    archives: _Archives,
+    now: datetime | None,
+) -> ImportReport:
+    done = settle(memory, folder, read, store, archive=archives.removed, archive_most=archives.most, now=now)
+    tell_renamed(done.renamed)
+    if done.held:
+        tell_held(len(done.held), "import it again with --archive-most too")
+    if done.archived:
+        archived = wording.counted(done.archived, "memory is", "memories are")
+        notes().print(f"{archived} archived, because the notes are gone. To undo: pgrecall import undo")
+    return done.report
 
 
 def _refuse_options(kind: Kind, given: dict[str, object]) -> None:
@@ -235,53 +294,3 @@ def _exit_code(report: ImportReport, path: Path) -> int:
         return BAD_INPUT
     notes().print(f"There is nothing to import in {path}.")
     return NOTHING_FOUND
-
-
-_THINGS = (
-    ("memory", "memory", "memories"),
-    ("access", "access", "accesses"),
-    ("link", "link", "links"),
-    ("plan", "plan", "plans"),
-    ("search_log", "logged search", "logged searches"),
-)
-
-
-@click.command("export")
-@click.argument(
-    "path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File to write; packed if it ends in .gz. - writes to standard output.",
-)
-@click.option("--embeddings/--no-embeddings", default=True, help="Include embeddings, or embed on import.")
-@now_option
-@pass_globals
-def export(given: GlobalOptions, path: Path, embeddings: bool, now: datetime | None) -> None:
-    """Export all data of a tenant as JSON Lines, which `pgrecall import` reads.
-
-    Includes memories, embeddings, links, accesses, feedback, settings, layers and plans, as of one
-    instant. Excludes keys of the HTTP service and runs of jobs.
-    """
-    if path != STREAM and path.is_dir():
-        raise InvalidInput(f"{path} is a folder, not a file.", hint="Name a file in this folder.")
-    target: Path | BinaryIO = sys.stdout.buffer if path == STREAM else path
-    with given.opened() as memory, Progress("exporting", "lines", None) as bar:
-        made = memory.export.write(target, embeddings=embeddings, progress=bar.reached, now=now)
-    _report(notes() if path == STREAM else output(), f"Exported tenant {made.tenant}", made.counts)
-
-
-def import_export(given: GlobalOptions, path: Path, *, embeddings: bool) -> None:
-    """Imports an export into the tenant of this command."""
-    source: Path | BinaryIO = sys.stdin.buffer if path == STREAM else path
-    with given.opened() as memory:
-        with Progress("importing", "lines", None) as bar:
-            made = memory.export.read(source, embeddings=embeddings, progress=bar.reached)
-        as_tenant = "" if made.tenant == memory.tenant else f" as {memory.tenant}"
-    _report(output(), f"Imported tenant {made.tenant}{as_tenant}", made.counts)
-    if made.counts.get("memory") and not made.embeddings:
-        notes().print("It has no embeddings; a worker computes them, or `pgrecall jobs run embed`.")
-
-
-def _report(console: SafeConsole, what: str, counts: Mapping[str, int]) -> None:
-    held = ", ".join(wording.counted(counts.get(kind, 0), one, many) for kind, one, many in _THINGS)
-    console.print(f"{what}: {held}; {1 + sum(counts.values()):,} lines.")

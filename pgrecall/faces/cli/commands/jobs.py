@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 from rich.text import Text
 
-from pgrecall.faces.cli.commands.worker import runs_traced, stop_on_signals
+from pgrecall.faces.cli.commands.worker import folder_hook, runs_traced, stop_on_signals
 from pgrecall.faces.cli.invocation import FAILED, INTERRUPTED, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import all_tenants_option, json_option, limit_option, now_option
 from pgrecall.faces.cli.rendering.console import (
@@ -93,6 +93,7 @@ def run(given: GlobalOptions, name: str, all_tenants: bool, as_json: bool, now: 
             stop=stop,
             progress=reached,
             tenant_progress=tenant_progress,
+            folders=folder_hook(memory, given.settings()),
         )
         found = _findings(memory, outcomes, now)
     if as_json:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pgrecall import Memory
     from pgrecall.cells.fleet import Fleet
     from pgrecall.faces.cli.cell_workers import CellWorkers
+    from pgrecall.jobs.job import FolderHook
     from pgrecall.jobs.worker import Worker
     from pgrecall.models.service import Census
     from pgrecall.search.embed.embedder import Embedder
@@ -80,6 +81,11 @@ def worker(
     allowed = allow_superuser or settings.allow_superuser
     fleet = fleet_of(given)
     if fleet is not None:
+        if settings.watch:
+            raise InvalidInput(
+                "PGRECALL_WATCH follows folders for one tenant, and this worker serves all cells.",
+                hint="Give it to a worker with PGRECALL_DATABASE_URL, or use `pgrecall import --watch`.",
+            )
         with stop_on_signals() as stop, run_log(as_json), runs_traced():
             workers = _cell_workers(fleet, settings, stop, only=number, allowed=allowed)
             if once:
@@ -90,7 +96,9 @@ def worker(
         raise InvalidInput("--cell needs a directory of cells.", hint="Set PGRECALL_CELLS, or leave it out.")
     with stop_on_signals() as stop, given.opened() as memory, run_log(as_json), runs_traced():
         require_unprivileged(memory.service.caller(), allowed=allowed)
-        runner = memory.jobs.runner(embedder=_embedder(settings), stop=stop)
+        runner = memory.jobs.runner(
+            embedder=_embedder(settings), stop=stop, folders=folder_hook(memory, settings)
+        )
         runner.require_session()
         working = Worker(runner)
         if once:
@@ -100,6 +108,15 @@ def worker(
         with _endpoint(host, port, _WatchedWorker(working, memory)):
             working.serve()
         notes().print("stopped")
+
+
+def folder_hook(memory: Memory, settings: Settings) -> FolderHook | None:
+    """What the job ``import`` calls; None if no folder is configured."""
+    if not settings.watch:
+        return None
+    from pgrecall.faces.watched_folders import WatchedFolders
+
+    return WatchedFolders(memory, settings.watch)
 
 
 def _cell_workers(

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording
-from pgrecall.faces.cli.rendering.console import SafeConsole
+from pgrecall.faces.cli.rendering.console import SafeConsole, notes, say_more, table
 from pgrecall.faces.snippets import printable
 from pgrecall.models.import_export import ImportReport, Problem
+from pgrecall.models.imports import ImportSummary, ImportUndone
 from pgrecall.models.maintenance import Status
 
 SHOWN_KEYS = 10
@@ -25,8 +26,8 @@ def show_import(console: SafeConsole, report: ImportReport) -> None:
     if report.removed:
         more = len(report.removed) - SHOWN_KEYS
         console.print(
-            f"{len(report.removed):,} memories of this source are no longer in it; they are kept, "
-            "`pgrecall forget` archives them:",
+            f"{len(report.removed):,} memories of this source are no longer in it; they are kept. "
+            "With a folder of notes, --archive-removed archives them:",
         )
         for key in report.removed[:SHOWN_KEYS]:
             console.print(f"  {key}")
@@ -38,6 +39,48 @@ def show_import(console: SafeConsole, report: ImportReport) -> None:
             first = f", first in {left_out.places[0]}" if left_out.places else ""
             console.print(f"  {left_out.what}: {left_out.count:,}{first}")
     show_problems(console, report.problems, "; --problems FILE writes all of them")
+
+
+def show_imports(console: SafeConsole, imports: Sequence[ImportSummary]) -> None:
+    """A table of imports."""
+    counts = ("created", "changed", "archived")
+    rows = table("id", "source", "started", "state", *counts, right=counts)
+    for one in imports:
+        numbers = (f"{number:,}" for number in (one.created, one.changed, one.archived))
+        state = "done" if one.undone_at is None else "undone"
+        rows.add_row(str(one.id), one.source, wording.moment(one.started_at), state, *numbers)
+    console.print(rows)
+
+
+def show_undone_import(console: SafeConsole, undone: ImportUndone) -> None:
+    """What undoing an import did, and what was kept."""
+    counts = {
+        "deleted": undone.deleted, "archived": undone.archived, "given back": undone.given_back,
+        "restored": undone.restored,
+    }  # fmt: skip
+    done = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "nothing to change"
+    console.print(f"Import {undone.id} of {undone.source} is undone: {done}.")
+    for kept in undone.kept[:SHOWN_PROBLEMS]:
+        console.print(f"  {wording.named(kept.title, kept.key, kept.id)}: {kept.note}")
+    say_more(console, len(undone.kept) - SHOWN_PROBLEMS, "all of them with --json")
+    if undone.given_back:
+        notes().print("Their vectors are made by a worker, or by `pgrecall jobs run embed`.")
+
+
+def tell_renamed(count: int) -> None:
+    """Says how many memories have a new key, if any."""
+    if count:
+        kept = wording.counted(count, "memory has", "memories have")
+        notes().print(f"{kept} a new key, because notes were renamed.")
+
+
+def tell_held(count: int, way_out: str) -> None:
+    """Says why memories of notes that are gone were not archived."""
+    held = wording.counted(count, "memory", "memories")
+    notes().print(
+        f"The notes of {held} are gone, more than half of this folder. They are kept: if the notes are "
+        f"meant to be gone, {way_out}."
+    )
 
 
 def dormant_hint(status: Status) -> str | None:

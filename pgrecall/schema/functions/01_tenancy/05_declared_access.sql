@@ -13,7 +13,7 @@ SET search_path FROM CURRENT AS $$
         'explain_miss', 'explain_vitality', 'export_lines', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
         'health_report', 'hit_explanation', 'id_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
         'erasures', 'experiment', 'get_erasure', 'languages', 'layers', 'list_memories', 'logged_searches', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates',
-        'plans', 'get_plan', 'quality', 'queries_without_names', 'relevance_models', 'require_memory',
+        'plans', 'get_plan', 'imports', 'quality', 'queries_without_names', 'relevance_models', 'require_memory',
         'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'unanswered_queries', 'verify',
         'vitality', 'vitality_as_of', 'vitality_curve', 'vitality_histogram', 'zones_as_of',
         'zones_over_time',
@@ -26,7 +26,7 @@ SET search_path FROM CURRENT AS $$
         'record_accesses', 'refresh_graph', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'rename_keys', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
         'search_and_log', 'set_language', 'set_layer', 'resolve_pending_links', 'store_relevance_model',
-        'store_rerank_model', 'supersede', 'unarchive', 'undo_plan', 'unlink', 'use_preset', 'used',
+        'store_rerank_model', 'supersede', 'unarchive', 'undo_plan', 'unlink', 'archive_imported', 'store_imported', 'undo_import', 'use_preset', 'used',
         'restore_version']) u
     UNION ALL
     SELECT u, 'recall_worker' FROM unnest(ARRAY[

@@ -47,6 +47,8 @@ BEGIN ATOMIC
      'Minutes between runs of the job that folds accesses into activations; 0 turns it off.'),
     ('job.graph.minutes', 60, 0, 525600,
      'Minutes between runs of the job that updates the link graph and its protections; 0 turns it off.'),
+    ('job.import.minutes', 1, 0, 525600,
+     'Minutes between runs of the job that follows folders of notes, where any are configured; 0 turns it off.'),
     ('job.partitions.minutes', 1440, 0, 525600,
      'Minutes between runs of the job that creates partitions of the access log; 0 turns it off.'),
     ('job.prune.minutes', 1440, 0, 525600,

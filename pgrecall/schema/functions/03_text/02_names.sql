@@ -1,9 +1,10 @@
 -- Names: titles and aliases of memories, and how names are compared.
 
--- normalized_name: the form in which names are compared: lower case, one space between words, no space around.
+-- normalized_name: the form in which names are compared: folded as words are, lower case, one space between words, no
+-- space around.
 CREATE OR REPLACE FUNCTION recall.normalized_name(p_name text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN btrim(regexp_replace(lower(p_name), '\s+', ' ', 'g'));
+RETURN btrim(regexp_replace(lower(recall.folded(p_name)), '\s+', ' ', 'g'));
 
 -- update_names: trigger that updates the table of names when titles and aliases of memories change.
 CREATE OR REPLACE FUNCTION recall.update_names() RETURNS trigger

@@ -9,7 +9,7 @@ DECLARE
     v_plan recall.plan;
 BEGIN
     SELECT * INTO v_plan FROM recall.plan p
-    WHERE p.tenant = (SELECT recall.current_tenant()) AND p.id = p_plan_id;
+    WHERE p.tenant = (SELECT recall.current_tenant()) AND p.id = p_plan_id AND p.kind <> 'import';
     IF NOT FOUND THEN
         PERFORM recall.raise_invalid(
             format('There is no plan %s in this tenant.', coalesce(p_plan_id::text, 'NULL')),
@@ -82,7 +82,8 @@ BEGIN
            (p.report ->> 'clusters')::bigint, jsonb_array_length(p.report -> 'contradictions')::bigint
     FROM (
         SELECT * FROM recall.plan x
-        WHERE x.tenant = v_tenant AND (p_plan_id IS NULL OR x.id = p_plan_id) AND (p_kind IS NULL OR x.kind = p_kind)
+        WHERE x.tenant = v_tenant AND (p_plan_id IS NULL OR x.id = p_plan_id)
+          AND CASE WHEN p_kind IS NULL THEN x.kind <> 'import' ELSE x.kind = p_kind END
         ORDER BY x.id DESC LIMIT p_limit) p
     CROSS JOIN LATERAL (
         SELECT count(*) FILTER (WHERE y.outcome IN ('archived', 'merged')) AS archived,

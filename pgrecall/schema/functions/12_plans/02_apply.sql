@@ -139,7 +139,7 @@ SET search_path FROM CURRENT AS $$
     SELECT DISTINCT coalesce(i.plan_id, v.plan_id)
     FROM (SELECT o.*, p.state, p.kind FROM recall.plan_item o
           JOIN recall.plan p ON p.tenant = p_tenant AND p.id = o.plan_id
-          WHERE o.tenant = p_tenant) i
+          WHERE o.tenant = p_tenant AND p.kind <> 'import') i
     FULL JOIN (
         SELECT o.plan_id, o.memory_id, o.reason, bool_or(o.restored_at IS NULL) AS current FROM recall.archival o
         WHERE o.tenant = p_tenant AND o.plan_id IS NOT NULL GROUP BY o.plan_id, o.memory_id, o.reason

@@ -61,12 +61,15 @@ SET search_path FROM CURRENT AS $$
     ('access_key', 'octet_length(t.idempotency_key) <= 1000', 'its idempotency key has more than 1,000 bytes'),
     ('access_queue', 'array_position(t.memory_ids, NULL) IS NULL', 'one of its memory_ids is null'),
     ('plan', 'CASE t.kind WHEN ''prune'' THEN recall.is_prune_report(t.options, t.report) '
+     'WHEN ''import'' THEN recall.is_import_report(t.options, t.report) '
      'ELSE recall.is_dedupe_report(t.options, t.report) END', 'its options or report cannot be those of a plan'),
     ('plan_item', 't.vitality BETWEEN 0 AND 1 AND coalesce(t.similarity BETWEEN -1 AND 1, true)',
      'its vitality or similarity is out of bounds'),
     ('plan_item', 't.place >= 0', 'its place is negative'),
-    ('plan_item', '(t.keeper IS NULL) = (SELECT p.kind = ''prune'' FROM recall.plan p WHERE p.id = t.plan_id '
-     'AND p.tenant = recall.current_tenant())', 'it is not an item of a plan of its kind'),
+    ('plan_item', 'CASE WHEN t.before IS NOT NULL THEN ''import'' WHEN t.keeper IS NULL THEN ''prune'' ELSE ''dedupe'' END '
+     '= (SELECT p.kind FROM recall.plan p WHERE p.id = t.plan_id AND p.tenant = recall.current_tenant())',
+     'it is not an item of a plan of its kind'),
+    ('plan_item', 'recall.is_import_state(t.before)', 'it does not say what its memory was before'),
     ('plan_item', 'coalesce(jsonb_typeof(t.terms) = ''object'' AND jsonb_typeof(t.impact) = ''object'', true)',
      'its terms or its impact is not a JSON object'),
     ('plan_item', 't.outcome IS DISTINCT FROM ''kept'' OR num_nulls(t.added_tags, t.added_aliases, '
@@ -95,6 +98,22 @@ SET search_path FROM CURRENT AS $$
             ELSE jsonb_typeof(f.value) END
             OR f.key = 'layers' AND jsonb_typeof(f.value) NOT IN ('array', 'null'))
 $$;
+
+-- is_import_report: whether these can be the options and the report of an import.
+CREATE OR REPLACE FUNCTION recall.is_import_report(p_options jsonb, p_report jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT
+RETURN coalesce(jsonb_typeof(p_options -> 'source') = 'string' AND NOT EXISTS (
+    SELECT FROM jsonb_each(p_report) f WHERE jsonb_typeof(f.value) <> 'number'), false);
+
+-- is_import_state: whether this can be what an import keeps of a memory; NULL is none.
+CREATE OR REPLACE FUNCTION recall.is_import_state(p_before jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT
+RETURN p_before IS NULL OR coalesce(jsonb_typeof(p_before -> 'after') = 'object' AND (
+    p_before = jsonb_build_object('after', p_before -> 'after')
+    OR jsonb_typeof(p_before -> 'number') = 'number' AND jsonb_typeof(p_before -> 'links') = 'array'
+       AND jsonb_typeof(p_before -> 'layer') = 'string' AND jsonb_typeof(p_before -> 'pinned') = 'boolean'), false);
 
 -- column_condition: the condition on the row `t` for every column of this type: times and JSON that clients can read,
 -- finite numbers, and arrays of one dimension that begin at 1. NULL for other types.

@@ -118,6 +118,7 @@ DECLARE
 BEGIN
     v_counts := recall.added_counts(v_erasure.counts, recall.erase_sessions(p_tenant, v_erasure.subject));
     v_counts := recall.added_counts(v_counts, recall.erase_versions(p_tenant, v_erasure.subject));
+    v_counts := recall.added_counts(v_counts, recall.erase_imports(p_tenant, v_erasure.subject));
     v_counts := recall.added_counts(v_counts, recall.delete_searches(
         p_tenant, recall.searches_of_subject(p_tenant, v_erasure.subject)));
     PERFORM recall.count_lexemes(p_tenant);
@@ -129,6 +130,21 @@ BEGIN
     SET state = 'done', subject = recall.hashed_subject(e.subject), report = v_report,
         digest = recall.report_digest(v_report)
     WHERE e.tenant = p_tenant AND e.id = p_id;
+END $$;
+
+-- erase_imports: deletes the imports of a subject's source, unless memories of others have that source. Returns the number
+-- of rows by table.
+CREATE OR REPLACE FUNCTION recall.erase_imports(p_tenant text, p_subject jsonb) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_gone bigint;
+BEGIN
+    DELETE FROM recall.plan p
+    WHERE p.tenant = p_tenant AND p.kind = 'import' AND p.options ->> 'source' = p_subject ->> 'source'
+      AND NOT EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.source = p_subject ->> 'source');
+    GET DIAGNOSTICS v_gone = ROW_COUNT;
+    RETURN CASE WHEN v_gone > 0 THEN jsonb_build_object('plan', v_gone) ELSE '{}' END;
 END $$;
 
 -- erase_sessions: replaces the session id of a subject's accesses by a random one, unless memories of others have that

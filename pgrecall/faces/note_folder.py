@@ -1,0 +1,171 @@
+"""A folder of notes kept in step: renamed notes keep their memories, those of deleted notes are archived."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.files import printable_path
+from pgrecall.importers.markdown.notes import note_file, walk
+from pgrecall.importers.markdown.renames import note_of, renamed_keys
+from pgrecall.models.import_export import ImportReport, Problem, Skipped
+from pgrecall.models.memories import Draft
+
+if TYPE_CHECKING:
+    from pgrecall import Memory
+
+Items = Iterator[Draft | Problem | Skipped]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFolder:
+    """A folder of notes, as it is imported.
+
+    Attributes:
+        path: the folder.
+        source: source of its memories.
+        prefix: prefix of every key.
+        follow_links: whether links that lead out of the folder are read.
+    """
+
+    path: Path
+    source: str
+    prefix: str = ""
+    follow_links: bool = False
+
+    def require(self) -> None:
+        """Raises InvalidInput if the folder is not there: nothing is known of its notes then."""
+        if not self.path.is_dir():
+            raise InvalidInput(
+                f"The folder {printable_path(self.path)} is gone; its memories are kept as they are.",
+                hint="Start the command again when it is back.",
+            )
+
+    def notes(self) -> tuple[set[str], bool]:
+        """The keys of the notes that are there, and whether every folder could be read."""
+        present: set[str] = set()
+        whole = True
+        for found in walk(self.path, follow_links=self.follow_links):
+            if isinstance(found, Problem):
+                whole = whole and Path(found.where).is_symlink()  # a link that is not followed hides nothing
+            elif isinstance(found, Path):
+                try:
+                    present.add(note_file(found, self.path, self.prefix).key)
+                except ValueError:  # its name is not UTF-8: the import has told it
+                    continue
+        return present, whole
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The outcome of bringing memories in step with a folder.
+
+    Attributes:
+        report: of the import; ``removed`` has what is gone and was not archived.
+        renamed: memories with a new key.
+        archived: memories whose note is gone, or whose part is gone from its note.
+        held: keys that are gone, but not archived, because they are more than half.
+    """
+
+    report: ImportReport
+    renamed: int = 0
+    archived: int = 0
+    held: tuple[str, ...] = ()
+
+
+def settle(
+    memory: Memory,
+    folder: NoteFolder,
+    read: Callable[[], Items],
+    store: Callable[[Items], ImportReport],
+    *,
+    archive: bool = True,
+    archive_most: bool = False,
+    now: datetime | None = None,
+) -> Settled:
+    """Imports a folder: renames first, then all notes, then archives in one step what is gone.
+
+    Args:
+        memory: the client.
+        folder: the folder.
+        read: reads the whole folder.
+        store: imports its items.
+        archive: archive what is gone; nothing is archived where a part of the folder cannot be read.
+        archive_most: archive even if more is gone than is left, as after a failed mount.
+        now: time to use instead of the database's clock.
+
+    Raises:
+        InvalidInput: the folder is not there. Nothing is changed.
+    """
+    folder.require()
+    seen: set[str] = set()
+    renamed = follow_renames(memory, folder, read, now=now)
+    report = store(_noting(read(), seen))
+    folder.require()
+    present, whole = folder.notes()
+    gone = gone_keys(report.removed, seen, present) if whole and archive else ()
+    if too_many(gone, seen) and not archive_most:
+        return Settled(report, renamed, held=gone)
+    archived = memory.imports.archive(folder.source, gone, import_id=report.import_id, now=now)
+    left = tuple(key for key in report.removed if key not in set(gone))
+    return Settled(replace(report, removed=left), renamed, archived)
+
+
+def follow_renames(
+    memory: Memory, folder: NoteFolder, read: Callable[[], Items], *, now: datetime | None = None
+) -> int:
+    """Gives the memories of renamed notes their new keys, so that an import finds them there.
+
+    The folder is read only if notes are gone and others are new.
+
+    Args:
+        memory: the client.
+        folder: the folder that is about to be imported.
+        read: reads the whole folder.
+        now: time to use instead of the database's clock.
+
+    Returns:
+        How many memories have a new key.
+    """
+    stored = memory.keys_of(folder.source)
+    if not stored:
+        return 0
+    present, whole = folder.notes()
+    known = {note_of(key) for key in stored}
+    gone = [key for key in stored if note_of(key) not in present]
+    if not (whole and gone and present - known):
+        return 0
+    new = {
+        item.key: item.body
+        for item in read()
+        if isinstance(item, Draft) and item.key is not None and note_of(item.key) not in known
+    }
+    keys = renamed_keys({key: memory.get(key).body for key in gone}, new) if new else {}
+    return memory.rename_keys(folder.source, keys, now=now) if keys else 0
+
+
+def gone_keys(removed: Iterable[str], seen: set[str], present: set[str]) -> tuple[str, ...]:
+    """The keys whose note is gone, or whose part is gone from a note that was read.
+
+    Args:
+        removed: live keys of the source that the import did not read.
+        seen: keys that it read.
+        present: keys of the notes in the folder. One that could not be read keeps its memories.
+    """
+    return tuple(key for key in removed if (note := note_of(key)) in seen or note not in present)
+
+
+def too_many(gone: tuple[str, ...], seen: set[str]) -> bool:
+    """Whether more is gone than is left: a folder that is emptied, or not mounted."""
+    return len(gone) > len(seen)
+
+
+def _noting(items: Items, seen: set[str]) -> Items:
+    for item in items:
+        if isinstance(item, Draft) and item.key is not None:
+            seen.add(item.key)
+        yield item
