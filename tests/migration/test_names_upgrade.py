@@ -20,7 +20,7 @@ def test_names_are_folded(empty_database: str) -> None:
                 (tenant, name, memory),
             )
 
-    take_to(empty_database, "0033")
+    take_to(empty_database, "0034")
 
     added = [(tenant, name, memory) for name in ("abc d", "カナ", "straße")]
     after = fetch(empty_database, "SELECT tenant, name, memory_id FROM recall.name ORDER BY 1, 2, 3")
