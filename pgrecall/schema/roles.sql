@@ -134,3 +134,25 @@ BEGIN
     END LOOP;
     ALTER SCHEMA recall OWNER TO recall_owner;
 END $$;
+
+-- Creates the schema of the internal functions, and gives it with its functions to the owner of the schema recall.
+DO $$
+DECLARE
+    v_owner regrole := (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall');
+    v_statement text;
+BEGIN
+    IF to_regnamespace('recall_private') IS NULL THEN
+        CREATE SCHEMA recall_private;
+    END IF;
+    IF (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall_private') = v_owner THEN
+        RETURN;
+    END IF;
+    EXECUTE format('GRANT USAGE, CREATE ON SCHEMA recall_private TO %s', v_owner);
+    FOR v_statement IN
+        SELECT format('ALTER ROUTINE %s OWNER TO %s', p.oid::regprocedure, v_owner) FROM pg_proc p
+        WHERE p.pronamespace = 'recall_private'::regnamespace AND p.proowner <> v_owner
+    LOOP
+        EXECUTE v_statement;
+    END LOOP;
+    EXECUTE format('ALTER SCHEMA recall_private OWNER TO %s', v_owner);
+END $$;

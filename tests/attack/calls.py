@@ -19,7 +19,7 @@ CALLABLE = (
     "ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY u(t, place) "
     "ORDER BY place) AS types "
     "FROM recall.declared_functions() d JOIN pg_proc p ON p.proname = d.name "
-    "AND p.pronamespace = 'recall'::regnamespace ORDER BY p.proname"
+    "AND p.pronamespace = 'recall'::regnamespace WHERE d.least_role <> 'recall_owner' ORDER BY p.proname"
 )
 
 CRAFTED = (

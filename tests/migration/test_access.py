@@ -21,8 +21,8 @@ explanation is computed from the arguments alone."""
 FUNCTIONS = (
     "SELECT p.proname AS name, p.prosrc || coalesce(pg_get_function_sqlbody(p.oid), '') AS body, "
     "coalesce(p.proargnames, '{}') AS arguments, p.prosecdef AS definer, d.name IS NOT NULL AS callable "
-    "FROM pg_proc p LEFT JOIN recall.declared_functions() d ON d.name = p.proname "
-    "WHERE p.pronamespace = 'recall'::regnamespace"
+    "FROM pg_proc p LEFT JOIN recall.declared_functions() d "
+    "ON d.name = p.proname AND d.least_role <> 'recall_owner' WHERE p.pronamespace = 'recall'::regnamespace"
 )
 
 
@@ -81,10 +81,10 @@ def test_no_other_role_can_touch_a_table_or_sequence(sql: Query) -> None:
 
 def test_only_declared_functions_can_be_called_each_as_the_owner(sql: Query) -> None:
     wrong = sql(
-        "SELECT p.proname FROM pg_proc p LEFT JOIN recall.declared_functions() d ON d.name = p.proname "
-        "WHERE p.pronamespace = 'recall'::regnamespace AND ("
-        "p.prosecdef <> (d.name IS NOT NULL) OR has_function_privilege('recall_worker', p.oid, 'EXECUTE') "
-        "<> (d.name IS NOT NULL))"
+        "SELECT p.proname FROM pg_proc p LEFT JOIN recall.declared_functions() d "
+        "ON d.name = p.proname AND d.least_role <> 'recall_owner' "
+        "WHERE p.pronamespace = 'recall'::regnamespace AND (p.prosecdef <> (d.name IS NOT NULL) "
+        "OR has_function_privilege('recall_worker', p.oid, 'EXECUTE') <> (d.name IS NOT NULL))"
     )
     assert wrong == []
 
@@ -135,6 +135,9 @@ BREAKAGES = {
     "ALTER FUNCTION recall.pin RESET client_min_messages": "may tell its caller what the server logs",
     "GRANT CREATE ON SCHEMA recall TO recall_app": "recall_app may create in the schema recall",
     "GRANT USAGE ON SCHEMA recall TO PUBLIC": "Everybody may usage in the schema recall",
+    "GRANT CREATE ON SCHEMA recall_private TO recall_app": "may create in the schema recall_private",
+    "GRANT USAGE ON SCHEMA recall_private TO recall_reader": "may usage in the schema recall_private",
+    "GRANT USAGE ON SCHEMA recall_private TO PUBLIC": "Everybody may usage in the schema recall_private",
     "REVOKE USAGE ON SCHEMA recall FROM recall_app": "Role recall_app may not use the schema recall",
     "ALTER DEFAULT PRIVILEGES FOR ROLE recall_owner GRANT EXECUTE ON FUNCTIONS TO PUBLIC":
         "New functions of recall_owner are open to everybody",
@@ -151,8 +154,11 @@ def test_what_is_not_as_declared_is_seen_and_mended(sql: Query, breakage: str) -
     assert [problem for problem in left if "recall.extra" not in problem] == []
 
 
-def test_problems_only_an_administrator_can_fix_are_reported(sql: Query) -> None:
-    sql("GRANT CREATE ON SCHEMA public TO PUBLIC")
+@pytest.mark.parametrize(
+    "breakage", ["GRANT CREATE ON SCHEMA public TO PUBLIC", "ALTER SCHEMA recall_private OWNER TO recall_app"]
+)
+def test_problems_only_an_administrator_can_fix_are_reported(sql: Query, breakage: str) -> None:
+    sql(breakage)
     [found] = sql("SELECT * FROM recall.access_problems()")
     assert (found["ours"], found["grave"]) == (False, True)
     sql(found["fix"])

@@ -8,6 +8,7 @@ SELECT p.proname::text AS name, d.least_role, pg_get_function_arguments(p.oid) A
              WHERE a.mode = 't' ORDER BY a.place) AS columns
 FROM recall.declared_functions() d
 JOIN pg_proc p ON p.proname = d.name AND p.pronamespace = 'recall'::regnamespace
+WHERE d.least_role <> 'recall_owner'
 ORDER BY p.proname;
 
 -- name: coordinator

@@ -3,8 +3,9 @@
 -- defence, for roles that an administrator lets read tables. Every upgrade applies the declaration; `pgrecall doctor`
 -- compares it with the database.
 
--- declared_functions: the functions that roles other than the owner may call, and the lowest role that may call each:
--- recall_reader reads, recall_app also writes, recall_worker also runs jobs. Only the owner may call all others.
+-- declared_functions: the functions of the schema recall, which people and programs call, and the lowest role that may call
+-- each: recall_reader reads, recall_app also writes, recall_worker also runs jobs. Those for recall_owner act as their
+-- caller, who must be the owner. All other functions are in the schema recall_private, which only the owner may use.
 CREATE OR REPLACE FUNCTION recall.declared_functions() RETURNS TABLE (name text, least_role text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -33,6 +34,8 @@ SET search_path FROM CURRENT AS $$
         'alarm_changes', 'begin_job', 'begin_reembedding', 'count_unembedded', 'due_tenants', 'end_job', 'expire_memories', 'expire_searches', 'shortest_job_interval',
         'make_access_partitions', 'report_job', 'run_due_job', 'store_embeddings', 'tenants', 'unembedded',
         'expire_changes']) u
+    UNION ALL
+    SELECT u, 'recall_owner' FROM unnest(ARRAY['bind_role', 'forget_tenant', 'role_bindings', 'unbind_role']) u
 $$;
 
 -- declared_policies: the policies of every table that others than the owner may be allowed to read. A role sees and

@@ -16,8 +16,7 @@ SET search_path FROM CURRENT AS $$
     SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall'
 $$;
 
--- role_problems: roles that are missing or have too many rights, and a schema that recall_owner does not own. A problem
--- is `grave` if somebody could do what they should not.
+-- role_problems: roles that are missing or have too many rights, and schemas that have another owner. A problem is `grave` if somebody could do what they should not.
 CREATE OR REPLACE FUNCTION recall.role_problems() RETURNS TABLE (problem text, fix text, grave boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -36,6 +35,10 @@ SET search_path FROM CURRENT AS $$
                   'GRANT recall_worker TO %1$I WITH INHERIT TRUE; -- then: pgrecall upgrade', o.rolname), false
     FROM pg_roles o
     WHERE o.oid = recall.schema_owner() AND o.rolname <> 'recall_owner'
+    UNION ALL
+    SELECT format('The schema recall_private belongs to %s instead of %s', n.nspowner::regrole, recall.schema_owner()::regrole),
+           format('ALTER SCHEMA recall_private OWNER TO %s', recall.schema_owner()::regrole), true
+    FROM pg_namespace n WHERE n.nspname = 'recall_private' AND n.nspowner <> recall.schema_owner()
     UNION ALL
     SELECT format('Role %s may upgrade the schema, but may not use memories', r.rolname),
            format('GRANT recall_worker TO %I WITH INHERIT TRUE', r.rolname), false
@@ -64,9 +67,9 @@ SET search_path FROM CURRENT AS $$
       AND NOT has_schema_privilege(r.oid, n.oid, 'USAGE')
 $$;
 
--- function_problems: functions that have another owner, that others may or may not call against the declaration, that
--- act as the caller instead of the owner or the reverse, or that a caller could give a search path. A declared function
--- must not send messages of the server's log to its caller: these contain planner estimates, which depend on the rows of
+-- function_problems: functions that have another owner, or that act as the caller instead of the owner or the reverse; and
+-- of those in the schema recall, functions that others may or may not call against the declaration, or that a caller could
+-- give a search path. A function that others may call must not send messages of the server's log to its caller: these contain planner estimates, which depend on the rows of
 -- other tenants. Its plans must not depend on its tenant: if the statistics know only other tenants, the planner would take
 -- every index that begins with the tenant for one that finds no row, and then read all rows of the tenant for each row that
 -- it looks for. A function that has its own reasons states its plan_cache_mode itself.
@@ -75,17 +78,19 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 SET quote_all_identifiers = off AS $$
     WITH known AS MATERIALIZED (
-        SELECT p.oid, format('recall.%I(%s)', p.proname, pg_get_function_identity_arguments(p.oid)) AS signature,
+        SELECT p.oid, format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) AS signature,
                CASE p.prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END AS kind, p.proowner, p.prosecdef,
-               p.proacl, p.proconfig, d.least_role, r.rank
+               p.proacl, p.proconfig, n.nspname = 'recall' AS within_reach, r.rank
         FROM pg_proc p
-        LEFT JOIN recall.declared_functions() d ON d.name = p.proname
+        JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname IN ('recall', 'recall_private')
+        LEFT JOIN recall.declared_functions() d ON d.name = p.proname AND n.nspname = 'recall'
         LEFT JOIN recall.granted_roles() r ON r.name = d.least_role
-        WHERE p.pronamespace = 'recall'::regnamespace AND NOT EXISTS (
+        WHERE NOT EXISTS (
             SELECT FROM pg_depend e WHERE e.classid = 'pg_proc'::regclass AND e.objid = p.oid AND e.deptype = 'e')
     ), held AS MATERIALIZED (
         SELECT k.oid, a.grantee, a.is_grantable
         FROM known k CROSS JOIN LATERAL aclexplode(coalesce(k.proacl, acldefault('f', k.proowner))) a
+        WHERE k.within_reach
     )
     SELECT format('%s is not the owner''s', k.signature),
            format('ALTER %s %s OWNER TO %s', k.kind, k.signature, recall.schema_owner()::regrole)
@@ -94,25 +99,25 @@ SET quote_all_identifiers = off AS $$
     SELECT format('%s acts as its %s', k.signature, CASE WHEN k.prosecdef THEN 'owner' ELSE 'caller' END),
            format('ALTER FUNCTION %s SECURITY %s', k.signature,
                   CASE WHEN k.prosecdef THEN 'INVOKER' ELSE 'DEFINER' END)
-    FROM known k WHERE k.prosecdef <> (k.least_role IS NOT NULL)
+    FROM known k WHERE k.prosecdef <> (k.rank IS NOT NULL)
     UNION ALL
     SELECT format('%s may tell its caller what the server logs', k.signature),
            format('ALTER FUNCTION %s SET client_min_messages = warning', k.signature)
     FROM known k
-    WHERE k.least_role IS NOT NULL AND k.proconfig @> '{client_min_messages=warning}' IS NOT TRUE
+    WHERE k.rank IS NOT NULL AND k.proconfig @> '{client_min_messages=warning}' IS NOT TRUE
       -- All others call it, it logs nothing, and the setting would cost two microseconds for each call.
       AND k.oid <> 'recall.current_tenant'::regproc
     UNION ALL
     SELECT format('%s is planned for one tenant', k.signature),
            format('ALTER FUNCTION %s SET plan_cache_mode = force_generic_plan', k.signature)
     FROM known k
-    WHERE k.least_role IS NOT NULL AND k.oid <> 'recall.current_tenant'::regproc
+    WHERE k.rank IS NOT NULL AND k.oid <> 'recall.current_tenant'::regproc
       AND NOT EXISTS (SELECT FROM unnest(k.proconfig) c WHERE c LIKE 'plan_cache_mode=%')
     UNION ALL
     SELECT format('%s is found by a search path that others can write to', k.signature),
            format('ALTER FUNCTION %s SET search_path FROM CURRENT', k.signature)
     FROM known k
-    WHERE (k.least_role IS NOT NULL OR k.prosecdef)
+    WHERE (k.rank IS NOT NULL OR k.prosecdef)
       AND NOT EXISTS (SELECT FROM unnest(k.proconfig) c WHERE c ~ '^search_path=(recall|pg_catalog),.* pg_temp$')
     UNION ALL
     SELECT format('%s may be called by %s', k.signature, coalesce(g.rolname, 'everybody')),
@@ -182,7 +187,7 @@ SET quote_all_identifiers = off AS $$
     WHERE k.name = 'recall.health' AND NOT has_table_privilege(r.role, k.oid, 'SELECT')
 $$;
 
--- schema_problems: roles that may or may not use the schema, or may create in it, against the declaration; and default
+-- schema_problems: roles that may or may not use the schemas, or may create in them, against the declaration; and default
 -- rights by which everybody could call new functions.
 CREATE OR REPLACE FUNCTION recall.schema_problems() RETURNS TABLE (problem text, fix text)
 LANGUAGE sql STABLE
@@ -191,12 +196,12 @@ SET search_path FROM CURRENT AS $$
     FROM recall.granted_roles() r
     WHERE r.role IS NOT NULL AND NOT has_schema_privilege(r.role, 'recall', 'USAGE')
     UNION ALL
-    SELECT format('%s may %s in the schema recall', coalesce(g.rolname, 'Everybody'), lower(a.privilege_type)),
-           format('REVOKE ALL ON SCHEMA recall FROM %s', coalesce(quote_ident(g.rolname), 'PUBLIC'))
+    SELECT format('%s may %s in the schema %s', coalesce(g.rolname, 'Everybody'), lower(a.privilege_type), n.nspname),
+           format('REVOKE ALL ON SCHEMA %s FROM %s', n.nspname, coalesce(quote_ident(g.rolname), 'PUBLIC'))
     FROM pg_namespace n
     CROSS JOIN LATERAL aclexplode(n.nspacl) a LEFT JOIN pg_roles g ON g.oid = a.grantee
-    WHERE n.nspname = 'recall' AND a.grantee <> n.nspowner
-      AND NOT (a.privilege_type = 'USAGE' AND a.grantee <> 0)
+    WHERE n.nspname IN ('recall', 'recall_private') AND a.grantee <> n.nspowner
+      AND NOT (n.nspname = 'recall' AND a.privilege_type = 'USAGE' AND a.grantee <> 0)
     UNION ALL
     SELECT 'New functions of recall_owner are open to everybody',
            'ALTER DEFAULT PRIVILEGES FOR ROLE recall_owner REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC'
