@@ -125,9 +125,9 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
             _run_revisions(connection, wanted)
             require_columns(connection, wanted, before.revision)
             apply_functions(driver)
-            connection.execute(text("SELECT recall.apply_declared_access()"))
+            connection.execute(text("SELECT recall_private.apply_declared_access()"))
             # Begun now: a transaction that begins an era makes others wait, and could wait for one of them.
-            connection.execute(text("SELECT recall.change_era()"))
+            connection.execute(text("SELECT recall_private.change_era()"))
         _record(connection, wanted)
         return Upgrade(before, _state(connection), tuple(access_problems(driver)))
 

@@ -61,7 +61,7 @@ def test_no_internal_function_can_be_called(
         "FROM pg_proc p WHERE p.pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) "
         "AND p.prokind = 'f' AND NOT p.proisstrict AND p.prorettype <> 'trigger'::regtype "
         "AND (p.pronamespace <> 'recall'::regnamespace OR p.proname NOT IN ("
-        "SELECT d.name FROM recall.declared_functions() d WHERE d.least_role <> 'recall_owner'))"
+        "SELECT d.name FROM recall_private.declared_functions() d WHERE d.least_role <> 'recall_owner'))"
     ).fetchall()
     assert len(internal) > 100
     for (call,) in internal:

@@ -21,7 +21,7 @@ explanation is computed from the arguments alone."""
 FUNCTIONS = (
     "SELECT p.proname AS name, p.prosrc || coalesce(pg_get_function_sqlbody(p.oid), '') AS body, "
     "coalesce(p.proargnames, '{}') AS arguments, p.prosecdef AS definer, d.name IS NOT NULL AS callable "
-    "FROM pg_proc p LEFT JOIN recall.declared_functions() d "
+    "FROM pg_proc p LEFT JOIN recall_private.declared_functions() d "
     "ON d.name = p.proname AND d.least_role <> 'recall_owner' WHERE p.pronamespace = 'recall'::regnamespace"
 )
 
@@ -81,7 +81,7 @@ def test_no_other_role_can_touch_a_table_or_sequence(sql: Query) -> None:
 
 def test_only_declared_functions_can_be_called_each_as_the_owner(sql: Query) -> None:
     wrong = sql(
-        "SELECT p.proname FROM pg_proc p LEFT JOIN recall.declared_functions() d "
+        "SELECT p.proname FROM pg_proc p LEFT JOIN recall_private.declared_functions() d "
         "ON d.name = p.proname AND d.least_role <> 'recall_owner' "
         "WHERE p.pronamespace = 'recall'::regnamespace AND (p.prosecdef <> (d.name IS NOT NULL) "
         "OR has_function_privilege('recall_worker', p.oid, 'EXECUTE') <> (d.name IS NOT NULL))"
@@ -126,11 +126,11 @@ BREAKAGES = {
     "ALTER TABLE recall.setting OWNER TO postgres": "recall.setting is not the owner's",
     "CREATE TABLE recall.extra (tenant text)": "recall.extra has no row security",
     "CREATE FUNCTION recall.extra() RETURNS int RETURN 1": "recall.extra() may be called by everybody",
-    "GRANT EXECUTE ON FUNCTION recall.share_of_amount TO recall_app": "may be called by recall_app",
+    "GRANT EXECUTE ON FUNCTION recall_private.share_of_amount TO recall_app": "may be called by recall_app",
     "GRANT EXECUTE ON FUNCTION recall.pin TO recall_app WITH GRANT OPTION": "may be called by recall_app",
     "REVOKE EXECUTE ON FUNCTION recall.pin FROM recall_app": "may not be called by recall_app",
     "ALTER FUNCTION recall.pin SECURITY INVOKER": "acts as its caller",
-    "ALTER FUNCTION recall.share_of_amount SECURITY DEFINER": "acts as its owner",
+    "ALTER FUNCTION recall_private.share_of_amount SECURITY DEFINER": "acts as its owner",
     "ALTER FUNCTION recall.pin SET search_path = public": "by a search path that others can write to",
     "ALTER FUNCTION recall.pin RESET client_min_messages": "may tell its caller what the server logs",
     "GRANT CREATE ON SCHEMA recall TO recall_app": "recall_app may create in the schema recall",
@@ -149,7 +149,7 @@ def test_what_is_not_as_declared_is_seen_and_mended(sql: Query, breakage: str) -
     sql(breakage)
     found = sql("SELECT problem FROM recall.access_problems() WHERE ours AND grave")
     assert any(BREAKAGES[breakage] in row["problem"] for row in found), found
-    sql("SELECT recall.apply_declared_access()")
+    sql("SELECT recall_private.apply_declared_access()")
     left = [row["problem"] for row in sql("SELECT problem FROM recall.access_problems()")]
     assert [problem for problem in left if "recall.extra" not in problem] == []
 

@@ -57,20 +57,23 @@ def test_what_alembic_does_not_compare_is_as_described_too(shared_url: str, empt
         empty_database,
         "CREATE SCHEMA recall; CREATE EXTENSION vector; CREATE EXTENSION pg_trgm; "
         "CREATE TEXT SEARCH CONFIGURATION recall.simple (COPY = pg_catalog.simple); "
-        "CREATE FUNCTION recall.text_words(p_configuration regconfig, p_text text) RETURNS tsvector "
+        "CREATE FUNCTION recall_private.text_words(p_configuration regconfig, p_text text) RETURNS tsvector "
         "LANGUAGE sql IMMUTABLE RETURN ''::tsvector; "
-        "CREATE FUNCTION recall.body_words(p_configuration regconfig, p_text text) RETURNS tsvector "
+        "CREATE FUNCTION recall_private.body_words(p_configuration regconfig, p_text text) RETURNS tsvector "
         "LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN NULL; END'; "
-        "CREATE FUNCTION recall.joined(p_words text[]) RETURNS text LANGUAGE sql IMMUTABLE RETURN ''; "
-        "CREATE FUNCTION recall.configuration(p_language text) RETURNS regconfig LANGUAGE sql IMMUTABLE "
+        "CREATE FUNCTION recall_private.joined(p_words text[]) RETURNS text LANGUAGE sql IMMUTABLE "
+        "RETURN ''; "
+        "CREATE FUNCTION recall_private.configuration(p_language text) RETURNS regconfig LANGUAGE sql "
+        "IMMUTABLE "
         "RETURN 'pg_catalog.simple'::regconfig; "
-        "CREATE FUNCTION recall.plain(p_text text) RETURNS text LANGUAGE sql IMMUTABLE RETURN p_text; "
+        "CREATE FUNCTION recall_private.plain(p_text text) RETURNS text LANGUAGE sql IMMUTABLE RETURN "
+        "p_text; "
         # In PL/pgSQL as ours are, for another is written out in the definition of the index.
-        "CREATE FUNCTION recall.tenant_trigrams(p_tenant text, p_text text) RETURNS tsvector "
+        "CREATE FUNCTION recall_private.tenant_trigrams(p_tenant text, p_text text) RETURNS tsvector "
         "LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN NULL; END'; "
-        "CREATE FUNCTION recall.trigram_signature(p_name text) RETURNS bit(256) "
+        "CREATE FUNCTION recall_private.trigram_signature(p_name text) RETURNS bit(256) "
         "LANGUAGE sql IMMUTABLE RETURN NULL::bit(256); "
-        "CREATE FUNCTION recall.tenant_words(p_tenant text, p_text tsvector) RETURNS tsvector "
+        "CREATE FUNCTION recall_private.tenant_words(p_tenant text, p_text tsvector) RETURNS tsvector "
         "LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN p_text; END'",
     )
     engine = create_engine(

@@ -21,7 +21,7 @@ from tests.conftest import Query
 FILE = Path(__file__).with_name("signatures.txt")
 PUBLIC = (
     "SELECT format('%s(%s) -> %s', p.proname, pg_get_function_arguments(p.oid), "
-    "pg_get_function_result(p.oid)) AS signature FROM recall.declared_functions() d "
+    "pg_get_function_result(p.oid)) AS signature FROM recall_private.declared_functions() d "
     "JOIN pg_proc p ON p.proname = d.name AND p.pronamespace = 'recall'::regnamespace "
     "WHERE d.least_role <> 'recall_owner' ORDER BY p.proname"
 )
@@ -36,7 +36,7 @@ def test_public_functions_are_called_as_before(sql: Query) -> None:
 
 
 def test_clients_know_how_they_are_called(sql: Query) -> None:
-    called = "SELECT d.name FROM recall.declared_functions() d WHERE d.least_role <> 'recall_owner'"
+    called = "SELECT d.name FROM recall_private.declared_functions() d WHERE d.least_role <> 'recall_owner'"
     names = [row["name"] for row in sql(called)]
     now = sql(DECLARED, {"names": names})
     if os.environ.get("WRITE_SIGNATURES"):

@@ -83,7 +83,7 @@ def test_every_function_is_compared_or_reads_few_rows(database_url: str) -> None
     with psycopg.connect(database_url) as admin:
         declared: set[tuple[str, bool]] = set(
             admin.execute(
-                "SELECT name, least_role = 'recall_reader' FROM recall.declared_functions() "
+                "SELECT name, least_role = 'recall_reader' FROM recall_private.declared_functions() "
                 "WHERE least_role <> 'recall_owner'"
             )
         )
