@@ -188,16 +188,19 @@ def vitality(connection: Connect, asked: Sequence[Question], tenant: Tenant, cal
     """The search, and a variant that reads the cached vitality."""
     act_for(connection, tenant.name)
     connection.execute(_CACHED_SUM)
-    for name, replaced in (("candidates", "activation_sum"), ("find", "candidates")):
-        (definition,) = connection.execute(
-            f"SELECT pg_get_functiondef('recall.{name}'::regproc)"
-        ).fetchone() or ("",)
-        assert f"recall.{replaced}(" in definition
-        cached = definition.replace(f"FUNCTION recall.{name}(", f"FUNCTION recall.{name}_cached(")
-        by = "cached_sum" if replaced == "activation_sum" else f"{replaced}_cached"
-        connection.execute(cached.replace(f"recall.{replaced}(", f"recall.{by}("))
+    for name, replaced in (
+        ("recall_private.candidates", "recall_private.activation_sum"),
+        ("recall.find", "recall_private.candidates"),
+    ):
+        (definition,) = connection.execute(f"SELECT pg_get_functiondef('{name}'::regproc)").fetchone() or (
+            "",
+        )
+        assert f"{replaced}(" in definition
+        cached = definition.replace(f"FUNCTION {name}(", f"FUNCTION {name}_cached(")
+        by = "recall.cached_sum" if "activation" in replaced else f"{replaced}_cached"
+        connection.execute(cached.replace(f"{replaced}(", f"{by}("))
         # With another role, every shared plan would be made again at each turn.
-        connection.execute(f"ALTER FUNCTION recall.{name}_cached OWNER TO recall_owner")
+        connection.execute(f"ALTER FUNCTION {name}_cached OWNER TO recall_owner")
     connection.execute("UPDATE recall.activation SET vitality = coalesce(vitality, 0.5)")
     connection.execute("VACUUM ANALYZE recall.activation")
     asks = (

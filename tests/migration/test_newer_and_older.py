@@ -83,7 +83,7 @@ def test_a_function_with_other_argument_names_or_another_result_is_replaced(data
     ):
         fetch(database_url, statement)
     for changed in ("without_names(text, text[])", "job_census()", "lock_tenant(text, text, int)"):
-        fetch(database_url, f"ALTER FUNCTION recall.{changed} OWNER TO recall_owner")
+        fetch(database_url, f"ALTER FUNCTION recall_private.{changed} OWNER TO recall_owner")
     fetch(database_url, "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
     assert migrate.upgrade(database_url).left == ()
     assert fetch(database_url, "SELECT recall_private.without_names('Mira sails', ARRAY['mira'])") == [

@@ -55,7 +55,8 @@ def test_what_alembic_does_not_compare_is_as_described_too(shared_url: str, empt
     """Checks, generated columns, storage and index definitions, against tables made without revisions."""
     fetch(
         empty_database,
-        "CREATE SCHEMA recall; CREATE EXTENSION vector; CREATE EXTENSION pg_trgm; "
+        "CREATE SCHEMA recall; CREATE SCHEMA recall_private; "
+        "CREATE EXTENSION vector; CREATE EXTENSION pg_trgm; "
         "CREATE TEXT SEARCH CONFIGURATION recall.simple (COPY = pg_catalog.simple); "
         "CREATE FUNCTION recall_private.text_words(p_configuration regconfig, p_text text) RETURNS tsvector "
         "LANGUAGE sql IMMUTABLE RETURN ''::tsvector; "
@@ -99,7 +100,7 @@ def test_every_table_leads_its_keys_with_the_tenant(shared_url: str) -> None:
 FUNCTIONS = (
     "SELECT p.proname, l.lanname, p.provolatile::text, p.proconfig, p.prosqlbody IS NOT NULL, "
     "p.prokind = 'a' FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang "
-    "WHERE p.pronamespace = 'recall'::regnamespace ORDER BY 1"
+    "WHERE p.pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) ORDER BY 1"
 )
 
 
@@ -121,7 +122,7 @@ def test_every_search_path_is_closed(shared_url: str) -> None:
                 assert setting.endswith("pg_temp"), name
 
 
-DECLARATION = r"^CREATE (?:OR REPLACE )?(?:FUNCTION|AGGREGATE) recall\.(\w+)"
+DECLARATION = r"^CREATE (?:OR REPLACE )?(?:FUNCTION|AGGREGATE) (?:recall|recall_private)\.(\w+)"
 
 
 def declarations() -> Iterator[tuple[str, str, str]]:

@@ -82,7 +82,7 @@ def test_every_word_that_is_compared_apart_is_a_telling_one(query: Query, functi
     assert len(named) > 15
     assert named - telling - BEGINNINGS == set()
     for word in telling & named:
-        [row] = query(f"SELECT recall.{function}(%s) AS found", (f"Das ist {word} und",))
+        [row] = query(f"SELECT recall_private.{function}(%s) AS found", (f"Das ist {word} und",))
         assert row["found"], word
 
 

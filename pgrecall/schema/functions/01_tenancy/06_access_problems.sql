@@ -200,7 +200,7 @@ SET search_path FROM CURRENT AS $$
            format('REVOKE ALL ON SCHEMA %s FROM %s', n.nspname, coalesce(quote_ident(g.rolname), 'PUBLIC'))
     FROM pg_namespace n
     CROSS JOIN LATERAL aclexplode(n.nspacl) a LEFT JOIN pg_roles g ON g.oid = a.grantee
-    WHERE n.nspname IN ('recall', 'recall_private') AND a.grantee <> n.nspowner
+    WHERE n.nspname IN ('recall', 'recall_private') AND a.grantee NOT IN (n.nspowner, recall_private.schema_owner())
       AND NOT (n.nspname = 'recall' AND a.privilege_type = 'USAGE' AND a.grantee <> 0)
     UNION ALL
     SELECT 'New functions of recall_owner are open to everybody',
