@@ -68,11 +68,15 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- function_problems: functions that have another owner, or that act as the caller instead of the owner or the reverse; and
--- of those in the schema recall, functions that others may or may not call against the declaration, or that a caller could
--- give a search path. A function that others may call must not send messages of the server's log to its caller: these contain planner estimates, which depend on the rows of
--- other tenants. Its plans must not depend on its tenant: if the statistics know only other tenants, the planner would take
--- every index that begins with the tenant for one that finds no row, and then read all rows of the tenant for each row that
--- it looks for. A function that has its own reasons states its plan_cache_mode itself.
+-- of those in the schema recall, functions that others may or may not call against the declaration, that a caller could give
+-- a search path, or that lack a setting. Here the settings of all functions that others may call are stated once, and what
+-- these call inherits them:
+-- - client_min_messages: messages of the server's log contain planner estimates, which depend on the rows of other tenants.
+-- - plan_cache_mode: plans must not depend on the tenant. If the statistics know only other tenants, the planner would take
+--   every index that begins with the tenant for one that finds no row, and then read all rows of the tenant for each row
+--   that it looks for. A function that has its own reasons states another mode itself.
+-- - jit: statements are short, and compiling one takes longer than it runs.
+-- Settings that fence off one bad plan (enable_*, work_mem) stay with the function that has the statement.
 CREATE OR REPLACE FUNCTION recall_private.function_problems() RETURNS TABLE (problem text, fix text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
@@ -101,18 +105,16 @@ SET quote_all_identifiers = off AS $$
                   CASE WHEN k.prosecdef THEN 'INVOKER' ELSE 'DEFINER' END)
     FROM known k WHERE k.prosecdef <> (k.rank IS NOT NULL)
     UNION ALL
-    SELECT format('%s may tell its caller what the server logs', k.signature),
-           format('ALTER FUNCTION %s SET client_min_messages = warning', k.signature)
+    SELECT format('%s %s', k.signature, s.problem), format('ALTER FUNCTION %s SET %s = %s', k.signature, s.name, s.value)
     FROM known k
-    WHERE k.rank IS NOT NULL AND k.proconfig @> '{client_min_messages=warning}' IS NOT TRUE
-      -- All others call it, it logs nothing, and the setting would cost two microseconds for each call.
-      AND k.oid <> 'recall.current_tenant'::regproc
-    UNION ALL
-    SELECT format('%s is planned for one tenant', k.signature),
-           format('ALTER FUNCTION %s SET plan_cache_mode = force_generic_plan', k.signature)
-    FROM known k
+    CROSS JOIN (VALUES
+        ('client_min_messages', 'warning', 'may tell its caller what the server logs'),
+        ('plan_cache_mode', 'force_generic_plan', 'is planned for one tenant'),
+        ('jit', 'off', 'may be compiled at every call')) s(name, value, problem)
+    -- All others call current_tenant, it logs nothing, and the settings would cost two microseconds for each call.
     WHERE k.rank IS NOT NULL AND k.oid <> 'recall.current_tenant'::regproc
-      AND NOT EXISTS (SELECT FROM unnest(k.proconfig) c WHERE c LIKE 'plan_cache_mode=%')
+      AND NOT EXISTS (SELECT FROM unnest(k.proconfig) c
+                      WHERE c LIKE s.name || '=%' AND (c = s.name || '=' || s.value OR s.name = 'plan_cache_mode'))
     UNION ALL
     SELECT format('%s is found by a search path that others can write to', k.signature),
            format('ALTER FUNCTION %s SET search_path FROM CURRENT', k.signature)
