@@ -34,8 +34,7 @@ END $$;
 -- bound_tenant: the tenant that the login role is bound to; '*' if it may name any, NULL if it may name none.
 -- Called as the owner.
 CREATE OR REPLACE FUNCTION recall_private.bound_tenant() RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN coalesce(
         (SELECT r.tenant FROM recall.tenant_role r WHERE r.role = session_user),
@@ -45,8 +44,7 @@ END $$;
 -- require_any_tenant: raises an error unless the login role may name any tenant. For actions that concern the whole
 -- database.
 CREATE OR REPLACE FUNCTION recall_private.require_any_tenant(p_action text) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF recall_private.bound_tenant() IS DISTINCT FROM '*' THEN
         PERFORM recall_private.raise_denied(

@@ -35,7 +35,6 @@ END $$;
 -- number of transactions can share a lock. Waits for a transaction that holds one alone.
 CREATE OR REPLACE FUNCTION recall_private.share_tenant_locks(p_tenant text, p_purposes text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
 DECLARE
     v_locked bigint;
@@ -56,7 +55,6 @@ END $$;
 -- try_lock_tenant: like lock_tenant, but returns false instead of waiting. For locks that are never shared.
 CREATE OR REPLACE FUNCTION recall_private.try_lock_tenant(p_tenant text, p_purpose text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
 BEGIN
     INSERT INTO recall.tenant_lock (tenant, purpose) VALUES (p_tenant, p_purpose) ON CONFLICT DO NOTHING;

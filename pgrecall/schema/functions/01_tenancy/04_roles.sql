@@ -41,8 +41,7 @@ END $$;
 
 -- role_rights: the highest right of a role: worker, app, reader or nothing.
 CREATE OR REPLACE FUNCTION recall_private.role_rights(p_role oid) RETURNS text
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce((
         SELECT k.name FROM (VALUES ('worker', 1), ('app', 2), ('reader', 3)) k(name, place)
         WHERE pg_has_role(p_role, to_regrole('recall_' || k.name), 'USAGE') ORDER BY k.place LIMIT 1), 'nothing')

@@ -58,8 +58,7 @@ $$;
 
 -- protect_table: enables row security and creates the declared policies on one table.
 CREATE OR REPLACE FUNCTION recall_private.protect_table(p_table regclass) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_statement text;
 BEGIN

@@ -11,8 +11,7 @@ $$;
 
 -- schema_owner: the role that owns the schema, and should own everything in it.
 CREATE OR REPLACE FUNCTION recall_private.schema_owner() RETURNS oid
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall'
 $$;
 

@@ -4,8 +4,7 @@
 
 -- check_key: raises an error for a name or a digest that no key can have.
 CREATE OR REPLACE FUNCTION recall_private.check_key(p_name text, p_hash bytea) RETURNS void
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     IF coalesce(length(btrim(p_name)), 0) NOT BETWEEN 1 AND 200 THEN
         PERFORM recall_private.raise_invalid(format('The name of a key has 1 to 200 characters, not %s.',

@@ -10,8 +10,7 @@
 
 -- cell_number: the number of this cell. NULL if this database is not a cell.
 CREATE OR REPLACE FUNCTION recall_private.cell_number() RETURNS bigint
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT (s.value ->> 'number')::bigint FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'cell'
 $$;
 
@@ -19,8 +18,7 @@ $$;
 -- function, so that plans contain it and a database without other cells pays nothing. Replacing the function makes every
 -- session plan again.
 CREATE OR REPLACE FUNCTION recall_private.switch_residence_check(p_on boolean) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     -- STABLE, because a plan would keep the value of an immutable function without depending on the function.
     EXECUTE format('CREATE OR REPLACE FUNCTION recall_private.in_cells() RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE '
@@ -33,8 +31,7 @@ SELECT recall_private.switch_residence_check(coalesce((
 
 -- lives_here: whether a tenant lives in this database.
 CREATE OR REPLACE FUNCTION recall_private.lives_here(p_tenant text) RETURNS boolean
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN NOT recall_private.in_cells()
         OR EXISTS (SELECT FROM recall.resident r WHERE r.tenant = p_tenant AND r.cell IS NULL);
@@ -42,8 +39,7 @@ END $$;
 
 -- is_moving: whether a tenant is about to leave this database or is being copied to it.
 CREATE OR REPLACE FUNCTION recall_private.is_moving(p_tenant text) RETURNS boolean
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN recall_private.in_cells()
         AND EXISTS (SELECT FROM recall.resident r WHERE r.tenant = p_tenant AND r.state = 'moving');
@@ -52,8 +48,7 @@ END $$;
 -- require_resident: raises RC001 for a tenant that lives in another cell. If the tenant is about to leave, the
 -- transaction becomes read-only.
 CREATE OR REPLACE FUNCTION recall_private.require_resident(p_tenant text) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 DECLARE
     v_state text;
     v_cell bigint;
@@ -101,8 +96,7 @@ END $$;
 -- set_sequence_ranges: gives every sequence the range of this cell's number, which starts at N * 2^40. Returns how many
 -- changed. Called when a database becomes a cell, and by upgrades, which may add sequences.
 CREATE OR REPLACE FUNCTION recall_private.set_sequence_ranges() RETURNS int
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_low bigint := greatest(recall_private.cell_number() << 40, 1);
     v_high bigint := ((recall_private.cell_number() + 1) << 40) - 1;
@@ -219,8 +213,7 @@ RETURN 'recall_move_' || md5(p_tenant);
 
 -- row_digest: an SQL expression for the digest of row t of a table. Generated columns are left out.
 CREATE OR REPLACE FUNCTION recall_private.row_digest(p_table name) RETURNS text
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     -- The binary form of vectors and bits takes a tenth of the time.
     SELECT format('hashtextextended(ROW(%s)::text, 0)::numeric', string_agg(CASE
         WHEN a.atttypid = 'halfvec'::regtype THEN format('md5(halfvec_send(t.%I))', a.attname)

@@ -102,8 +102,7 @@ END;
 -- setting_value: the tenant's value of a setting, else the database's, else NULL. It is PL/pgSQL, which caches its
 -- plans, because almost every call of the schema reads settings.
 CREATE OR REPLACE FUNCTION recall_private.setting_value(p_tenant text, p_name text) RETURNS jsonb
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN (
         SELECT s.value FROM recall.setting s
@@ -113,8 +112,7 @@ END $$;
 
 -- default_settings: the default of every setting, by name. IMMUTABLE, so that plans contain its result.
 CREATE OR REPLACE FUNCTION recall_private.default_settings() RETURNS jsonb
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT jsonb_object_agg(k.name, k.default_value) FROM recall_private.known_settings() k
 $$;
 
@@ -128,8 +126,7 @@ RETURN CASE jsonb_typeof(p_value)
 -- setting_number: the value in force for this tenant: its own, else the database's, else the default. It is PL/pgSQL,
 -- which caches its plans, because every access reads a dozen settings.
 CREATE OR REPLACE FUNCTION recall_private.setting_number(p_tenant text, p_name text) RETURNS double precision
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN coalesce(
         (SELECT s.value::double precision FROM recall.setting s
@@ -141,8 +138,7 @@ END $$;
 -- effective_settings: all values in force for this tenant, by name: the defaults, overridden by the database's values,
 -- overridden by the tenant's. For callers that read many.
 CREATE OR REPLACE FUNCTION recall_private.effective_settings(p_tenant text) RETURNS jsonb
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN recall_private.default_settings() || coalesce((
         SELECT jsonb_object_agg(s.name, s.value ORDER BY s.tenant <> '*')
@@ -171,8 +167,7 @@ $$;
 
 -- check_setting: raises an error for an unknown name or a value out of bounds.
 CREATE OR REPLACE FUNCTION recall_private.check_setting(p_name text, p_value double precision) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_known record;
 BEGIN
@@ -210,8 +205,7 @@ END $$;
 
 -- vitality_weights_from: the weights of the terms of vitality, read from these settings.
 CREATE OR REPLACE FUNCTION recall_private.vitality_weights_from(p_settings jsonb) RETURNS recall.weights
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_weights recall.weights := ROW(
         p_settings -> 'vitality.spread_weight', p_settings -> 'vitality.spread_half_life_days',
@@ -224,8 +218,7 @@ END $$;
 
 -- vitality_weights: the weights of the terms of vitality that apply to this tenant.
 CREATE OR REPLACE FUNCTION recall_private.vitality_weights(p_tenant text) RETURNS recall.weights
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN recall_private.vitality_weights_from(recall_private.effective_settings(p_tenant));
 END $$;

@@ -3,8 +3,7 @@
 
 -- removes_accents: whether accents are removed from words and names before comparison.
 CREATE OR REPLACE FUNCTION recall_private.removes_accents() RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM pg_ts_dict d JOIN pg_ts_template t ON t.oid = d.dicttemplate
         WHERE d.dictnamespace = 'recall'::regnamespace AND d.dictname = 'unaccent' AND t.tmplname = 'unaccent')
@@ -17,8 +16,7 @@ RETURN coalesce(p_setting #>> '{}', 'english');
 
 -- language: the name of this tenant's language: its own, else the database's, else english.
 CREATE OR REPLACE FUNCTION recall_private.language(p_tenant text) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN recall_private.language_in_setting(recall_private.setting_value(p_tenant, 'language'));
 END $$;
@@ -35,8 +33,7 @@ $$;
 
 -- text_configuration: the text search configuration of this tenant's language.
 CREATE OR REPLACE FUNCTION recall_private.text_configuration(p_tenant text) RETURNS regconfig
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN recall_private.configuration(recall_private.language(p_tenant));
 END $$;
@@ -70,8 +67,7 @@ END $$;
 -- installed, and after an upgrade from an older schema those that revision 0029 folds or splits; then recounts words.
 -- Does nothing if neither has happened since the last call.
 CREATE OR REPLACE FUNCTION recall_private.reindex_changed_words() RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_settled jsonb := (SELECT s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'schema.words');
     -- `words` is the revision that last changed how words are stored.

@@ -34,7 +34,6 @@ RETURN (ARRAY[p_words])[1];
 -- first count, the mean of 1,000 of them.
 CREATE OR REPLACE FUNCTION recall_private.mean_body_length(p_tenant text) RETURNS double precision
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 -- Always by index, whatever random_page_cost says: a sequential scan would read the rows of other tenants.
 SET enable_seqscan = off AS $$
     SELECT coalesce(
@@ -48,8 +47,7 @@ $$;
 -- Returns how many memories were counted. The row of the empty word holds that total, the mean length of a body, and the
 -- mean vector.
 CREATE OR REPLACE FUNCTION recall_private.count_lexemes(p_tenant text) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_total bigint;
     v_length double precision;
@@ -97,8 +95,7 @@ END $$;
 -- document_frequency: how many of this tenant's memories contain the lexeme, counted now, at most p_limit.
 CREATE OR REPLACE FUNCTION recall_private.document_frequency(p_tenant text, p_lexeme text, p_limit int)
 RETURNS bigint
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT count(*) FROM (
         SELECT FROM recall.memory m
         WHERE recall_private.tenant_words(m.tenant, m.search_text)
@@ -110,8 +107,7 @@ $$;
 -- drop_unused_lexemes: deletes the document frequencies of those of these words that no memory of this tenant contains
 -- any more. Otherwise words of deleted memories would stay there until the next count.
 CREATE OR REPLACE FUNCTION recall_private.drop_unused_lexemes(p_tenant text, p_words text[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     -- The lock keeps a count that has already begun from bringing them back.
     PERFORM recall_private.lock_tenant(p_tenant, 'lexemes');

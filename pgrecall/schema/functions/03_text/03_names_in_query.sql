@@ -2,8 +2,7 @@
 
 -- check_query: raises an error for a query that is empty or too long.
 CREATE OR REPLACE FUNCTION recall_private.check_query(p_query text) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
         PERFORM recall_private.raise_invalid('The query is empty.', 'Give at least one word.');
@@ -17,8 +16,7 @@ END $$;
 -- query_phrases: every sequence of one to three words of a query, in the form in which names are compared, and every
 -- sequence of two to six of the first 40 Chinese, Japanese or Korean letters. Only the first 60 words are read.
 CREATE OR REPLACE FUNCTION recall_private.query_phrases(p_query text) RETURNS text[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_query text := recall_private.folded(p_query);
     v_words text[] := ARRAY(
@@ -49,8 +47,7 @@ END $$;
 -- key_like_words: the words of a query that look like the key of a memory: they contain a digit or one of - _ / . : # @,
 -- and are not just a number or a time of day. Only the first 60 words are read.
 CREATE OR REPLACE FUNCTION recall_private.key_like_words(p_query text) RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(array_agg(DISTINCT k.word) FILTER (
         WHERE k.word ~ '[0-9_/.:#@-]' AND k.word !~ '^[0-9.,:]*$'), '{}')
     FROM (
@@ -61,8 +58,7 @@ $$;
 
 -- plain_texts: plain() of each of these texts, in their order.
 CREATE OR REPLACE FUNCTION recall_private.plain_texts(p_texts text[]) RETURNS text[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF octet_length(array_to_string(p_texts, '')) = length(array_to_string(p_texts, '')) THEN
         RETURN p_texts;  -- ASCII has no accents
@@ -89,7 +85,6 @@ END;
 CREATE OR REPLACE FUNCTION recall_private.exact_names_in_query(p_tenant text, p_language regconfig, p_query text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_normalized text := recall_private.normalized_name(p_query);
@@ -126,7 +121,6 @@ CREATE OR REPLACE FUNCTION recall_private.authors_in_query(
     p_tenant text, p_language regconfig, p_query text, p_phrases text[], p_plain text[]
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     RETURN QUERY
@@ -152,7 +146,6 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.misspelt_names(p_tenant text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 5
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan
 SET pg_trgm.similarity_threshold = 0.3 AS $$
 DECLARE
@@ -212,7 +205,6 @@ CREATE OR REPLACE FUNCTION recall_private.names_in_query(
     p_tenant text, p_language regconfig, p_query text, p_unknown text[] DEFAULT '{}'
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_phrases text[] := recall_private.query_phrases(p_query);
@@ -238,8 +230,7 @@ END $$;
 
 -- without_names: a query from which these phrases are removed, in any case and with a possessive ending.
 CREATE OR REPLACE FUNCTION recall_private.without_names(p_query text, p_names text[]) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_rest text := p_query;
     v_name text;

@@ -7,15 +7,13 @@ RETURN (recall_private.lexeme_query(p_lexeme)::text || ':*')::tsquery;
 
 -- any_of: a tsquery that matches whatever one of these matches. NULL for an empty array.
 CREATE OR REPLACE FUNCTION recall_private.any_of(p_queries tsquery[]) RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT string_agg('(' || q::text || ')', ' | ')::tsquery FROM unnest(p_queries) q WHERE numnode(q) > 0
 $$;
 
 -- all_of: a tsquery that matches whatever all of these match. NULL for an empty array.
 CREATE OR REPLACE FUNCTION recall_private.all_of(p_queries tsquery[]) RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT string_agg('(' || q::text || ')', ' & ')::tsquery FROM unnest(p_queries) q WHERE numnode(q) > 0
 $$;
 
@@ -26,8 +24,7 @@ $$;
 -- every word is an identifier.
 CREATE OR REPLACE FUNCTION recall_private.lexemes_of(p_language regconfig, p_text text)
 RETURNS TABLE (word text, identifier boolean)
-LANGUAGE plpgsql STABLE ROWS 8
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 8 AS $$
 DECLARE
     v_text text := recall_private.folded(p_text);
     v_words text[] := tsvector_to_array(to_tsvector(p_language, recall_private.spaced(v_text)));
@@ -90,8 +87,7 @@ $$;
 -- digit.
 CREATE OR REPLACE FUNCTION recall_private.trigram_query(p_tenant text, p_text text, p_similarity double precision)
 RETURNS tsquery
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_words text[] := ARRAY(
         SELECT recall_private.lexeme_query(recall_private.tenant_mark(p_tenant) || u)::text FROM unnest(show_trgm(p_text)) u);
@@ -119,7 +115,6 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.word_substitutes(p_tenant text, p_word text, p_counted boolean, p_similar boolean)
 RETURNS TABLE (documents bigint, query tsquery, share double precision, step text)
 LANGUAGE plpgsql STABLE ROWS 1
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan
 SET pg_trgm.similarity_threshold = 0.5 AS $$
 BEGIN
@@ -195,7 +190,6 @@ RETURNS TABLE (
     word text, documents bigint, total bigint, query tsquery, share double precision, step text
 )
 LANGUAGE plpgsql STABLE ROWS 8
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_total bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
@@ -245,7 +239,6 @@ END $$;
 -- phrase_query: the query as one phrase of this language. Empty if it consists of stop words.
 CREATE OR REPLACE FUNCTION recall_private.phrase_query(p_language regconfig, p_query text) RETURNS tsquery
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET client_min_messages = warning AS $$
 BEGIN
     RETURN phraseto_tsquery(p_language, recall_private.spaced(recall_private.folded(p_query)));
@@ -255,7 +248,6 @@ END $$;
 -- NULL for NULL. Raises an error for an empty list and for a hint without words.
 CREATE OR REPLACE FUNCTION recall_private.hint_query(p_tenant text, p_hints text[]) RETURNS tsquery
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET client_min_messages = warning AS $$
 DECLARE
     v_language regconfig := recall_private.text_configuration(p_tenant);

@@ -64,8 +64,7 @@ RETURN '{
 
 -- calendar_unit: the week, month or other unit that is p_steps after the one that contains a day.
 CREATE OR REPLACE FUNCTION recall_private.calendar_unit(p_day date, p_unit text, p_steps int, OUT since date, OUT until date)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_unit text := CASE p_unit WHEN 'weekend' THEN 'week' WHEN 'part' THEN 'day' WHEN 'hour' THEN 'day' ELSE p_unit END;
     v_step interval := CASE v_unit WHEN 'quarter' THEN '3 months' ELSE '1 ' || v_unit END;
@@ -79,8 +78,7 @@ END $$;
 -- days_in_year: the days of a year that p_name means: a month ("m:5"), a day of a month ("m:5" and p_day), a season or
 -- feast ("s:2", "s:5") or a quarter ("q3"). NULL if they do not exist (30 February).
 CREATE OR REPLACE FUNCTION recall_private.days_in_year(p_year int, p_name text, p_day int, OUT since date, OUT until date)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_number int := nullif(right(p_name, -2), '')::int;
 BEGIN
@@ -117,8 +115,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.recurring_days(
     p_name text, p_day int, p_which text, p_today date, OUT since date, OUT until date
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_year int := date_part('year', p_today);
     v_sign int := CASE p_which WHEN 'next' THEN 1 ELSE -1 END;
@@ -151,8 +148,7 @@ RETURN (p_day + p_steps * CASE p_unit WHEN 'day' THEN interval '1 day' WHEN 'wee
 CREATE OR REPLACE FUNCTION recall_private.around_day(
     p_day date, p_unit text, p_fewest int, p_most int, OUT since date, OUT until date
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_half int := CASE p_unit WHEN 'week' THEN 3 WHEN 'weekend' THEN 3 WHEN 'month' THEN 15 WHEN 'quarter' THEN 45
                               WHEN 'year' THEN 182 ELSE 0 END;

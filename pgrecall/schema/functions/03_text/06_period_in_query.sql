@@ -10,8 +10,7 @@
 -- figures_at: the date in figures at this place: 2024-06-03, 2024-06, 3.6.2024, 6/13/2024. 3/4/2024 is not read, because
 -- it means different days in different countries.
 CREATE OR REPLACE FUNCTION recall_private.figures_at(p_word text, OUT since date, OUT until date)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v int[] := regexp_split_to_array(p_word, '[-./]');
 BEGIN
@@ -25,8 +24,7 @@ END $$;
 
 -- units_at: a number of units: two weeks, a few days, a couple of months. "A few" is 2 to 6.
 CREATE OR REPLACE FUNCTION recall_private.units_at(t text[], p_at int, OUT fewest int, OUT most int, OUT unit text, OUT past int)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_at int := p_at + CASE WHEN t[p_at] = 'n:1' AND t[p_at + 1] ~ '^n:' THEN 1 ELSE 0 END;  -- "a" few
     v_unit int := v_at + CASE WHEN t[v_at + 1] = 'of' THEN 2 ELSE 1 END;
@@ -47,8 +45,7 @@ CREATE OR REPLACE FUNCTION recall_private.calendar_name_at(
     t text[], p_at int, p_which text, p_today date,
     OUT since date, OUT until date, OUT past int, OUT needs int, OUT dated boolean
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_year constant text := '^(19|20|21)\d\d$';
     v_day_before int := CASE WHEN t[p_at] ~ '^\d{1,2}(st|nd|rd|th)?$' THEN substring(t[p_at] FROM '^\d+')::int END;
@@ -104,8 +101,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.quarter_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_unit int := p_at + CASE WHEN t[p_at + 1] = '.' THEN 2 ELSE 1 END;
     v_quarter text := 'q' || CASE WHEN t[p_at] = 'last' THEN '4' ELSE substring(t[p_at] FROM '^(?:o:)?([1-4])$') END;
@@ -135,8 +131,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.part_of_period_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_part text := CASE WHEN t[p_at] ~ '^f:' THEN 'third' WHEN t[p_at + 1] IN ('half', 'u:week') THEN t[p_at + 1] END;
     v_place int := CASE WHEN t[p_at] ~ '^[of]:' THEN right(t[p_at], 1)::int END;
@@ -173,8 +168,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.before_date_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_count record := recall_private.units_at(t, p_at);
     v_at int := coalesce(v_count.past, p_at + 1);  -- of before or after
@@ -202,8 +196,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.period_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT needs int, OUT dated boolean
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_which text := CASE WHEN t[p_at] IN ('last', 'this', 'next') THEN t[p_at] WHEN 'gone' IN (t[p_at], t[p_at + 1]) THEN 'last' END;
     v_at int := p_at + CASE WHEN t[p_at] IN ('last', 'this', 'next', 'gone', 'vor') THEN 1 ELSE 0 END;
@@ -262,8 +255,7 @@ END $$;
 
 -- query_terms: the first 100 words of a query as they are written, and as terms of recall.time_words.
 CREATE OR REPLACE FUNCTION recall_private.query_terms(p_query text, OUT written text[], OUT terms text[])
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     SELECT array_agg(m.found[1] ORDER BY m.place),
            array_agg(coalesce(recall_private.time_words() ->> lower(m.found[1]), CASE
@@ -283,7 +275,6 @@ CREATE OR REPLACE FUNCTION recall_private.named_event_in_query(
     p_tenant text, p_written text[], t text[], p_moment timestamptz, OUT day date, OUT place int, OUT past int
 )
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_phrases text[] := '{}';
@@ -322,8 +313,7 @@ END $$;
 -- precedence over words like "last week". If there are several dates, the period spans them; otherwise the first counts.
 CREATE OR REPLACE FUNCTION recall_private.period_in_query(p_tenant text, p_query text, p_moment timestamptz)
 RETURNS recall.period
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_query text := recall_private.folded(p_query);
     v_today date := (p_moment AT TIME ZONE 'UTC')::date;

@@ -108,8 +108,7 @@ RETURN (
 -- without_quotations: a text without code, quotations and mail that it answers or forwards. For short texts: the time grows
 -- with the square of the length.
 CREATE OR REPLACE FUNCTION recall_private.without_quotations(p_text text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_text text := p_text;
     v_block text;
@@ -146,8 +145,7 @@ RETURN CASE WHEN length(p_text) <= 1500 THEN recall_private.without_quotations(p
 -- is_only_question: whether a message does nothing but ask: each of its sentences asks something or only leads up to that.
 -- A long message tells something too.
 CREATE OR REPLACE FUNCTION recall_private.is_only_question(p_text text) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_sentence text;
     v_asks boolean := false;
@@ -178,8 +176,7 @@ END $$;
 -- directive, since anybody can write a document that looks like one. A memory with a title is a note, whatever role it
 -- claims: it states something.
 CREATE OR REPLACE FUNCTION recall_private.found_speech_act(p_title text, p_body text, p_role text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_own tsvector;
 BEGIN

@@ -167,8 +167,7 @@ RETURN (
 -- asks_about_someone: whether a query asks for what is known of a person or thing that it names, and speaks of nobody who
 -- talks. In German every noun looks like a name, so only pronouns tell.
 CREATE OR REPLACE FUNCTION recall_private.asks_about_someone(p_query text, p_words tsvector) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT NOT p_words @@ recall_private.talker_words() AND (p_words @@ recall_private.person_words()
         OR p_words @@ 'what | which | who | whose | where | when | why | how | does | is | are | qué | quién | cuál | dónde'
            AND substr(p_query, 2) ~ '[^.?!:"] [[:upper:]][[:lower:]]+')
@@ -269,8 +268,7 @@ RETURN NOT tsvector_to_array(p_words) <@ string_to_array(
 -- questions that were asked, `about_past` for how something was before, `asks_number` for a number. `needs_context` is whether it has no word of its
 -- own that says what it is about, so that only its conversation does.
 CREATE OR REPLACE FUNCTION recall_private.query_intent(p_query text) RETURNS recall.query_intent
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_words tsvector := to_tsvector('pg_catalog.simple', left(p_query, 1000));
     v_requests boolean := v_words @@ recall_private.request_words();

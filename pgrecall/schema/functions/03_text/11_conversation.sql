@@ -20,8 +20,7 @@ RETURN
 -- refers_back: whether a query makes sense only after this turn, the last of a conversation: it points to something said
 -- before, speaks of somebody whom it does not name, or replies to a question.
 CREATE OR REPLACE FUNCTION recall_private.refers_back(p_query text, p_role text, p_turn text) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_query text := lower(left(p_query, 1000));
 BEGIN

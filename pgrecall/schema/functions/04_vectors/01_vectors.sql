@@ -5,8 +5,7 @@
 
 -- vector_table: the table with the vectors of a tenant, in the snapshot of the caller.
 CREATE OR REPLACE FUNCTION recall_private.vector_table(p_tenant text) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN coalesce(
         'vector_' || (SELECT h.number FROM recall.vector_home h WHERE h.tenant = p_tenant), 'vector_shared');
@@ -15,8 +14,7 @@ END $$;
 -- lock_vectors_shared: keeps the vectors of a tenant in their table until this transaction ends; every writer of
 -- vectors calls it.
 CREATE OR REPLACE FUNCTION recall_private.lock_vectors_shared(p_tenant text) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM recall_private.share_tenant_locks(p_tenant, ARRAY['vectors']);
 END $$;
@@ -24,8 +22,7 @@ END $$;
 -- replace_vectors: stores one vector for each of these memories, replacing its vector and those of its passages. Raises
 -- an error for a memory that does not exist.
 CREATE OR REPLACE FUNCTION recall_private.replace_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_stored bigint;
 BEGIN
@@ -46,8 +43,7 @@ END $$;
 -- sync_vectors: makes the vectors of these memories agree with them: deletes the vector of a memory with a new text, and
 -- copies `archived`.
 CREATE OR REPLACE FUNCTION recall_private.sync_vectors(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_table text;
 BEGIN
@@ -84,8 +80,7 @@ FOR EACH ROW WHEN (OLD.embedded_with IS NOT NULL) EXECUTE FUNCTION recall_privat
 -- Vectors of passages are left out.
 CREATE OR REPLACE FUNCTION recall_private.stored_vectors(p_tenant text, p_ids bigint[])
 RETURNS TABLE (id bigint, embedded_with text, embedding halfvec, archived boolean)
-LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 50 AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT m.id, m.embedded_with, v.embedding, v.archived FROM recall.%I v '
@@ -100,8 +95,7 @@ END $$;
 -- length zero, which have no cosine.
 CREATE OR REPLACE FUNCTION recall_private.similarities_to_vector(p_tenant text, p_ids bigint[], p_embedding halfvec)
 RETURNS TABLE (id bigint, similarity double precision)
-LANGUAGE plpgsql STABLE ROWS 100
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 100 AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT x.memory_id, 1 - least(min(x.distance) FILTER (WHERE x.part = 0), '

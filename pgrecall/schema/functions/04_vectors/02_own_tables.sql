@@ -32,7 +32,6 @@ END $$;
 -- wait for it.
 CREATE OR REPLACE FUNCTION recall_private.lock_vectors_exclusive(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET lock_timeout = '400ms' AS $$
 BEGIN
     FOR v_try IN 1 .. 12 LOOP
@@ -74,8 +73,7 @@ END $$;
 -- build_vector_table: creates a table of this name, with a copy of a tenant's vectors in the shared table, and its
 -- indexes.
 CREATE OR REPLACE FUNCTION recall_private.build_vector_table(p_tenant text, p_table text) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     EXECUTE format('CREATE TABLE recall.%I (LIKE recall.vector_shared INCLUDING DEFAULTS)', p_table);
     PERFORM recall_private.protect_table(format('recall.%I', p_table)::regclass);
@@ -91,7 +89,6 @@ END $$;
 -- the table's statistics does not follow the caller's setting.
 CREATE OR REPLACE FUNCTION recall_private.switch_vector_table(p_tenant text, p_table text, p_number bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET default_statistics_target = 100 AS $$
 DECLARE
     v_moved bigint;

@@ -4,8 +4,7 @@
 -- tokens_problem: why this is not a list of token signs, in one clause, else NULL. Such a list is an array of at most 32
 -- texts of equal length, each `x` and up to 1,024 bits as hexadecimal digits.
 CREATE OR REPLACE FUNCTION recall_private.tokens_problem(p_tokens jsonb) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_read boolean;
     v_even boolean;
@@ -31,8 +30,7 @@ END $$;
 
 -- tokens_read: token signs as bit strings. NULL for NULL and JSON null. Raises an error for what tokens_problem finds.
 CREATE OR REPLACE FUNCTION recall_private.tokens_read(p_tokens jsonb) RETURNS bit varying[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_problem text := recall_private.tokens_problem(p_tokens);
 BEGIN
@@ -51,8 +49,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.store_token_signs(
     p_tenant text, p_ids bigint[], p_tokens jsonb, p_model text
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     INSERT INTO recall.token_signs AS s (tenant, memory_id, model, signs)
     SELECT p_tenant, u.id, p_model, recall_private.tokens_read(t.signs)
@@ -73,7 +70,6 @@ CREATE OR REPLACE FUNCTION recall_private.token_similarities(
     p_tenant text, p_ids bigint[], p_model text, p_tokens bit varying[], p_questions bigint[], p_answers bigint[]
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 40
-SET search_path FROM CURRENT
 -- The planner expects ten elements in an array and would join forty with forty in loops.
 SET enable_nestloop = off
 SET plan_cache_mode = force_generic_plan AS $$

@@ -11,8 +11,7 @@ RETURN 0.045 * ln(1 + coalesce(p_passages, 0));
 -- passages_problem: why these are not the passages of a body with p_length characters, in one clause, else NULL. Passages
 -- are an array of at most 1,200 objects {start, end, embedding}; characters of the body are counted from 0.
 CREATE OR REPLACE FUNCTION recall_private.passages_problem(p_passages jsonb, p_length int, p_dimensions int) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_passage jsonb;
     v_problem text;
@@ -50,8 +49,7 @@ RETURN CASE WHEN jsonb_typeof(p_passages) = 'array' THEN jsonb_array_length(p_pa
 
 -- delete_passages: deletes the vectors of the passages of these memories.
 CREATE OR REPLACE FUNCTION recall_private.delete_passages(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     EXECUTE format('DELETE FROM recall.%I v WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ($2) AND v.part > 0',
                    recall_private.vector_table(p_tenant)) USING p_tenant, p_ids;
@@ -60,8 +58,7 @@ END $$;
 -- store_passages: stores the passages of these memories, which have none so far. p_passages is an array with one element
 -- for each id, in the form that passages_problem checks; null means none.
 CREATE OR REPLACE FUNCTION recall_private.store_passages(p_tenant text, p_ids bigint[], p_passages jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF NOT jsonb_path_exists(p_passages, '$[*][*]') THEN
         RETURN;
@@ -82,8 +79,7 @@ END $$;
 -- stored_passages: the passages of these memories of a tenant (NULL means all) with their vectors, by id and part.
 CREATE OR REPLACE FUNCTION recall_private.stored_passages(p_tenant text, p_ids bigint[])
 RETURNS TABLE (memory_id bigint, part smallint, passage_start int, passage_end int, embedding halfvec)
-LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 50 AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT v.memory_id, v.part, v.passage_start, v.passage_end, v.embedding FROM recall.%I v '
@@ -96,8 +92,7 @@ END $$;
 -- if its own vector, which covers its beginning, is nearer, or if its vectors are not by the embedder p_model.
 CREATE OR REPLACE FUNCTION recall_private.best_passages(p_tenant text, p_ids bigint[], p_embedding halfvec, p_model text)
 RETURNS TABLE (id bigint, passage jsonb)
-LANGUAGE plpgsql STABLE ROWS 10
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 10 AS $$
 DECLARE
     v_long bigint[] := ARRAY(
         SELECT m.id FROM recall.memory m

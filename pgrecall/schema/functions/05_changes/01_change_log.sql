@@ -37,8 +37,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.log_changes(
     p_tenant text, p_ids bigint[], p_kind text, p_at timestamptz, p_other bigint DEFAULT NULL
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_era int;
 BEGIN

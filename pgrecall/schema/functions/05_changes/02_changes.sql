@@ -3,8 +3,7 @@
 -- change_position: the position that a cursor stands for; NULL stands for the position before the first change. Raises an
 -- error for a text that is not a cursor.
 CREATE OR REPLACE FUNCTION recall_private.change_position(p_cursor text, OUT era int, OUT xid bigint, OUT id bigint)
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_parts text[] := coalesce(regexp_match(p_cursor, '^(\d{1,9})-(\d{1,19})-(\d{1,19})$'),
                                CASE WHEN p_cursor IS NULL THEN '{0,0,0}'::text[] END);
@@ -21,8 +20,7 @@ END $$;
 -- settled_until: the newest era, and the transaction number in it below which no transaction is in progress. In a
 -- database that was restored from a dump and not written to since, all changes are settled.
 CREATE OR REPLACE FUNCTION recall_private.settled_until(OUT era int, OUT xid bigint)
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_known jsonb := (SELECT s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'changes.era');
 BEGIN

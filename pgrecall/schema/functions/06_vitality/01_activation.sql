@@ -145,8 +145,7 @@ RETURN
 CREATE OR REPLACE FUNCTION recall_private.called_activation_sum(
     a recall.activation, w recall.weights, p_now double precision, p_min_age double precision
 ) RETURNS double precision
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN recall_private.activation_sum(a, w, p_now, p_min_age);
 END $$;

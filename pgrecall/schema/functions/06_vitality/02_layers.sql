@@ -66,7 +66,6 @@ CREATE OR REPLACE FUNCTION recall_private.changed_vitalities(
     memory_id bigint, archived_at timestamptz, vitality double precision, zone_before text, zone text
 )
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_custom_plan
 -- Both tables are read in the order of their ids and merged. A tenant that the statistics do not know yet would be read
 -- again for each of its rows.

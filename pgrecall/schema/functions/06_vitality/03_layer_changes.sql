@@ -4,8 +4,7 @@
 -- effective_layer: the row of a layer that applies to a tenant, in the form of a row of its own. If there is no such
 -- layer, the row of a new one.
 CREATE OR REPLACE FUNCTION recall_private.effective_layer(p_tenant text, p_name text) RETURNS recall.layer
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT jsonb_populate_record(NULL::recall.layer, coalesce(
                (SELECT to_jsonb(l) FROM recall.layer l
                 WHERE l.tenant IN (p_tenant, '*') AND l.name = p_name ORDER BY l.tenant = '*' LIMIT 1),
@@ -35,8 +34,7 @@ $$;
 
 -- check_layer: raises an error for a layer with an invalid name, rate or threshold.
 CREATE OR REPLACE FUNCTION recall_private.check_layer(l recall.layer) RETURNS void
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_decay double precision := l.base_decay * CASE l.reading WHEN 'exponent' THEN l.metabolic_rate ELSE 1 END;
 BEGIN
@@ -75,8 +73,7 @@ END $$;
 
 -- store_layer: checks a layer and stores it as its tenant's row.
 CREATE OR REPLACE FUNCTION recall_private.store_layer(l recall.layer) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM recall_private.check_layer(l);
     INSERT INTO recall.layer SELECT l.*
@@ -89,8 +86,7 @@ END $$;
 -- retune_layers: gives the memories of these layers the current clock and decay, and recomputes the medians. Returns how
 -- many memories it changed.
 CREATE OR REPLACE FUNCTION recall_private.retune_layers(p_tenant text, p_layers text[], p_now timestamptz) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_ids bigint[];
 BEGIN

@@ -9,8 +9,7 @@ RETURN p_kind IN ('read', 'reference', 'used');
 -- access_counts: how often these memories (NULL means all of the tenant) were stored, shown as a hit, and used, counted
 -- from the log.
 CREATE OR REPLACE FUNCTION recall_private.access_counts(p_tenant text, p_memory_id bigint DEFAULT NULL) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object(
         'stored', count(*) FILTER (WHERE a.kind = 'write'),
         'shown', count(*) FILTER (WHERE a.kind = 'retrieval'),

@@ -9,8 +9,7 @@
 CREATE OR REPLACE FUNCTION recall_private.lock_memories(
     p_tenant text, p_kept bigint[] DEFAULT '{}', p_changed bigint[] DEFAULT '{}', p_removed bigint[] DEFAULT '{}'
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM FROM (
         SELECT w.id, max(w.strength) AS strength
@@ -34,8 +33,7 @@ END $$;
 
 -- lock_activations: locks the activations of these memories in the order of their ids. One index probe for each.
 CREATE OR REPLACE FUNCTION recall_private.lock_activations(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM FROM (SELECT DISTINCT u.id FROM unnest(p_ids) u(id) ORDER BY u.id) o
     CROSS JOIN LATERAL (
@@ -45,8 +43,7 @@ END $$;
 -- lock_with_references: locks these memories against any use, then their activations and those of the memories that
 -- they refer to. Returns the memories referred to.
 CREATE OR REPLACE FUNCTION recall_private.lock_with_references(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM recall_private.lock_memories(p_tenant, p_removed => p_ids);
     RETURN recall_private.lock_referenced_activations(p_tenant, p_ids);
@@ -56,8 +53,7 @@ END $$;
 -- returns), and of p_others. The caller has locked the memories.
 CREATE OR REPLACE FUNCTION recall_private.lock_referenced_activations(p_tenant text, p_ids bigint[], p_others bigint[] DEFAULT '{}')
 RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_cited bigint[];
 BEGIN

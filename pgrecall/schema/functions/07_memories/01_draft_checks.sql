@@ -15,7 +15,6 @@ RETURN p_relation IN ('links_to', 'mentions', 'implies', 'supports');
 -- links_problem: why the links of a draft cannot be stored, else NULL.
 CREATE OR REPLACE FUNCTION recall_private.links_problem(p_links jsonb) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN CASE
     WHEN p_links IS NULL OR p_links = '[]' THEN NULL
     WHEN jsonb_typeof(p_links) <> 'array' OR jsonb_path_exists(p_links, 'strict $[*] ? (@.type() != "object")')
@@ -52,8 +51,7 @@ END;
 
 -- vector_problem: why a text is not a vector that this database can compare, else NULL.
 CREATE OR REPLACE FUNCTION recall_private.vector_problem(p_text text, p_dimensions int) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN recall_private.vector_direction_problem(p_text::halfvec, p_dimensions);
 EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
@@ -63,8 +61,7 @@ END $$;
 -- draft_form_problem: why a field of a draft is unknown or cannot be read as its type, else NULL. This and the
 -- following functions are sequences of expressions, which cost a single draft a tenth of a query.
 CREATE OR REPLACE FUNCTION recall_private.draft_form_problem(p_draft jsonb) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_fields CONSTANT text[] := ARRAY[
         'key', 'layer', 'title', 'body', 'role', 'author', 'context', 'source', 'session_id', 'tags',
@@ -101,8 +98,7 @@ END $$;
 
 -- draft_type_problem: why a field of this row has the right type but an invalid value, else NULL.
 CREATE OR REPLACE FUNCTION recall_private.draft_type_problem(d recall.memory) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN CASE
         WHEN array_ndims(d.tags) > 1 OR array_position(d.tags, NULL) > 0 THEN 'its tags are not a JSON array of texts'
@@ -116,8 +112,7 @@ END $$;
 -- longer numbers than Python, its serializers and most other languages. Numbers are those that are finite in 8 bytes.
 -- A sentence without its subject.
 CREATE OR REPLACE FUNCTION recall_private.json_problem(p_value jsonb) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     -- Each level takes two characters, and each digit one. This check takes a tenth of the time of the others.
     IF pg_column_size(p_value) < 1000 AND octet_length(p_value::text) < 200 THEN
@@ -134,8 +129,7 @@ END $$;
 
 -- metadata_problem: why this cannot be the metadata of a memory, else NULL.
 CREATE OR REPLACE FUNCTION recall_private.metadata_problem(p_metadata jsonb) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     -- As stored; then, if no number is much longer than it is stored, as written.
     v_bytes int := pg_column_size(p_metadata);
@@ -153,8 +147,7 @@ END $$;
 
 -- draft_size_problem: why a text or the metadata of this row is too large to be stored, indexed or read, else NULL.
 CREATE OR REPLACE FUNCTION recall_private.draft_size_problem(d recall.memory) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN CASE
         WHEN length(d.body) > 1000000 THEN format(
@@ -176,8 +169,7 @@ END $$;
 
 -- draft_problem: why this row cannot be stored as a memory in one of these layers, else NULL.
 CREATE OR REPLACE FUNCTION recall_private.draft_problem(d recall.memory, p_layers text[]) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_problem text;
 BEGIN

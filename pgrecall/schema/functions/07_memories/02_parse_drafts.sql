@@ -3,8 +3,7 @@
 -- unused_id: the id of a new memory. An imported memory can have an id that the sequence has yet to reach; such ids are
 -- skipped.
 CREATE OR REPLACE FUNCTION recall_private.unused_id(p_tenant text) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_id bigint;
     v_next bigint;
@@ -20,8 +19,7 @@ END $$;
 
 -- vector_or_null: this text as a vector; NULL if it is not one.
 CREATE OR REPLACE FUNCTION recall_private.vector_or_null(p_text text) RETURNS halfvec
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN p_text::halfvec;
 EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
@@ -32,8 +30,7 @@ END $$;
 -- one that cannot be read; NULL if no draft has any. All are parsed in one attempt, and one by one only if that
 -- fails, because each attempt is a subtransaction.
 CREATE OR REPLACE FUNCTION recall_private.parsed_embeddings(p_items jsonb) RETURNS halfvec[]
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF NOT jsonb_path_exists(p_items, '$[*].embedding ? (@ != null)') THEN
         RETURN NULL;
@@ -60,8 +57,7 @@ CREATE OR REPLACE FUNCTION recall_private.parse_drafts(
     OUT drafts recall.memory[], OUT ids bigint[], OUT keys text[], OUT links jsonb[], OUT given jsonb[],
     OUT problems text[], OUT rejected int, OUT linked boolean, OUT named boolean, OUT pinned boolean
 )
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_repeated CONSTANT jsonb := CASE WHEN jsonb_array_length(p_items) > 1 THEN recall_private.repeated_keys(p_items) END;
     v_item jsonb;
@@ -128,8 +124,7 @@ END $$;
 
 -- draft_row: the row of a draft, with values from p_blank for missing fields.
 CREATE OR REPLACE FUNCTION recall_private.draft_row(p_blank recall.memory, p_item jsonb) RETURNS recall.memory
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF jsonb_path_exists(p_item, '$.* ? (@ == null)') THEN
         RETURN jsonb_populate_record(p_blank, (
@@ -140,8 +135,7 @@ END $$;
 
 -- repeated_keys: the keys that occur in more than one of these drafts, and in how many.
 CREATE OR REPLACE FUNCTION recall_private.repeated_keys(p_items jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN (
         SELECT jsonb_object_agg(r.key, r.many) FROM (

@@ -110,8 +110,7 @@ CREATE OR REPLACE FUNCTION recall_private.remember_parsed_drafts(
     p_named boolean, p_pinned boolean, p_embeddings halfvec[], p_revive boolean, p_now timestamptz,
     OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT changed jsonb[], OUT stale boolean[]
 )
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_keys text[] := array_remove(p_keys, NULL);
     v_rows bigint;  -- assigned, for that is one expression where PERFORM would be a query
@@ -175,8 +174,7 @@ CREATE OR REPLACE FUNCTION recall_private.lock_tenant_rules(
     p_embedder text, p_now timestamptz,
     OUT tenant text, OUT layers text[], OUT language text, OUT dimensions int, OUT own_table boolean
 )
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_settings jsonb;
 BEGIN
@@ -204,8 +202,7 @@ CREATE OR REPLACE FUNCTION recall_private.apply_draft_effects(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_changed_text bigint[],
     p_locked bigint[], p_now timestamptz, p_keep boolean
 ) RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_updated bigint[] := ARRAY(
         SELECT u.id FROM unnest(p_ids, p_outcomes) u(id, outcome) WHERE u.outcome IN ('updated', 'revived'));
@@ -227,8 +224,7 @@ END $$;
 
 -- retune_memories: gives these memories the clock and decay of their present layer.
 CREATE OR REPLACE FUNCTION recall_private.retune_memories(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql VOLATILE AS $$
     UPDATE recall.activation a SET decay = l.decay, clock = l.clock
     FROM recall.memory m JOIN recall_private.effective_layers(p_tenant) l ON l.name = m.layer
     WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND a.tenant = p_tenant AND a.memory_id = m.id
@@ -238,8 +234,7 @@ $$;
 -- require_embedder: rejects vectors of an embedder other than this database's, and records the first embedder. NULL
 -- means no vectors and always passes.
 CREATE OR REPLACE FUNCTION recall_private.require_embedder(p_name text) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_known text := recall_private.setting_value('*', 'embedding.model') #>> '{}';
 BEGIN

@@ -2,8 +2,7 @@
 
 -- default_draft: the row of a draft without any field at p_now, except its id.
 CREATE OR REPLACE FUNCTION recall_private.default_draft(p_tenant text, p_language text, p_now timestamptz) RETURNS recall.memory
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_blank recall.memory;
 BEGIN
@@ -33,8 +32,7 @@ CREATE OR REPLACE FUNCTION recall_private.store_drafts_with_retry(
     OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT locked bigint[],
     OUT drafts recall.memory[], OUT changed jsonb[], OUT stale boolean[]
 )
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_linked record;
     v_earlier jsonb;
@@ -96,8 +94,7 @@ CREATE OR REPLACE FUNCTION recall_private.store_drafts(
     p_revive boolean, p_now timestamptz,
     OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT overtaken boolean
 )
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_born recall.memory[] := '{}';
     v_known recall.memory[] := '{}';
@@ -143,8 +140,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.insert_drafts(
     p_tenant text, p_drafts recall.memory[], p_now timestamptz
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_stored bigint;
     v_era int := recall_private.change_era();
@@ -194,8 +190,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.update_drafts(
     p_tenant text, p_drafts recall.memory[], p_earlier jsonb, p_revive boolean
 ) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_stored jsonb;
 BEGIN
@@ -237,8 +232,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.store_vectors(
     p_tenant text, p_own_table boolean, p_ids bigint[], p_embeddings halfvec[]
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_stored bigint;
 BEGIN
@@ -267,7 +261,6 @@ END $$;
 -- being analyzed is skipped. The statistics are those of all tenants, so their size does not follow the caller's setting.
 CREATE OR REPLACE FUNCTION recall_private.analyze_grown_tables(p_many int) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET default_statistics_target = 100 AS $$
 DECLARE
     v_table regclass;

@@ -5,8 +5,7 @@
 CREATE OR REPLACE FUNCTION recall_private.archive_memories(
     p_tenant text, p_ids bigint[], p_reason text, p_plan_id bigint, p_now timestamptz, p_keeper bigint DEFAULT NULL
 ) RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_archived bigint[];
     v_cited bigint[] := recall_private.lock_with_references(p_tenant, p_ids);
@@ -30,8 +29,7 @@ END $$;
 -- restore_memories: restores the archived ones of these memories and returns their ids.
 CREATE OR REPLACE FUNCTION recall_private.restore_memories(p_tenant text, p_ids bigint[], p_now timestamptz)
 RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_restored bigint[];
     v_cited bigint[];
@@ -54,8 +52,7 @@ END $$;
 -- to.
 CREATE OR REPLACE FUNCTION recall_private.close_archivals(p_tenant text, p_ids bigint[], p_now timestamptz)
 RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_closed bigint[];
 BEGIN
@@ -75,8 +72,7 @@ END $$;
 -- The recorded time is never before that record, although a transaction that waited may have begun earlier. The
 -- caller has locked their activations.
 CREATE OR REPLACE FUNCTION recall_private.record_floor_changes(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql VOLATILE AS $$
     INSERT INTO recall.floor_change (tenant, memory_id, at, floored)
     SELECT p_tenant, m.id, greatest(p_now, f.at), m.pinned OR a.protected
     FROM recall.memory m

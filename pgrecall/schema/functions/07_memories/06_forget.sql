@@ -32,8 +32,7 @@ END $$;
 -- deleted. Returns how many it deleted: fewer if another transaction has just deleted some.
 CREATE OR REPLACE FUNCTION recall_private.delete_memories(p_tenant text, p_ids bigint[], p_now timestamptz DEFAULT now())
 RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_cited bigint[];
     v_spread_to bigint[] := recall_private.lock_for_deletion(p_tenant, p_ids);
@@ -75,8 +74,7 @@ END $$;
 -- checks their keys. Returns the memories that they spread to. If any of these came while it waited, it starts again
 -- without locks, since the new ones may come earlier in the order.
 CREATE OR REPLACE FUNCTION recall_private.lock_for_deletion(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_around record;
     v_now record;
@@ -102,8 +100,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.around_deleted(
     p_tenant text, p_ids bigint[], OUT changed bigint[], OUT kept bigint[], OUT spread_to bigint[]
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     changed := ARRAY(
         SELECT DISTINCT a.id FROM unnest(p_ids) u(id)
@@ -128,8 +125,7 @@ END $$;
 -- remove_from_contexts: removes the text of these memories from the context of those that follow them, where the import
 -- of a conversation put it after the speaker's name.
 CREATE OR REPLACE FUNCTION recall_private.remove_from_contexts(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql VOLATILE AS $$
     UPDATE recall.memory f
     SET context = rtrim(left(f.context, -length(q.quote)), E'\n')
     FROM recall.link l

@@ -56,8 +56,7 @@ END $$;
 -- ids_of: the ids of memories given by id or key, in their order; NULL for NULL. Raises an error for one that does
 -- not exist.
 CREATE OR REPLACE FUNCTION recall_private.ids_of(p_memories jsonb) RETURNS bigint[]
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_wrong jsonb;
 BEGIN
@@ -78,8 +77,7 @@ END $$;
 
 -- memory_links: the links of a memory in both directions, newest first, at most 200.
 CREATE OR REPLACE FUNCTION recall_private.memory_links(p_tenant text, p_memory_id bigint) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_agg(jsonb_build_object(
                'other', o.id, 'other_key', o.key, 'other_title', o.title, 'relation', l.relation,
                'weight', l.weight, 'outgoing', l.outgoing, 'created_at', l.created_at)

@@ -87,8 +87,7 @@ CREATE OR REPLACE FUNCTION recall_private.read_cursor(
     p_cursor text, p_order text,
     OUT id bigint, OUT happened_at timestamptz, OUT activation double precision, OUT moment timestamptz
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_cursor jsonb;
 BEGIN

@@ -17,14 +17,12 @@ RETURN m.title = d.title AND m.body = d.body AND m.layer = d.layer
 -- stated_numbers: the numbers of a text, sorted, with the sign and one decimal point.
 CREATE OR REPLACE FUNCTION recall_private.stated_numbers(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN ARRAY(SELECT translate(n[1], ',', '.')
              FROM regexp_matches(p_text, '(?:(?<!\w)[-\u2212])?\d+(?:[.,:/-]\d+)*', 'g') n ORDER BY 1);
 
 -- negation_count: how many negations of English, German and Spanish a text has.
 CREATE OR REPLACE FUNCTION recall_private.negation_count(p_text text) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN regexp_count(p_text,
     '\m(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|kein\w*|nie|niemals'
     '|niemand|nichts|ohne|weder|nunca|jamás|nadie|nada|ning[uú]n\w*|sin|tampoco)\M|n[''\u2019]t\M', 1, 'i');
@@ -35,8 +33,7 @@ RETURN regexp_count(p_text,
 -- to A`; words swapped with their neighbours are a rewording). A synonym in such a place keeps them apart too. It reads
 -- the first 8,000 characters.
 CREATE OR REPLACE FUNCTION recall_private.states_otherwise(p_text text, p_other text) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_text text := left(p_text, 8000);
     v_other text := left(p_other, 8000);
@@ -76,8 +73,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.similar_memory(
     p_tenant text, p_draft recall.memory, p_embedding halfvec, p_now timestamptz
 ) RETURNS TABLE (id bigint, key text, similarity double precision, held boolean)
-LANGUAGE plpgsql STABLE ROWS 1
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 1 AS $$
 DECLARE
     v_text text := btrim(lower(regexp_replace(left(p_draft.body, 4000), '\W+', ' ', 'g')));
 BEGIN

@@ -105,8 +105,7 @@ END $$;
 -- row that changes twice, by the edit and by its new vector, has its keys checked. If it was superseded while this waited,
 -- it starts again without locks, since the new one may come earlier in the order.
 CREATE OR REPLACE FUNCTION recall_private.lock_for_edit(p_tenant text, p_memory bigint, p_others bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_kept bigint;
 BEGIN

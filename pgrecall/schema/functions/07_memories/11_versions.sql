@@ -3,8 +3,7 @@
 -- current_interface: the interface through which this transaction makes changes: the setting `recall.interface` of a
 -- program, else sql.
 CREATE OR REPLACE FUNCTION recall_private.current_interface() RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN left(coalesce(nullif(current_setting('recall.interface', true), ''), 'sql'), 100);
 END $$;
@@ -12,8 +11,7 @@ END $$;
 -- note_rewrites: for memories that are about to become p_new, and are locked: keeps a version of those whose text, role,
 -- author, tags, aliases, metadata, time or validity change, and logs every change as `rewritten`.
 CREATE OR REPLACE FUNCTION recall_private.note_rewrites(p_tenant text, p_new recall.memory[], p_now timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_reworded bigint[];
     v_changed bigint[];
@@ -42,8 +40,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.keep_versions(
     p_tenant text, p_ids bigint[], p_now timestamptz, p_delete_oldest boolean DEFAULT true
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_limit int := recall_private.setting_number(p_tenant, 'versions.per_memory');
 BEGIN
@@ -109,8 +106,7 @@ END $$;
 
 -- present_version: the current content of a memory, as a version that was not replaced.
 CREATE OR REPLACE FUNCTION recall_private.present_version(p_tenant text, p_memory_id bigint) RETURNS recall.memory_version
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_present recall.memory_version;
 BEGIN
@@ -130,8 +126,7 @@ END $$;
 -- kept.
 CREATE OR REPLACE FUNCTION recall_private.require_version(p_tenant text, p_memory_id bigint, p_number int)
 RETURNS recall.memory_version
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_version recall.memory_version := recall_private.present_version(p_tenant, recall.require_memory(p_memory_id));
     v_present int := v_version.number;
@@ -151,7 +146,6 @@ END $$;
 -- version_fields: the content of a version, as the fields that `edit` takes.
 CREATE OR REPLACE FUNCTION recall_private.version_fields(p_version recall.memory_version) RETURNS jsonb
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN to_jsonb(p_version) - '{tenant, memory_id, number, written_at, written_by, written_through, replaced_at, replaced_by,
     replaced_through}'::text[];
 
@@ -203,8 +197,7 @@ END $$;
 -- version_fields returns it), because the memory is about to have that content again. Returns whether it did.
 CREATE OR REPLACE FUNCTION recall_private.drop_version(p_tenant text, p_memory_id bigint, p_said jsonb, p_since timestamptz)
 RETURNS boolean
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     DELETE FROM recall.memory_version v USING (
         SELECT n.* FROM recall.memory_version n WHERE n.tenant = p_tenant AND n.memory_id = p_memory_id
@@ -217,8 +210,7 @@ END $$;
 -- erase_versions: deletes the versions of this tenant that belong to the subject of an erasure although their memories
 -- no longer do, because their author or tags were changed since. Returns the number of rows by table.
 CREATE OR REPLACE FUNCTION recall_private.erase_versions(p_tenant text, p_subject jsonb) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_author text := recall_private.plain(lower(p_subject ->> 'author'));
     v_tag text := lower(p_subject ->> 'tag');

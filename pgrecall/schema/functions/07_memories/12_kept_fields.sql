@@ -3,8 +3,7 @@
 -- given_fields: the fields that a draft gives. Null is not given. An empty text clears a field that may be missing, and
 -- becomes null; other fields are cleared by the empty values of their types.
 CREATE OR REPLACE FUNCTION recall_private.given_fields(p_item jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF NOT jsonb_path_exists(p_item, '$.* ? (@ == null || @ == "")') THEN
         RETURN p_item;
@@ -20,8 +19,7 @@ END $$;
 -- kept_draft_problem: why a draft of which a memory may keep the rest cannot be stored, whatever is kept, else NULL.
 -- Whether it has a text is known only then.
 CREATE OR REPLACE FUNCTION recall_private.kept_draft_problem(d recall.memory, p_given jsonb, p_layers text[]) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF d.title = '' AND NOT p_given ?& ARRAY['title', 'body'] THEN
         d.title := '-';
@@ -38,8 +36,7 @@ CREATE OR REPLACE FUNCTION recall_private.complete_drafts(
     p_tenant text, p_drafts recall.memory[], p_keys text[], p_given jsonb[], p_earlier jsonb,
     OUT drafts recall.memory[], OUT changed jsonb[], OUT stale boolean[]
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_stored recall.memory;
     v_draft recall.memory;
@@ -75,8 +72,7 @@ END $$;
 -- if it stays as it is; `act_marked` is false if it shall be found out again.
 CREATE OR REPLACE FUNCTION recall_private.merged_draft(p_stored recall.memory, p_draft recall.memory, p_given jsonb)
 RETURNS recall.memory
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_merged recall.memory := jsonb_populate_record(p_stored, p_given - 'content_hash');
 BEGIN
@@ -93,8 +89,7 @@ END $$;
 
 -- changed_fields: the names of the fields in which a merged draft differs from the memory, as a JSON array.
 CREATE OR REPLACE FUNCTION recall_private.changed_fields(p_stored recall.memory, p_merged recall.memory) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     o CONSTANT recall.memory := p_stored;
     n CONSTANT recall.memory := p_merged;

@@ -44,8 +44,7 @@ END $$;
 
 -- require_new_keys: raises an error unless p_keys is a JSON object of different keys that can be stored, by other keys.
 CREATE OR REPLACE FUNCTION recall_private.require_new_keys(p_keys jsonb) RETURNS void
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_wrong jsonb;
 BEGIN

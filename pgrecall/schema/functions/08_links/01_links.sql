@@ -89,8 +89,7 @@ $$;
 -- recount_links: sets the in-degree (references from live memories) and the time of the newest link. The rows are
 -- locked first in one order, which prevents deadlocks, so the count includes every link made until now.
 CREATE OR REPLACE FUNCTION recall_private.recount_links(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM recall_private.lock_activations(p_tenant, p_ids);
     UPDATE recall.activation a

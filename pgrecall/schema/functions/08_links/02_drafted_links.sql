@@ -2,8 +2,7 @@
 
 -- has_pending_links: whether any link of this tenant waits for its target.
 CREATE OR REPLACE FUNCTION recall_private.has_pending_links(p_tenant text) RETURNS boolean
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM recall.pending_link p WHERE p.tenant = p_tenant);
 END $$;
@@ -17,8 +16,7 @@ CREATE OR REPLACE FUNCTION recall_private.lock_linked_memories(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_keys text[], p_linked boolean,
     OUT locked bigint[], OUT overtaken boolean
 )
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_own bigint[] := ARRAY(SELECT k.id FROM recall_private.memories_with_keys(p_tenant, p_keys) k);
     v_ends bigint[];
@@ -95,8 +93,7 @@ CREATE OR REPLACE FUNCTION recall_private.link_drafts(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_locked bigint[],
     p_also_recount bigint[], p_now timestamptz, p_keep boolean DEFAULT false
 ) RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_ids bigint[];
     v_changed bigint[];
@@ -190,8 +187,7 @@ $$;
 -- memories in p_sources are resolved, which the caller has locked against changes. Returns the memories linked to.
 CREATE OR REPLACE FUNCTION recall_private.resolve_pending_links_to(p_tenant text, p_ids bigint[], p_sources bigint[])
 RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_linked bigint[];
 BEGIN

@@ -37,8 +37,7 @@ END $$;
 
 -- is_successor: whether p_later supersedes p_earlier, directly or through others.
 CREATE OR REPLACE FUNCTION recall_private.is_successor(p_tenant text, p_earlier bigint, p_later bigint) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     WITH RECURSIVE successor AS (
         SELECT m.superseded_by AS id FROM recall.memory m
         WHERE m.tenant = p_tenant AND m.id = p_earlier AND m.superseded_by IS NOT NULL
@@ -69,8 +68,7 @@ $$;
 -- distinct_ids: these ids, sorted, without repeats and NULLs. Raises an error for more than 200, because they would make
 -- too many pairs.
 CREATE OR REPLACE FUNCTION recall_private.distinct_ids(p_ids bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_ids bigint[] := ARRAY(SELECT DISTINCT i FROM unnest(p_ids) i WHERE i IS NOT NULL ORDER BY i);
 BEGIN
@@ -106,8 +104,7 @@ END $$;
 -- was_superseded: whether a newer memory superseded this one at that moment.
 CREATE OR REPLACE FUNCTION recall_private.was_superseded(p_tenant text, p_memory_id bigint, p_as_of timestamptz)
 RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM recall.link l
         WHERE l.tenant = p_tenant AND l.dst = p_memory_id AND l.relation = 'supersedes' AND l.created_at <= p_as_of

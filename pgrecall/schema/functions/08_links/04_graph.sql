@@ -63,7 +63,6 @@ CREATE OR REPLACE FUNCTION recall_private.store_cut_sizes(
     p_ids bigint[], p_cut_sizes int[], p_now timestamptz DEFAULT now()
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 -- A merge join would fetch each row twice, in the order of ids. Few rows change, which refresh_graph does not know.
 SET enable_mergejoin = off
 SET enable_nestloop = on AS $$

@@ -10,8 +10,7 @@ CREATE OR REPLACE FUNCTION recall_private.depth_first_forest(
     OUT parent int[], OUT root int[], OUT number int[], OUT low int[], OUT last int[], OUT below bigint[],
     OUT apart bigint[], OUT largest bigint[]
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     -- The arcs of a node are a chain, in their order: the next one to look at, and after each arc the next; 0 ends it.
     v_pending int[] := array_fill(0, ARRAY[coalesce(cardinality(p_weights), 0)]);

@@ -3,14 +3,12 @@
 -- access_weight: the weight of an access of this kind for this tenant. NULL for an unknown kind.
 CREATE OR REPLACE FUNCTION recall_private.access_weight(p_tenant text, p_kind text) RETURNS double precision
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN CASE WHEN p_kind IN ('write', 'read', 'reference', 'used', 'retrieval')
     THEN recall_private.setting_number(p_tenant, 'access.weight_' || p_kind) END;
 
 -- require_session_id: returns the session id. Raises an error if it is too long for an index.
 CREATE OR REPLACE FUNCTION recall_private.require_session_id(p_session_id text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     IF octet_length(p_session_id) > 1000 THEN
         PERFORM recall_private.raise_invalid(format('The session id has %s bytes; the limit is 1,000.', octet_length(p_session_id)));
@@ -20,8 +18,7 @@ END $$;
 
 -- check_access_forms: raises an error unless this is a JSON array of objects with valid numbers and times.
 CREATE OR REPLACE FUNCTION recall_private.check_access_forms(p_items jsonb) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_bad jsonb;
 BEGIN
@@ -45,8 +42,7 @@ RETURNS TABLE (
     item int, reference text, by_key boolean, memory_id bigint, kind text, weight double precision, at timestamptz,
     session_id text, idempotency_key text, born_at timestamptz
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY
     WITH weight AS MATERIALIZED (
@@ -71,8 +67,7 @@ END $$;
 
 -- check_accesses: raises an error for the first access that cannot be logged.
 CREATE OR REPLACE FUNCTION recall_private.check_accesses(p_tenant text, p_items jsonb, p_now timestamptz) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     -- The largest tolerated difference between the clocks of a client and the server.
     v_skew CONSTANT interval := '5 minutes';
@@ -117,8 +112,7 @@ RETURN make_interval(secs => 60 * recall_private.setting_number(p_tenant, 'acces
 CREATE OR REPLACE FUNCTION recall_private.is_burst_repeat(
     p_tenant text, p_memory_id bigint, p_kind text, p_session_id text, p_at timestamptz, p_before timestamptz
 ) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT p_session_id IS NOT NULL AND (
         coalesce(p_before > p_at - recall_private.burst_window(p_tenant), false)
         OR EXISTS (

@@ -47,7 +47,6 @@ END $$;
 -- tenant that has read the log can hold its lock for any time.
 CREATE OR REPLACE FUNCTION recall_private.lock_access_log() RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET lock_timeout = '100ms' AS $$
 BEGIN
     FOR v_try IN 1 .. 20 LOOP

@@ -9,7 +9,6 @@ RETURN p_relation IN ('links_to', 'next', 'mentions', 'part_of', 'implies', 'sup
 -- spread_horizon: the age from which an access no longer spreads, because a thousandth of its boost would be left.
 CREATE OR REPLACE FUNCTION recall_private.spread_horizon(p_tenant text) RETURNS interval
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN make_interval(secs => 864000 * recall_private.setting_number(p_tenant, 'vitality.spread_half_life_days'));
 
 -- share_of_amount: p_share of p_amount, both at most 1. Returns 0 where the product would underflow, which is an error in
@@ -54,8 +53,7 @@ END;
 CREATE OR REPLACE FUNCTION recall_private.spread_targets(
     p_tenant text, p_memory_id bigint, p_weight double precision, p_at timestamptz
 ) RETURNS TABLE (id bigint, amount double precision)
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_fan_out int := recall_private.setting_number(p_tenant, 'spread.fan_out')::int;
     v_damping double precision := recall_private.setting_number(p_tenant, 'spread.damping');
@@ -107,7 +105,6 @@ CREATE OR REPLACE AGGREGATE recall_private.spread_sum(double precision, double p
 CREATE OR REPLACE FUNCTION recall_private.apply_spread(p_tenant text, p_logged bigint[], p_now timestamptz)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 -- One index probe for each memory. A plan for any number of accesses would read all activations for a few.
 SET enable_hashjoin = off
 SET enable_mergejoin = off AS $$
@@ -152,8 +149,7 @@ $$;
 -- rebuild_spread: recomputes the stored boosts of these memories from the log. Returns how many differed from the log.
 -- The caller has locked their activations.
 CREATE OR REPLACE FUNCTION recall_private.rebuild_spread(p_tenant text, p_ids bigint[]) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_changed bigint;
 BEGIN

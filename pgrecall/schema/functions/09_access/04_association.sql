@@ -47,14 +47,12 @@ END;
 -- association_window: the time within which two uses in one session associate their memories.
 CREATE OR REPLACE FUNCTION recall_private.association_window(p_tenant text) RETURNS interval
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN make_interval(secs => 60 * recall_private.setting_number(p_tenant, 'association.window_minutes'));
 
 -- session_partners: the memories with which these accesses may be associated once they are logged.
 CREATE OR REPLACE FUNCTION recall_private.session_partners(p_tenant text, p_items jsonb, p_now timestamptz)
 RETURNS bigint[]
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_window interval := recall_private.association_window(p_tenant);
 BEGIN
@@ -86,8 +84,7 @@ END;
 CREATE OR REPLACE FUNCTION recall_private.strengthen_associations(
     p_tenant text, p_logged bigint[], p_memories bigint[], p_now timestamptz
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_window interval := recall_private.association_window(p_tenant);
     v_half_life double precision := recall_private.setting_number(p_tenant, 'association.half_life_days');
@@ -144,8 +141,7 @@ END;
 CREATE OR REPLACE FUNCTION recall_private.trim_associations(
     p_tenant text, p_src bigint[], p_dst bigint[], p_half_life_days double precision
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_fan_out int := recall_private.setting_number(p_tenant, 'association.fan_out')::int;
     v_free record;
@@ -179,8 +175,7 @@ END $$;
 -- activations.
 CREATE OR REPLACE FUNCTION recall_private.count_sessions(p_tenant text, p_logged bigint[], p_now timestamptz)
 RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_half_life double precision := recall_private.setting_number(p_tenant, 'association.half_life_days');
     v_use record;

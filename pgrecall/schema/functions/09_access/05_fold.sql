@@ -18,7 +18,6 @@ CREATE OR REPLACE FUNCTION recall_private.summarize_accesses(
     credit double precision, reached timestamptz
 )
 LANGUAGE plpgsql STABLE ROWS 20
-SET search_path FROM CURRENT
 -- The plan must not depend on the server's setting, which is often meant for slow disks.
 SET random_page_cost = 1.1 AS $$
 DECLARE
@@ -77,8 +76,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.fold_memories(
     p_tenant text, p_ids bigint[], p_since timestamptz[], p_until timestamptz DEFAULT 'infinity'
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_part record;
     v_changed bigint := 0;
@@ -110,7 +108,6 @@ END $$;
 -- by index. An index probe takes about as long as reading a hundred rows.
 CREATE OR REPLACE FUNCTION recall_private.is_scan_cheaper(p_memories int, p_since timestamptz) RETURNS boolean
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 SET timezone = 'UTC'
 RETURN 100::bigint * p_memories > (
     -- In the order of names, where the default partition comes last. A row has about a hundred bytes.
@@ -124,7 +121,6 @@ CREATE OR REPLACE FUNCTION recall_private.fold_by_index(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     RETURN recall_private.fold_batch(p_tenant, p_ids, p_after, p_until, p_credits, p_from_log);
@@ -136,7 +132,6 @@ CREATE OR REPLACE FUNCTION recall_private.fold_by_scan(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_custom_plan
 SET enable_nestloop = off
 SET work_mem = '64MB' AS $$
@@ -156,8 +151,7 @@ RETURN CASE WHEN p_place <= cardinality(p_newest) THEN p_newest[p_place]
 CREATE OR REPLACE FUNCTION recall_private.fold_batch(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_changed bigint;
 BEGIN

@@ -51,8 +51,7 @@ END $$;
 
 -- archived_memories: the archived ones of these memories. One index probe for each.
 CREATE OR REPLACE FUNCTION recall_private.archived_memories(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ARRAY(
         SELECT u.id FROM unnest(p_ids) u(id)
@@ -77,8 +76,7 @@ $$;
 -- amounts that each spreads to its neighbours. They have no ids yet. Stores their idempotency keys.
 CREATE OR REPLACE FUNCTION recall_private.new_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
 RETURNS SETOF recall.access
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN QUERY
     WITH wanted AS MATERIALIZED (
@@ -114,8 +112,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.log_and_fold_accesses(
     p_tenant text, p_accesses recall.access[], p_memories bigint[], p_now timestamptz
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_ids bigint[];
     v_since timestamptz[];

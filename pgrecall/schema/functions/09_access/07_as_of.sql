@@ -4,8 +4,7 @@
 -- was_archived: whether a memory was archived at that moment.
 CREATE OR REPLACE FUNCTION recall_private.was_archived(p_tenant text, p_memory_id bigint, p_as_of timestamptz)
 RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM recall.archival v
         WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.archived_at <= p_as_of
@@ -43,8 +42,7 @@ $$;
 CREATE OR REPLACE FUNCTION recall_private.activations_as_of(
     p_tenant text, p_ids bigint[], p_as_of timestamptz, p_with_spread boolean DEFAULT true
 ) RETURNS SETOF recall.activation
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY
     WITH summary AS MATERIALIZED (

@@ -31,7 +31,6 @@ RETURN CASE WHEN (f.include_archived OR m.archived_at IS NULL)
 -- the memory was not archived or superseded at as_of.
 CREATE OR REPLACE FUNCTION recall_private.failed_filters(m recall.memory, f recall.search_filter) RETURNS text[]
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN array_remove(ARRAY[
     CASE WHEN f.as_of IS NULL AND NOT f.include_archived AND m.archived_at IS NOT NULL
            OR f.as_of IS NOT NULL AND NOT f.archived_as_of AND recall_private.was_archived(m.tenant, m.id, f.as_of)
@@ -77,8 +76,7 @@ RETURN concat(
 -- superseded now pass, and the search checks their state at that moment.
 CREATE OR REPLACE FUNCTION recall_private.checked_filter(p_tenant text, f recall.search_filter, p_now timestamptz)
 RETURNS recall.search_filter
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_unknown text;
 BEGIN
@@ -133,8 +131,7 @@ END $$;
 
 -- check_metadata_filter: raises an error unless this is a JSON object of at most 10,000 bytes.
 CREATE OR REPLACE FUNCTION recall_private.check_metadata_filter(p_metadata jsonb) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF jsonb_typeof(p_metadata) <> 'object' THEN
         PERFORM recall_private.raise_invalid(
@@ -153,8 +150,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.read_search_request(
     p_request jsonb, OUT filter recall.search_filter, OUT request recall.search_request
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_hint text;
 BEGIN
@@ -178,8 +174,7 @@ END $$;
 
 -- read_filter: the filter in a JSON object that has only filters.
 CREATE OR REPLACE FUNCTION recall_private.read_filter(p_filter jsonb) RETURNS recall.search_filter
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_read record;
 BEGIN
@@ -190,8 +185,7 @@ END $$;
 
 -- without_filters: a request without its filters, which all memories pass. A past moment (as_of) stays.
 CREATE OR REPLACE FUNCTION recall_private.without_filters(p_request jsonb) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT (p_request - ARRAY(
             SELECT k FROM jsonb_object_keys(to_jsonb(jsonb_populate_record(NULL::recall.search_filter, '{}'))) k
             WHERE k <> 'as_of'))
@@ -201,8 +195,7 @@ $$;
 -- filter_fields: the names of the filters that a request may have, in order; it cannot set what checked_filter computes.
 -- IMMUTABLE, so that plans contain its result.
 CREATE OR REPLACE FUNCTION recall_private.filter_fields() RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT array_agg(k ORDER BY k)
     FROM jsonb_object_keys(to_jsonb(jsonb_populate_record(NULL::recall.search_filter, '{}'))) k
     WHERE k NOT IN ('moment', 'terms', 'archived_as_of', 'superseded_as_of')
@@ -210,8 +203,7 @@ $$;
 
 -- request_fields: the names of all fields that a request may have, in order. IMMUTABLE, so that plans contain its result.
 CREATE OR REPLACE FUNCTION recall_private.request_fields() RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT array_agg(k ORDER BY k)
     FROM (SELECT unnest(recall_private.filter_fields()) AS k
           UNION SELECT jsonb_object_keys(to_jsonb(jsonb_populate_record(NULL::recall.search_request, '{}')))) f
@@ -219,8 +211,7 @@ $$;
 
 -- check_request_fields: raises an error unless this is a JSON object without other fields than p_known.
 CREATE OR REPLACE FUNCTION recall_private.check_request_fields(p_request jsonb, p_known text[]) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF jsonb_typeof(p_request) IS DISTINCT FROM 'object' THEN
         PERFORM recall_private.raise_invalid('The request is not a JSON object.', 'Give {"query": "..."}.');

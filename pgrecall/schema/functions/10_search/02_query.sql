@@ -4,8 +4,7 @@
 -- combined_queries: the query and its sub-queries as one list, empty if there are none. Raises an error for more than 16,
 -- for an empty list of sub-queries, and for a query that is empty or too long.
 CREATE OR REPLACE FUNCTION recall_private.combined_queries(p_query text, p_queries text[]) RETURNS text[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_query text;
 BEGIN
@@ -30,8 +29,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.check_query_vectors(
     p_dimensions int, p_vectors halfvec[], p_given int, p_queries int
 ) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_vector halfvec;
 BEGIN
@@ -55,8 +53,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.check_search_numbers(
     p_k int, p_pool int, p_min_relevance double precision, p_vitality_mode text, p_vitality_weight double precision
 ) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF NOT coalesce(p_k BETWEEN 1 AND 1000, false) THEN
         PERFORM recall_private.raise_invalid(format('k is %s; it must lie between 1 and 1,000.', coalesce(p_k::text, 'NULL')));
@@ -79,8 +76,7 @@ END $$;
 -- p_weights does not name has the weight 1. NULL for NULL. Raises an error for an unknown name and for a number outside 0
 -- to 10.
 CREATE OR REPLACE FUNCTION recall_private.arm_weights(p_weights jsonb) RETURNS double precision[]
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
     v_arms constant text[] := ARRAY['semantic', 'lexical', 'name', 'author', 'cue', 'graph', 'period'];
     v_wrong text;
@@ -110,7 +106,6 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.relevance_model_of(p_tenant text, p_embedder text, p_profiles text[])
 RETURNS recall.relevance_model
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_model recall.relevance_model;
@@ -126,8 +121,7 @@ END $$;
 -- the only layer that it asks for, else of `balanced`. Raises an error for an unknown profile.
 CREATE OR REPLACE FUNCTION recall_private.relevance_model_for_search(p_tenant text, p_embedder text, p_profile text, p_layers text[])
 RETURNS recall.relevance_model
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_of_layer text;
     v_model recall.relevance_model;
@@ -160,7 +154,6 @@ CREATE OR REPLACE FUNCTION recall_private.analyzed_query(
     p_tenant text, p_query text, p_named boolean, p_by_meaning boolean
 ) RETURNS recall.analyzed_query
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_language regconfig := recall_private.text_configuration(p_tenant);
@@ -241,7 +234,6 @@ RETURN CASE WHEN p_logit IS NULL THEN 0 ELSE recall_private.logistic(
 -- it is counted now, up to 10,000.
 CREATE OR REPLACE FUNCTION recall_private.memory_count(p_tenant text) RETURNS bigint
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 -- Always by index, whatever random_page_cost says: a sequential scan would read the rows of other tenants.
 SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan AS $$

@@ -17,8 +17,7 @@ RETURN ARRAY[
 CREATE OR REPLACE FUNCTION recall_private.strength_of_more_words(
     p_text tsvector, p_weights real[], p_words tsquery[], p_idfs double precision[]
 ) RETURNS double precision
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN
     coalesce(p_idfs[9] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[9]))), 0)
@@ -61,8 +60,7 @@ RETURN 2.2 * (
 CREATE OR REPLACE FUNCTION recall_private.lexical_gate(
     p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_reached bigint := 0;
     v_taken tsquery;
@@ -88,7 +86,6 @@ CREATE OR REPLACE FUNCTION recall_private.memories_matching(
     p_mean double precision, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 100
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_query tsquery := recall_private.tenant_query(p_tenant, p_query);
@@ -113,7 +110,6 @@ CREATE OR REPLACE FUNCTION recall_private.newest_memories_matching(
     p_mean double precision, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 100
-SET search_path FROM CURRENT
 -- With a high random_page_cost, the planner would read and sort all rows of the tenant instead of using the index.
 SET enable_sort = off
 SET plan_cache_mode = force_generic_plan AS $$
@@ -144,7 +140,6 @@ CREATE OR REPLACE FUNCTION recall_private.lexical_arm(
     p_pool int, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_gate tsquery;

@@ -31,7 +31,6 @@ CREATE OR REPLACE FUNCTION recall_private.nearest_by_scan(
     p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean
 ) RETURNS TABLE (id bigint, distance double precision)
 LANGUAGE plpgsql STABLE ROWS 60
-SET search_path FROM CURRENT
 -- The index contains the vectors, so an index-only scan is best, whatever random_page_cost says.
 SET random_page_cost = 1.1 AS $$
 BEGIN
@@ -46,7 +45,6 @@ CREATE OR REPLACE FUNCTION recall_private.nearest_filtered(
     p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, distance double precision)
 LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
@@ -67,7 +65,6 @@ CREATE OR REPLACE FUNCTION recall_private.semantic_arm(
     p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan
 SET hnsw.iterative_scan = relaxed_order
 SET hnsw.ef_search = 100 AS $$
@@ -170,8 +167,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.mean_embedding(
     p_tenant text, OUT embedding halfvec, OUT embedder text
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_embedder text := recall_private.setting_value('*', 'embedding.model') #>> '{}';
 BEGIN
@@ -191,8 +187,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.typical_similarity(
     p_tenant text, p_embedding halfvec, p_embedder text
 ) RETURNS double precision
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce((
         SELECT greatest(-(l2_normalize(p_embedding) <#> l.mean_embedding) - 0.15, 0)
         FROM recall.lexeme l

@@ -36,7 +36,6 @@ CREATE OR REPLACE FUNCTION recall_private.graph_arm(
     p_previous double precision
 ) RETURNS TABLE (seed bigint, id bigint, share double precision)
 LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_most double precision := greatest(p_hop, p_next, p_previous);
@@ -106,7 +105,6 @@ CREATE OR REPLACE FUNCTION recall_private.directive_arm(
     p_tenant text, p_embedding halfvec, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint)
 LANGUAGE plpgsql STABLE ROWS 20
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_ids bigint[] := ARRAY(
@@ -131,8 +129,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.cue_ids(
     p_tenant text, p_cues jsonb, p_session_id text, p_now timestamptz
 ) RETURNS bigint[]
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_cues bigint[];
 BEGIN
@@ -164,7 +161,6 @@ CREATE OR REPLACE FUNCTION recall_private.cue_arm(
 )
 RETURNS TABLE (id bigint, strength double precision, cue bigint)
 LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_hop double precision := recall_private.setting_number(p_tenant, 'search.hop_share');

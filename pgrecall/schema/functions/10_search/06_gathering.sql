@@ -9,7 +9,6 @@ CREATE OR REPLACE FUNCTION recall_private.gathered(
     p_intent recall.query_intent, OUT g recall.gathered
 )
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_queries tsquery[] := CASE WHEN p_arms[2] > 0 THEN q.queries END;

@@ -4,8 +4,7 @@
 -- more_words_held: the bits of words_held for the ninth and further words. It is a function of its own, because every
 -- search prepares all inlined expressions, and few queries have so many words.
 CREATE OR REPLACE FUNCTION recall_private.more_words_held(p_text tsvector, p_words tsquery[]) RETURNS int
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN
     coalesce((p_text @@ p_words[9])::int * 256, 0) + coalesce((p_text @@ p_words[10])::int * 512, 0)
@@ -28,8 +27,7 @@ RETURN coalesce((p_text @@ p_words[1])::int, 0) + coalesce((p_text @@ p_words[2]
 
 -- weight_of_more_held: the part of weight_of_held for the ninth and further words.
 CREATE OR REPLACE FUNCTION recall_private.weight_of_more_held(p_held int, p_idfs double precision[]) RETURNS double precision
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN
     coalesce(p_idfs[9] * (p_held >> 8 & 1), 0) + coalesce(p_idfs[10] * (p_held >> 9 & 1), 0)
@@ -70,8 +68,7 @@ CREATE OR REPLACE FUNCTION recall_private.blended_logit(
     w recall.relevance_model, p_arms double precision[], p_similarity double precision, p_coverage double precision,
     p_likeness double precision, p_semantic_rank bigint, p_lexical_rank bigint, p_name_rank bigint
 ) RETURNS double precision
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN recall_private.logit(CASE w.form
         WHEN 'seed' THEN least(1,

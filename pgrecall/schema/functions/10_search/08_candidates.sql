@@ -26,7 +26,6 @@ CREATE OR REPLACE FUNCTION recall_private.candidates(
     evidence recall.evidence
 )
 LANGUAGE plpgsql STABLE ROWS 100
-SET search_path FROM CURRENT
 -- The planner expects ten elements in an array and would join a hundred with a hundred in loops.
 SET enable_nestloop = off
 SET plan_cache_mode = force_generic_plan AS $$

@@ -13,8 +13,7 @@ RETURN CASE WHEN (p).words IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('per
 CREATE OR REPLACE FUNCTION recall_private.word_step(
     p_held int, p_words text[], p_steps text[], p_idfs double precision[], OUT step text, OUT held jsonb
 )
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN bool_and(x.held AND x.step = 'word') THEN 'all words'
                 WHEN bool_or(x.held AND x.step = 'word') THEN 'some words'
                 WHEN bool_or(x.held AND x.step = 'prefix') THEN 'prefix'
@@ -126,8 +125,7 @@ END;
 -- The tenant's own coefficients for this reranker take precedence over the default ones for it, and these over those for
 -- any reranker.
 CREATE OR REPLACE FUNCTION recall_private.rerank_blend(p_tenant text, p_reranker text) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object('intercept', r.intercept, 'rerank', r.rerank, 'fused', r.fused)
     FROM recall.rerank_model r
     WHERE r.tenant IN (p_tenant, '*') AND r.reranker IN (p_reranker, '*')
@@ -144,8 +142,7 @@ RETURN coalesce(' The query names a period, "' || (p_period ->> 'words') || '":'
 CREATE OR REPLACE FUNCTION recall_private.rank_sentence(
     p_rank int, p_candidates_total bigint, p_relevance double precision, p_vitality double precision, p_explanation jsonb
 ) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT format(
         'Rank %s of %s. Relevant with a probability of %s, mainly because of %s. Vitality %s changes its log-odds by %s.%s',
         p_rank, p_candidates_total, round(p_relevance::numeric, 3),
@@ -160,8 +157,7 @@ $$;
 
 -- hidden_reason: why a default search leaves this memory out, after a space; empty if it does not.
 CREATE OR REPLACE FUNCTION recall_private.hidden_reason(m recall.memory, p_now timestamptz) RETURNS text
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(' A default search leaves it out: it is ' || nullif(concat_ws(' and ',
         CASE WHEN m.archived_at IS NOT NULL THEN 'archived' END,
         CASE WHEN m.superseded_by IS NOT NULL THEN format('superseded by memory %s', m.superseded_by) END,

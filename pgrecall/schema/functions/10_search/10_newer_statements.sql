@@ -3,8 +3,7 @@
 -- differs_in_one_place: whether the words of this text that the other text lacks stand together, with none of the words
 -- that both have between them: a value that was replaced, and not another thing with a value of its own.
 CREATE OR REPLACE FUNCTION recall_private.differs_in_one_place(p_text tsvector, p_other text[]) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT NOT coalesce(bool_or(w.shared AND w.position BETWEEN w.first AND w.last), false)
     FROM (SELECT x.*, min(x.position) FILTER (WHERE NOT x.shared) OVER () AS first,
                  max(x.position) FILTER (WHERE NOT x.shared) OVER () AS last
@@ -23,7 +22,6 @@ CREATE OR REPLACE FUNCTION recall_private.newer_statements(
     p_tenant text, p_ids bigint[], p_log_odds double precision[], p_held int[], p_gap double precision
 ) RETURNS TABLE (older bigint, newer bigint, log_odds double precision)
 LANGUAGE plpgsql STABLE ROWS 3
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_older bigint[];

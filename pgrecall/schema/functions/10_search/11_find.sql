@@ -6,7 +6,6 @@ CREATE OR REPLACE FUNCTION recall_private.ignored_parts(
     p_tenant text, p_ids bigint[], p_embedder text, p_tokens boolean, p_vectors boolean, p_as_of timestamptz
 ) RETURNS text[]
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_ignored text[] := '{}';

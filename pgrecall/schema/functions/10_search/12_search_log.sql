@@ -9,8 +9,7 @@ CREATE OR REPLACE FUNCTION recall_private.log_search(
     p_tenant text, p_shown bigint[], p_session_id text, p_now timestamptz, p_query text DEFAULT NULL,
     p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL, p_experiment jsonb DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_session_id text := recall_private.require_session_id(p_session_id);
     v_kept boolean := (p_query IS NOT NULL OR p_queries IS NOT NULL)
@@ -66,8 +65,7 @@ END $$;
 -- logged searches. An entry leaves a gap, so that the others keep their ranks. Returns how many searches had shown one of
 -- the memories.
 CREATE OR REPLACE FUNCTION recall_private.delete_from_logs(p_tenant text, p_ids bigint[]) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_moments timestamptz[];
     v_searches bigint[];

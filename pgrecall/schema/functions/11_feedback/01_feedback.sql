@@ -5,8 +5,7 @@
 CREATE OR REPLACE FUNCTION recall_private.require_search(
     p_tenant text, p_search_id bigint, p_memory_ids bigint[], p_now timestamptz
 ) RETURNS recall.search_log
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_search recall.search_log;
     v_strange bigint;
@@ -34,8 +33,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.store_verdicts(
     p_tenant text, p_search_id bigint, p_memory_ids bigint[], p_verdict text, p_now timestamptz
 ) RETURNS int
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_new int;
 BEGIN

@@ -25,8 +25,7 @@ $$;
 -- nothing else. Only those in p_free may be negative.
 CREATE OR REPLACE FUNCTION recall_private.check_coefficients(p_coefficients jsonb, p_names text[], p_free text[])
 RETURNS void
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_wrong record;
 BEGIN
@@ -55,8 +54,7 @@ END $$;
 -- require_fitted_on: the description of the data that coefficients were fitted on. Raises an error unless it is a
 -- text of 1 to 500 characters.
 CREATE OR REPLACE FUNCTION recall_private.require_fitted_on(p_model jsonb) RETURNS text
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     IF NOT coalesce(jsonb_typeof(p_model -> 'fitted_on') = 'string'
                     AND length(p_model ->> 'fitted_on') BETWEEN 1 AND 500, false) THEN
@@ -69,8 +67,7 @@ END $$;
 -- require_logistic_model: the model in force for a profile. Raises an error unless there is one with fitted
 -- coefficients.
 CREATE OR REPLACE FUNCTION recall_private.require_logistic_model(p_profile text) RETURNS recall.relevance_model
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_model recall.relevance_model := recall_private.relevance_model_of(
         recall.current_tenant(), recall_private.setting_value('*', 'embedding.model') #>> '{}', ARRAY[p_profile]);

@@ -6,8 +6,7 @@
 CREATE OR REPLACE FUNCTION recall_private.share_interval(
     p_share double precision, p_total bigint, p_z2 double precision, OUT low double precision, OUT high double precision
 )
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     -- Rounding must not exclude the share itself.
     SELECT least(greatest(c.middle - c.reach, 0), p_share), greatest(least(c.middle + c.reach, 1), p_share)
     FROM (SELECT p_z2 / nullif(p_total, 0) AS z2 WHERE p_total > 0) s
@@ -21,8 +20,7 @@ $$;
 CREATE OR REPLACE FUNCTION recall_private.wilson_interval(
     p_hits bigint, p_total bigint, OUT low double precision, OUT high double precision
 )
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT i.low, i.high
     FROM recall_private.share_interval(p_hits / nullif(p_total, 0)::double precision, p_total, 3.841458820694124) i
 $$;

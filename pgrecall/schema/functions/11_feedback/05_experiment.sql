@@ -4,15 +4,13 @@
 -- experiment_arms: the arms of an experiment. `default` uses the weight in force, `off` ignores vitality, and `other`
 -- uses `search.experiment_weight`.
 CREATE OR REPLACE FUNCTION recall_private.experiment_arms() RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$ SELECT ARRAY['off', 'default', 'other'] $$;
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT ARRAY['off', 'default', 'other'] $$;
 
 -- experiment_arm: the arm of a session in the experiment p_number. NULL without an experiment or a session. The first 32
 -- bits of a SHA-256 digest decide, so that a session has the same arm on every server. With another number, all sessions
 -- are assigned again.
 CREATE OR REPLACE FUNCTION recall_private.experiment_arm(p_tenant text, p_number bigint, p_session_id text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (recall_private.experiment_arms())[1 + ('x' || left(encode(sha256(convert_to(
         p_number || ' ' || length(p_tenant) || ' ' || p_tenant || ' ' || p_session_id, 'UTF8')), 'hex'), 8))::bit(32)::bigint
         % cardinality(recall_private.experiment_arms())]
@@ -22,8 +20,7 @@ $$;
 -- require_experiment: the experiment that log_shown was given, {number, arm, weight} as in the summary of find. NULL for
 -- none. Raises an error for anything else.
 CREATE OR REPLACE FUNCTION recall_private.require_experiment(p_experiment jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF p_experiment IS NULL OR p_experiment = 'null' THEN
         RETURN NULL;

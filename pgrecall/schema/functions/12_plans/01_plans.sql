@@ -3,8 +3,7 @@
 
 -- require_plan: the plan with this id. Raises an error if there is none.
 CREATE OR REPLACE FUNCTION recall_private.require_plan(p_plan_id bigint) RETURNS recall.plan
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_plan recall.plan;
 BEGIN
@@ -22,8 +21,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.add_plan(
     p_tenant text, p_kind text, p_options jsonb, p_report jsonb, p_now timestamptz
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_id bigint := recall_private.unused_row_id(p_tenant, 'plan');
 BEGIN
@@ -38,8 +36,7 @@ END $$;
 -- many. Otherwise a plan each day would fill the table.
 CREATE OR REPLACE FUNCTION recall_private.drop_stale_plans(p_tenant text, p_kind text, p_keep int, p_now timestamptz)
 RETURNS bigint
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql VOLATILE AS $$
     WITH stale AS MATERIALIZED (
         SELECT s.id FROM recall.plan s
         WHERE s.tenant = p_tenant AND s.kind = p_kind AND s.state = 'planned' AND s.created_at < p_now

@@ -4,8 +4,7 @@
 -- transactions that prune would not see what the other one disconnects. While a dedupe plan is applied, no memory is
 -- superseded, because together they could close a circle.
 CREATE OR REPLACE FUNCTION recall_private.claim_plan(p_plan_id bigint) RETURNS recall.plan
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_kind text := (recall_private.require_plan(p_plan_id)).kind;
@@ -20,8 +19,7 @@ END $$;
 
 -- check_plan_applies: raises unless a plan can be applied at p_now: it is still planned, and not older than the setting.
 CREATE OR REPLACE FUNCTION recall_private.check_plan_applies(p_plan recall.plan, p_now timestamptz) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_name text := format('%s plan %s', initcap(p_plan.kind), p_plan.id);
     v_days double precision := recall_private.setting_number(p_plan.tenant, p_plan.kind || '.plan_days');
@@ -41,8 +39,7 @@ END $$;
 -- skip_other_parts: skips the items of a plan that do not belong to these parts; NULL means all parts. Raises an error if
 -- the plan does not have one of them.
 CREATE OR REPLACE FUNCTION recall_private.skip_other_parts(p_plan recall.plan, p_parts bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_part text := CASE p_plan.kind WHEN 'prune' THEN 'memory' ELSE 'cluster' END;
     v_unknown bigint;

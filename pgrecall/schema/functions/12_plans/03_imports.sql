@@ -79,8 +79,7 @@ END $$;
 
 -- removed_by_import: whether this archival was made by an import because the source no longer held the memory.
 CREATE OR REPLACE FUNCTION recall_private.removed_by_import(p_tenant text, p_archival bigint) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM recall.archival v
         JOIN recall.plan_item i ON i.tenant = p_tenant AND i.memory_id = v.memory_id AND i.outcome = 'archived'
@@ -119,7 +118,6 @@ $$;
 -- states_before_import: import_states as one object, by id.
 CREATE OR REPLACE FUNCTION recall_private.states_before_import(p_tenant text, p_ids bigint[]) RETURNS jsonb
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN coalesce((SELECT jsonb_object_agg(s.id, s.state) FROM recall_private.import_states(p_tenant, p_ids, true) s), '{}');
 
 -- note_import: notes these changed memories under an import, and returns its id. p_before has the states of those that
@@ -128,8 +126,7 @@ RETURN coalesce((SELECT jsonb_object_agg(s.id, s.state) FROM recall_private.impo
 CREATE OR REPLACE FUNCTION recall_private.note_import(
     p_tenant text, p_source text, p_import bigint, p_before jsonb, p_ids bigint[], p_now timestamptz
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_import bigint;
     v_counts jsonb;

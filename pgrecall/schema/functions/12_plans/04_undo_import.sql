@@ -57,8 +57,7 @@ END $$;
 
 -- require_import: the import to undo, locked. Raises an error if there is none, or it was undone before.
 CREATE OR REPLACE FUNCTION recall_private.require_import(p_tenant text, p_import bigint, p_source text) RETURNS recall.plan
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_plan recall.plan;
 BEGIN
@@ -125,8 +124,7 @@ $$;
 
 -- give_back: gives a memory, which is locked, the content, layer, expiry, pin and links that it had before an import.
 CREATE OR REPLACE FUNCTION recall_private.give_back(p_plan recall.plan, p_memory bigint, p_before jsonb, p_now timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_number int := recall_private.version_before_import(p_before);
     v_cited bigint[];
@@ -170,8 +168,7 @@ END $$;
 
 -- delete_imported: deletes memories that an import created. Links of other texts to them wait for them again, by their keys.
 CREATE OR REPLACE FUNCTION recall_private.delete_imported(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     INSERT INTO recall.pending_link (tenant, src, target, relation, weight, created_at)
     SELECT p_tenant, l.src, m.key, l.relation, l.weight, l.created_at

@@ -12,7 +12,6 @@ CREATE OR REPLACE FUNCTION recall_private.spanning_forest(
     OUT degree int[], OUT neighbour_xor int[]
 )
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET enable_nestloop = off
 SET jit = off AS $$
 DECLARE
@@ -70,8 +69,7 @@ END $$;
 
 -- union_find_roots: replaces each union-find parent, which is never greater than its child, by the root.
 CREATE OR REPLACE FUNCTION recall_private.union_find_roots(p_parents int[]) RETURNS int[]
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
     v_roots int[] := p_parents;
 BEGIN
@@ -86,8 +84,7 @@ END $$;
 -- of the order is safe. Low vitality goes first where the forest allows it.
 CREATE OR REPLACE FUNCTION recall_private.removal_order(p_worth double precision[], p_degree int[], p_neighbour_xor int[])
 RETURNS int[]
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_degree int[] := p_degree;
     v_neighbour_xor int[] := p_neighbour_xor;
@@ -127,8 +124,7 @@ CREATE OR REPLACE FUNCTION recall_private.keep_connected(
     p_tenant text, p_candidates bigint[], p_vitalities double precision[],
     OUT nodes bigint[], OUT worth double precision[], OUT piece int[], OUT component int[], OUT going int[]
 )
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT f.nodes, f.worth, f.piece, f.component, recall_private.removal_order(f.worth, f.degree, f.neighbour_xor)
     FROM recall_private.spanning_forest(p_tenant, p_candidates, p_vitalities) f
 $$;
@@ -137,8 +133,7 @@ $$;
 -- were archived.
 CREATE OR REPLACE FUNCTION recall_private.count_disconnected(p_worth double precision[], p_piece int[], p_component int[])
 RETURNS bigint
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(sum(c.memories - c.largest), 0)::bigint
     FROM (
         SELECT sum(p.memories) AS memories, max(p.memories) AS largest
@@ -155,7 +150,6 @@ CREATE OR REPLACE FUNCTION recall_private.contracted_graph(
     OUT pieces int[], OUT weights int[], OUT sources int[], OUT targets int[]
 )
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 SET enable_nestloop = off
 SET jit = off AS $$
     WITH node AS MATERIALIZED (

@@ -12,7 +12,6 @@ CREATE OR REPLACE FUNCTION recall_private.live_memories(
     leaving double precision, born double precision
 )
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_custom_plan  -- for some memories or for all
 SET enable_nestloop = off
 SET jit = off AS $$
@@ -44,8 +43,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.prune_options(
     p_tenant text, p_max_count int, p_max_share double precision, p_grace_days double precision, p_layers text[]
 ) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_unknown text;
 BEGIN
@@ -165,7 +163,6 @@ END $$;
 -- 0.29 * 100 is below 29 in floating point.
 CREATE OR REPLACE FUNCTION recall_private.max_archivable(p_options jsonb, p_live bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN floor((p_options ->> 'max_share')::numeric * p_live)::bigint;
 
 -- link_impacts: for each memory, how many references to and from live memories end when it is archived, and the other
@@ -203,7 +200,6 @@ CREATE OR REPLACE FUNCTION recall_private.add_prune_items(
     p_tenant text, p_plan_id bigint, p_planned bigint[], p_now timestamptz
 ) RETURNS void
 LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT
 SET enable_nestloop = off
 SET jit = off AS $$
     INSERT INTO recall.plan_item (tenant, plan_id, memory_id, place, vitality, terms, reason, impact, content_hash)

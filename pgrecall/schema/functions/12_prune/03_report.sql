@@ -2,8 +2,7 @@
 
 -- vitality_distribution: live memories by layer and zone, and by vitality in 20 bins of 0.05.
 CREATE OR REPLACE FUNCTION recall_private.vitality_distribution(p_tenant text, p_now timestamptz) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     WITH live AS MATERIALIZED (
         SELECT v.layer, v.zone, least(floor(v.vitality * 20), 19) AS bin, count(*) AS memories
         FROM recall_private.live_memories(p_tenant, p_now) v GROUP BY 1, 2, 3
@@ -23,7 +22,6 @@ $$;
 -- plan, and the live memories that remain at their other ends.
 CREATE OR REPLACE FUNCTION recall_private.ending_links(p_tenant text, p_planned bigint[], p_now timestamptz) RETURNS jsonb
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 SET enable_nestloop = off
 SET jit = off AS $$
     WITH planned AS MATERIALIZED (
@@ -59,7 +57,6 @@ $$;
 -- mean vitality: their number of memories, how many are planned, and the three with the most links.
 CREATE OR REPLACE FUNCTION recall_private.communities(p_tenant text, p_planned bigint[], p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET enable_nestloop = off
 SET jit = off AS $$
 DECLARE
@@ -95,8 +92,7 @@ END $$;
 
 -- captions: by id, the title (or the beginning of the text), key and layer of these memories.
 CREATE OR REPLACE FUNCTION recall_private.captions(p_tenant text, p_ids bigint[]) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_object_agg(m.id, jsonb_build_object(
         'key', m.key, 'layer', m.layer, 'title', CASE WHEN m.title <> '' THEN m.title
         ELSE left(btrim(regexp_replace(left(m.body, 400), '\s+', ' ', 'g')), 80) END)), '{}')
@@ -107,8 +103,7 @@ $$;
 -- memories are omitted.
 CREATE OR REPLACE FUNCTION recall_private.with_captions(p_captions jsonb, p_entries jsonb, p_with_keys boolean DEFAULT false)
 RETURNS jsonb
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(jsonb_agg(
         o.entry || jsonb_build_object('title', p_captions -> (o.entry ->> 'id') -> 'title')
         || CASE WHEN p_with_keys THEN jsonb_build_object('key', p_captions -> (o.entry ->> 'id') -> 'key')
@@ -123,8 +118,7 @@ $$;
 -- report_with_captions: the report of a plan with captions. It is stored without them, so that deleting a memory
 -- deletes its words from every plan.
 CREATE OR REPLACE FUNCTION recall_private.report_with_captions(p_captions jsonb, p_report jsonb) RETURNS jsonb
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT p_report || jsonb_build_object(
         'kept_back', (
             SELECT coalesce(jsonb_agg(e.value || jsonb_build_object(
@@ -154,8 +148,7 @@ $$;
 
 -- prune_plan_parts: the report and a page of the items of a prune plan, as JSON.
 CREATE OR REPLACE FUNCTION recall_private.prune_plan_parts(p_plan recall.plan, p_limit int, p_offset int) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_captions jsonb;
 BEGIN

@@ -4,7 +4,6 @@
 CREATE OR REPLACE FUNCTION recall_private.prune_objections(p_plan recall.plan, p_now timestamptz)
 RETURNS TABLE (memory_id bigint, note text)
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET enable_nestloop = off
 SET jit = off AS $$
 DECLARE
@@ -44,8 +43,7 @@ END $$;
 -- skip_cutting: skips items of a plan without which a remaining memory would be disconnected, given the present links
 -- and the items skipped before. Returns the number of live memories.
 CREATE OR REPLACE FUNCTION recall_private.skip_cutting(p_plan recall.plan) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_net record;
 BEGIN
@@ -65,8 +63,7 @@ END $$;
 
 -- archive_planned: archives the memories of a prune plan; with p_parts only these. Sets the outcome of each item.
 CREATE OR REPLACE FUNCTION recall_private.archive_planned(p_plan recall.plan, p_parts bigint[], p_now timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_live bigint;
     v_ids bigint[];
@@ -93,8 +90,7 @@ END $$;
 
 -- restore_planned: restores the memories that a prune plan archived, except those restored since, and returns how many.
 CREATE OR REPLACE FUNCTION recall_private.restore_planned(p_plan recall.plan, p_now timestamptz) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM recall_private.lock_with_references(p_plan.tenant, ARRAY(
         SELECT i.memory_id FROM recall.plan_item i

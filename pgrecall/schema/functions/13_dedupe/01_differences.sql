@@ -4,7 +4,6 @@
 -- French.
 CREATE OR REPLACE FUNCTION recall_private.stated_times(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
     '\m((?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october'
     '|november|december|today|tonight|yesterday|tomorrow|morning|noon|afternoon|evening|night|midnight|daily|weekly'
@@ -18,7 +17,6 @@ RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
 -- with different decisive words state different things, even if all other words are the same.
 CREATE OR REPLACE FUNCTION recall_private.decisive_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
     '\m(on|off|from|into|before|after|until|since|above|below|over|under|up|down|left|right|inside|outside|more|less|most'
     '|least|few|many|all|every|some|any|only|except|unless|if|but|instead|almost|nearly|always|often|sometimes|seldom|rarely|ever'
@@ -35,8 +33,7 @@ RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
 -- contractions leave (`would` of `wouldn't`). may_say_the_same ignores them, because compare_texts treats them separately.
 -- A new word in one of those functions needs its place here; tests/integration/dedupe/test_dedupe_find.py compares them.
 CREATE OR REPLACE FUNCTION recall_private.telling_stems(p_language text) RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT string_to_array(w.words, ' ')
            || tsvector_to_array(to_tsvector(recall_private.configuration(p_language), w.words))
            || tsvector_to_array(to_tsvector(recall_private.configuration(p_language), recall_private.plain(w.words)))
@@ -67,7 +64,6 @@ $$;
 -- are left out, because negation_count compares them.
 CREATE OR REPLACE FUNCTION recall_private.content_words(p_language text, p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN ARRAY(
     SELECT w FROM unnest(tsvector_to_array(to_tsvector(
         recall_private.configuration(p_language), regexp_replace(p_text, 'n[''\u2019]t\M', '', 'gi')))) w
@@ -81,7 +77,6 @@ RETURN ARRAY(
 -- of a sentence only with p_anywhere.
 CREATE OR REPLACE FUNCTION recall_private.named_words(p_text text, p_anywhere boolean) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN ARRAY(
     SELECT lower(w.word[1])
     FROM regexp_split_to_table(p_text, '[.!?:;]+\s+|\n+') WITH ORDINALITY s(sentence, place)
@@ -91,8 +86,7 @@ RETURN ARRAY(
 
 -- is_spelling_of: whether two words differ only in one letter in the middle or at the end: `harbour` and `harbor`.
 CREATE OR REPLACE FUNCTION recall_private.is_spelling_of(p_word text, p_other text) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_longest int := greatest(length(p_word), length(p_other));
     v_begin int := 0;
@@ -113,8 +107,7 @@ END $$;
 -- in_other_order: whether the words that occur once in both lists have a different order. A single part that has moved as
 -- a whole does not count (`yesterday` from the beginning to the end), but `from B to A` instead of `from A to B` does.
 CREATE OR REPLACE FUNCTION recall_private.in_other_order(p_words text[], p_others text[]) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_one text[];
     v_two text[];

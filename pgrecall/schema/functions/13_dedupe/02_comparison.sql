@@ -27,8 +27,7 @@ RETURN btrim(lower(regexp_replace(p_text, '\W+', ' ', 'g')));
 -- begins_alike: whether the first thousand characters of two texts have the same words, as far as the shorter one goes.
 -- False means that the texts have different words.
 CREATE OR REPLACE FUNCTION recall_private.begins_alike(p_one text, p_other text) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT left(b.one, least(length(b.one), length(b.other))) = left(b.other, least(length(b.one), length(b.other)))
     FROM (SELECT recall_private.plain_words(left(p_one, 1000)) AS one, recall_private.plain_words(left(p_other, 1000)) AS other OFFSET 0) b
 $$;
@@ -71,8 +70,7 @@ CREATE OR REPLACE FUNCTION recall_private.compare_texts(
     p_language text, p_one text, p_other text,
     OUT verdict text, OUT reason text, OUT one_words int, OUT other_words int
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_long boolean := greatest(length(p_one), length(p_other)) > 8000;
     v_one text;

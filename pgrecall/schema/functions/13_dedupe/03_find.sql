@@ -8,7 +8,6 @@ CREATE OR REPLACE FUNCTION recall_private.near_by_vectors(
     p_tenant text, p_ids bigint[], p_near int, p_min_similarity double precision
 ) RETURNS TABLE (id bigint, other bigint, similarity double precision)
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET enable_seqscan = off
 SET enable_sort = on
 SET jit = off
@@ -44,7 +43,6 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.paired_before(p_tenant text, p_ids bigint[], p_min_similarity double precision)
 RETURNS TABLE (id bigint, other bigint, similarity double precision)
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off AS $$
 DECLARE
@@ -73,7 +71,6 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.near_by_words(p_tenant text, p_ids bigint[], p_near int)
 RETURNS TABLE (id bigint, other bigint)
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off AS $$
 BEGIN
@@ -113,8 +110,7 @@ END $$;
 -- lacks_words: whether one of these words, which only one text has, has no other spelling among the words that only the
 -- other text has. Up to ten words may be spelled differently, as in compare_texts.
 CREATE OR REPLACE FUNCTION recall_private.lacks_words(p_words text[], p_of_other text[]) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT count(*) > 10 OR bool_or(NOT EXISTS (
         SELECT FROM unnest(p_of_other) o(word)
         WHERE left(o.word, 2) = left(w.word, 2) AND length(o.word) BETWEEN length(w.word) - 1 AND length(w.word) + 1
@@ -130,7 +126,6 @@ CREATE OR REPLACE FUNCTION recall_private.may_say_the_same(
     p_tenant text, p_ids bigint[], p_others bigint[], p_similarities double precision[]
 ) RETURNS TABLE (src bigint, dst bigint, similarity double precision)
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET enable_nestloop = on
 SET enable_hashjoin = on
 SET enable_mergejoin = off
@@ -177,7 +172,6 @@ CREATE OR REPLACE FUNCTION recall_private.judged_pairs(
     src bigint, dst bigint, verdict text, reason text, similarity double precision, src_words int, dst_words int
 )
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 -- One index probe for each memory of a pair, whatever the planner estimates.
 SET enable_hashjoin = off
 SET enable_mergejoin = off
@@ -204,7 +198,6 @@ END $$;
 -- uncompared: up to p_limit (NULL means all) live memories of a tenant that wait to be compared, by id.
 CREATE OR REPLACE FUNCTION recall_private.uncompared(p_tenant text, p_limit int DEFAULT NULL) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET jit = off AS $$
 DECLARE
     v_min double precision := recall_private.setting_number(p_tenant, 'dedupe.min_similarity');

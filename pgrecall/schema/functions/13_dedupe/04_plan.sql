@@ -33,7 +33,6 @@ CREATE OR REPLACE FUNCTION recall_private.duplicate_clusters(
     p_tenant text, p_min_similarity double precision, p_layers text[], p_now timestamptz
 ) RETURNS TABLE (memory_id bigint, keeper_id bigint, similarity double precision, more_words int)
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET enable_nestloop = off
 SET jit = off
 SET work_mem = '64MB' AS $$
@@ -110,8 +109,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.dedupe_options(
     p_tenant text, p_min_similarity double precision, p_max_count int, p_layers text[]
 ) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     PERFORM recall_private.check_setting('dedupe.min_similarity', p_min_similarity),
             recall_private.check_setting('dedupe.max_count', p_max_count),
@@ -125,8 +123,7 @@ END $$;
 -- proposed_contradictions: up to p_limit pairs that differ only in a number, a date, a negation or a decisive word, the
 -- most similar first. They are proposed as links for a person to make.
 CREATE OR REPLACE FUNCTION recall_private.proposed_contradictions(p_tenant text, p_layers text[], p_limit int) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_agg(jsonb_build_object(
         'src', c.src, 'dst', c.dst, 'reason', c.reason, 'similarity', c.similarity)
         ORDER BY c.similarity DESC NULLS LAST, c.src, c.dst), '[]')
@@ -239,7 +236,6 @@ CREATE OR REPLACE FUNCTION recall_private.add_dedupe_items(
     p_more int[], p_now timestamptz
 ) RETURNS void
 LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT
 SET enable_nestloop = off
 SET jit = off AS $$
     WITH goes AS MATERIALIZED (

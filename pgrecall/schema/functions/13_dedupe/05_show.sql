@@ -32,7 +32,6 @@ $$;
 -- missing_values: the values of the second list that the first does not contain in any case, sorted.
 CREATE OR REPLACE FUNCTION recall_private.missing_values(p_held text[], p_others text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN ARRAY(
     SELECT min(o COLLATE "C") FROM unnest(p_others) o
     WHERE lower(o) NOT IN (SELECT lower(h) FROM unnest(p_held) h)
@@ -41,8 +40,7 @@ RETURN ARRAY(
 -- dedupe_moves: what merging copies from these memories to a keeper, as JSON: the logged accesses, and the links, tags
 -- and aliases that the keeper does not have.
 CREATE OR REPLACE FUNCTION recall_private.dedupe_moves(p_tenant text, p_keeper bigint, p_ids bigint[]) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object(
         'accesses', (SELECT count(*) FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id = ANY (p_ids)),
         'links', (SELECT count(*) FROM recall_private.moving_links(p_tenant, p_keeper, p_ids)),
@@ -57,8 +55,7 @@ $$;
 
 -- dedupe_member: an item of a plan with its memory, as JSON.
 CREATE OR REPLACE FUNCTION recall_private.dedupe_member(i recall.plan_item, m recall.memory) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object(
         'id', m.id, 'key', m.key, 'layer', m.layer, 'title', c.title ->> 'title', 'vitality', i.vitality,
         'length', length(m.title) + length(m.body), 'updated_at', m.updated_at, 'reason', i.reason,
@@ -70,15 +67,13 @@ $$;
 -- `same`, `removed` (only in the first text) or `added` (only in the second).
 CREATE OR REPLACE FUNCTION recall_private.whole_difference(p_one text, p_two text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN CASE WHEN p_one = p_two THEN jsonb_build_array(jsonb_build_array('same', p_one))
     ELSE jsonb_build_array(jsonb_build_array('removed', p_one), jsonb_build_array('added', p_two)) END;
 
 -- dedupe_cluster: a cluster of a plan as JSON: its keeper, what merging copies, and the memories to merge, each with its
 -- difference from the keeper, in the first p_characters of both texts. NULL if the keeper was deleted.
 CREATE OR REPLACE FUNCTION recall_private.dedupe_cluster(p_plan recall.plan, p_cluster int, p_characters int) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object(
         'cluster', p_cluster,
         'keeper', recall_private.dedupe_member(i, k),
@@ -100,8 +95,7 @@ $$;
 -- dedupe_plan_parts: the report and a page of the clusters of a dedupe plan, as JSON, and how many characters of each text
 -- the differences have.
 CREATE OR REPLACE FUNCTION recall_private.dedupe_plan_parts(p_plan recall.plan, p_limit int, p_offset int) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_captions jsonb;
     v_clusters int[];

@@ -7,8 +7,7 @@
 CREATE OR REPLACE FUNCTION recall_private.merge_cluster(
     p_tenant text, p_plan_id bigint, p_keeper bigint, p_ids bigint[], p_now timestamptz
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_half_life double precision := recall_private.setting_number(p_tenant, 'association.half_life_days');
     v_moves jsonb := recall_private.dedupe_moves(p_tenant, p_keeper, p_ids);
@@ -61,8 +60,7 @@ END $$;
 -- times.
 CREATE OR REPLACE FUNCTION recall_private.merged_sessions(p_tenant text, p_ids bigint[], p_half_life double precision)
 RETURNS double precision[]
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT ARRAY[sum(recall_private.decayed_count(a.sessions, x.latest - a.sessions_at, p_half_life)), max(x.latest)]
     FROM (SELECT max(b.sessions_at) AS latest FROM recall.activation b
           WHERE b.tenant = p_tenant AND b.memory_id = ANY (p_ids)) x
@@ -75,8 +73,7 @@ $$;
 CREATE OR REPLACE FUNCTION recall_private.unmerge_cluster(
     p_plan recall.plan, p_keeper recall.plan_item, p_ids bigint[], p_now timestamptz
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_tenant text := p_plan.tenant;
     v_copied bigint;  -- the last copy in the log
@@ -163,8 +160,7 @@ $$;
 CREATE OR REPLACE FUNCTION recall_private.recount_sessions(
     p_plan recall.plan, p_keeper recall.plan_item, p_copied bigint
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_half_life double precision := recall_private.setting_number(p_plan.tenant, 'association.half_life_days');
     v_count double precision[] := ARRAY[p_keeper.sessions_before, p_keeper.sessions_at_before];
@@ -196,8 +192,7 @@ END $$;
 -- version made by the merge is deleted too; otherwise this is a normal change.
 CREATE OR REPLACE FUNCTION recall_private.take_values(p_plan recall.plan, p_keeper recall.plan_item, p_now timestamptz)
 RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_memory recall.memory;
     v_fields jsonb;

@@ -4,8 +4,7 @@
 -- activations of all. If a memory was linked while this waited, it starts again without locks, because the new one may
 -- come earlier in the order.
 CREATE OR REPLACE FUNCTION recall_private.lock_clusters(p_tenant text, p_keepers bigint[], p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_around bigint[];
     v_now bigint[];
@@ -28,8 +27,7 @@ END $$;
 
 -- linked_with: the memories at the other ends of the links of these memories. One index probe for each (OFFSET 0).
 CREATE OR REPLACE FUNCTION recall_private.linked_with(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT ARRAY(
         SELECT DISTINCT e.other FROM unnest(p_ids) u(id)
         CROSS JOIN LATERAL (
@@ -74,8 +72,7 @@ $$;
 -- merge_clusters: merges the clusters of a dedupe plan into their keepers; with p_parts only these clusters. Sets the
 -- outcome of each item.
 CREATE OR REPLACE FUNCTION recall_private.merge_clusters(p_plan recall.plan, p_parts bigint[], p_now timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_cluster record;
 BEGIN
@@ -107,8 +104,7 @@ END $$;
 -- later_merge: the newest other plan that has since merged a memory of this plan, as keeper or into another. NULL if
 -- there is none. Merges of one memory must be undone in reverse order.
 CREATE OR REPLACE FUNCTION recall_private.later_merge(p_plan recall.plan) RETURNS bigint
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT max(p.id)
     FROM recall.plan_item i
     JOIN recall.plan_item o ON o.tenant = i.tenant AND o.memory_id = i.memory_id AND o.plan_id <> i.plan_id
@@ -121,8 +117,7 @@ $$;
 -- unmerge_clusters: undoes the merges of a plan and returns how many memories it restored. Memories that were restored
 -- before, for example because they were remembered again, stay as they are.
 CREATE OR REPLACE FUNCTION recall_private.unmerge_clusters(p_plan recall.plan, p_now timestamptz) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_later bigint := recall_private.later_merge(p_plan);
     v_cluster record;

@@ -21,8 +21,7 @@ $$;
 -- is_dedupe_report: whether these can be the options and the report of a dedupe plan. Only fields that are read elsewhere
 -- are checked.
 CREATE OR REPLACE FUNCTION recall_private.is_dedupe_report(p_options jsonb, p_report jsonb) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT jsonb_typeof(p_options) = 'object' AND jsonb_typeof(p_report) = 'object'
        AND p_options ?& '{min_similarity, max_count, layers}'
        AND p_options - '{min_similarity, max_count, layers, chosen}'::text[] = '{}'
@@ -50,8 +49,7 @@ $$;
 -- are being deleted, and recomputes the activations of the keepers. Copies of links stay as links of the keepers. The caller
 -- has locked the keepers' activations.
 CREATE OR REPLACE FUNCTION recall_private.delete_merged_copies(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_keepers bigint[];
 BEGIN
@@ -68,8 +66,7 @@ END $$;
 
 -- keepers_of: the memories that have copies of accesses of these memories.
 CREATE OR REPLACE FUNCTION recall_private.keepers_of(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT ARRAY(
         SELECT DISTINCT e.memory_id FROM recall.access e WHERE e.tenant = p_tenant AND e.merged_from = ANY (p_ids))
 $$;

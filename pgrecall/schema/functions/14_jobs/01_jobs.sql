@@ -6,14 +6,12 @@
 -- transaction.
 CREATE OR REPLACE FUNCTION recall_private.job_tenant(p_whole_database boolean) RETURNS text
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN CASE WHEN p_whole_database THEN '*' ELSE recall.current_tenant() END;
 
 -- job_tenant_for_writing: job_tenant for recording a run. Only a role that may act for any tenant can run a job of
 -- the whole database.
 CREATE OR REPLACE FUNCTION recall_private.job_tenant_for_writing(p_whole_database boolean) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF p_whole_database THEN
         PERFORM recall_private.require_any_tenant('run a job of the whole database');
@@ -25,7 +23,6 @@ END $$;
 -- key must all be those recorded: anybody may take an advisory lock, but not as another role.
 CREATE OR REPLACE FUNCTION recall_private.is_session_alive(p_run recall.job_run) RETURNS boolean
 LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT
 RETURN EXISTS (
     SELECT FROM pg_stat_get_activity(p_run.holder_pid) a JOIN pg_locks l ON l.pid = a.pid
     WHERE a.usesysid = p_run.holder_role AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
@@ -36,8 +33,7 @@ RETURN EXISTS (
 
 -- lock_run: takes the session-level lock of a run, and returns its random key.
 CREATE OR REPLACE FUNCTION recall_private.lock_run() RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_key bigint;
 BEGIN
@@ -86,8 +82,7 @@ END $$;
 -- require_run_counts: returns the counts of a run. Raises an error unless they are NULL or an object of at most 100
 -- whole numbers, with names of at most 100 characters.
 CREATE OR REPLACE FUNCTION recall_private.require_run_counts(p_counts jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_wrong text;
 BEGIN
@@ -161,8 +156,7 @@ END $$;
 
 -- delete_old_runs: deletes all runs of a job for a tenant except the newest p_keep, and returns how many.
 CREATE OR REPLACE FUNCTION recall_private.delete_old_runs(p_tenant text, p_job text, p_keep int) RETURNS bigint
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql VOLATILE AS $$
     WITH gone AS (
         DELETE FROM recall.job_run r
         WHERE r.tenant = p_tenant AND r.job = p_job AND r.id <= (
@@ -176,14 +170,12 @@ $$;
 -- is_known_job: whether pgrecall has a job of this name. A tenant can choose others for its runs.
 CREATE OR REPLACE FUNCTION recall_private.is_known_job(p_job text) RETURNS boolean
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN p_job = 'reembed'  -- the only job without an interval
     OR 'job.' || p_job || '.minutes' IN (SELECT k.name FROM recall_private.known_settings() k);
 
 -- current_run_state: the current state of a run: one that is recorded as running and has lost its session was abandoned.
 CREATE OR REPLACE FUNCTION recall_private.current_run_state(p_run recall.job_run) RETURNS text
 LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT
 RETURN CASE WHEN p_run.state = 'running' AND NOT recall_private.is_session_alive(p_run) THEN 'abandoned'
             ELSE p_run.state END;
 
@@ -207,15 +199,13 @@ $$;
 
 -- last_run: the newest run of a job for a tenant; NULL if it never ran.
 CREATE OR REPLACE FUNCTION recall_private.last_run(p_tenant text, p_job text) RETURNS recall.job_run
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT r FROM recall.job_run r WHERE r.tenant = p_tenant AND r.job = p_job ORDER BY r.id DESC LIMIT 1
 $$;
 
 -- job_minutes: minutes between runs of a job for a tenant; 0 if it is switched off, NULL if it has no schedule.
 CREATE OR REPLACE FUNCTION recall_private.job_minutes(p_tenant text, p_job text) RETURNS double precision
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN recall_private.setting_number(p_tenant, 'job.' || p_job || '.minutes');
 
 -- next_due_at: when a job is due again after this run: one interval after it began, sooner (within ten minutes) if it
@@ -225,7 +215,6 @@ CREATE OR REPLACE FUNCTION recall_private.next_due_at(
     p_run recall.job_run, p_minutes double precision, p_now timestamptz
 ) RETURNS timestamptz
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN CASE
     WHEN p_run.id IS NULL THEN '-infinity'::timestamptz
     WHEN p_run.started_at > p_now + interval '5 minutes' THEN p_now

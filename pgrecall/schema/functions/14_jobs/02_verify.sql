@@ -36,8 +36,7 @@ $$;
 -- wrong_vectors: memories that search by meaning cannot find correctly, because their vector has no direction, is
 -- missing, belongs to another text, or has the wrong archived flag; and vectors without a memory.
 CREATE OR REPLACE FUNCTION recall_private.wrong_vectors(p_tenant text) RETURNS SETOF bigint
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = (SELECT $1)) m '
@@ -51,8 +50,7 @@ END $$;
 -- wrong_passages: memories with fewer or more passages than were stored, with passages outside their body, or with
 -- vectors of passages that have no direction or the wrong archived flag; and passages without a memory.
 CREATE OR REPLACE FUNCTION recall_private.wrong_passages(p_tenant text) RETURNS SETOF bigint
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = (SELECT $1)) m '
@@ -92,8 +90,7 @@ $$;
 -- wrong_summaries: memories whose summary differs from the sum of the log, except those that wait to be folded. In
 -- batches, so that memory use does not grow with the log.
 CREATE OR REPLACE FUNCTION recall_private.wrong_summaries(p_tenant text, p_batch int DEFAULT 10000) RETURNS SETOF bigint
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_last bigint := 0;
     v_ids bigint[];

@@ -11,8 +11,7 @@ $$;
 
 -- job_step: runs one step of a job for this tenant. Returns how much it did, by name, and whether the job is complete.
 CREATE OR REPLACE FUNCTION recall_private.job_step(p_job text, p_now timestamptz, OUT counts jsonb, OUT complete boolean)
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_first bigint;
     v_second bigint := 0;

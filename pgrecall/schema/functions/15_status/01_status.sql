@@ -49,8 +49,7 @@ $$;
 -- how many failed, and when the newest successful one ended. Runs under names that pgrecall does not know are left out:
 -- a tenant can choose such a name, and everybody can read these figures.
 CREATE OR REPLACE FUNCTION recall_private.job_census() RETURNS jsonb
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql VOLATILE AS $$
     SELECT coalesce(jsonb_agg(to_jsonb(c) ORDER BY c.job), '[]')
     FROM (
         SELECT r.job, count(*) AS tenants,

@@ -12,7 +12,6 @@ CREATE OR REPLACE FUNCTION recall_private.health_figures(
     OUT last_access_at timestamptz
 )
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET jit = off AS $$
 DECLARE
     v_weights recall.weights := recall_private.vitality_weights(p_tenant);
@@ -55,8 +54,7 @@ END $$;
 
 -- last_runs: the newest run of each job for this tenant and for the whole database, with its current state; by job.
 CREATE OR REPLACE FUNCTION recall_private.last_runs(p_tenant text) RETURNS jsonb
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql VOLATILE AS $$
     SELECT coalesce(jsonb_agg(jsonb_build_object(
         'job', r.job, 'tenant', r.tenant, 'state', recall_private.current_run_state(r), 'started_at', r.started_at,
         'finished_at', r.finished_at, 'attempt', r.attempt, 'done', r.done, 'counts', r.counts,
@@ -68,7 +66,6 @@ $$;
 -- moment_text: a moment to the minute, in a form that does not depend on the session.
 CREATE OR REPLACE FUNCTION recall_private.moment_text(p_at timestamptz) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"');
 
 -- silence_alarm: a sentence if no access has been recorded for health.silent_days and the oldest live memory is
@@ -76,8 +73,7 @@ RETURN to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"');
 CREATE OR REPLACE FUNCTION recall_private.silence_alarm(
     p_tenant text, p_last_access_at timestamptz, p_now timestamptz
 ) RETURNS text
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN p_last_access_at IS NULL THEN 'No access has ever been recorded'
                 ELSE 'No access has been recorded since ' || recall_private.moment_text(p_last_access_at) END
            || '; without accesses, vitality depends on age alone.'
@@ -110,7 +106,6 @@ CREATE OR REPLACE FUNCTION recall_private.queue_alarm(
     p_waiting bigint, p_oldest timestamptz, p_now timestamptz, p_ran boolean
 ) RETURNS text
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN CASE WHEN p_oldest < p_now - CASE WHEN p_ran THEN interval '1 hour' ELSE interval '7 days' END THEN
     format('The job fold does not keep up: %s accesses wait, the oldest since %s.', p_waiting,
            CASE WHEN isfinite(p_oldest) THEN recall_private.moment_text(p_oldest) ELSE 'the last upgrade' END) END;
@@ -120,7 +115,6 @@ RETURN CASE WHEN p_oldest < p_now - CASE WHEN p_ran THEN interval '1 hour' ELSE 
 CREATE OR REPLACE FUNCTION recall_private.embedding_alarm(p_waiting bigint, p_oldest timestamptz, p_now timestamptz)
 RETURNS text
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN CASE WHEN p_oldest < p_now - interval '1 day' AND recall_private.setting_value('*', 'embedding.model') IS NOT NULL THEN
     format('The job embed does not keep up: %s memories wait for an embedding, the oldest since %s.',
            p_waiting, recall_private.moment_text(p_oldest)) END;

@@ -4,7 +4,6 @@
 -- alarm_kind: the name of an alarm. It stays the same when the times, numbers and errors in the sentence change.
 CREATE OR REPLACE FUNCTION recall_private.alarm_kind(p_alarm text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN CASE
     WHEN p_alarm LIKE 'No access has%' THEN 'silence'
     WHEN p_alarm LIKE 'Nine tenths of the%' THEN 'sameness'

@@ -5,8 +5,7 @@
 CREATE OR REPLACE FUNCTION recall_private.leaves_zone_at(
     a recall.activation, w recall.weights, p_threshold double precision, p_now timestamptz
 ) RETURNS timestamptz
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_now double precision := recall_private.epoch(p_now);
     v_low double precision := ln(60);
@@ -42,8 +41,7 @@ END;
 
 -- check_overview: raises an error for a list or a layer that does not exist.
 CREATE OR REPLACE FUNCTION recall_private.check_overview(p_tenant text, p_lists text[], p_layer text) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_unknown text := (SELECT coalesce(u.list, 'NULL') FROM unnest(p_lists) u(list)
                        WHERE u.list IS NULL OR u.list NOT IN ('alive', 'leaving', 'unused') LIMIT 1);
@@ -118,8 +116,7 @@ CREATE OR REPLACE FUNCTION recall_private.overview_item(
     p_tenant text, w recall.weights, p_now timestamptz, p_memory_id bigint, p_activation double precision,
     p_zone text, p_leaving double precision, p_used_at timestamptz
 ) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object(
         'id', m.id, 'key', m.key, 'layer', m.layer, 'zone', p_zone,
         'title', CASE WHEN m.title <> '' THEN m.title ELSE left(m.body, 200) END,

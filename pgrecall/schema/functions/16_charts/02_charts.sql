@@ -96,8 +96,7 @@ END $$;
 -- at most p_limit memories of each distance.
 CREATE OR REPLACE FUNCTION recall_private.memories_within_hops(p_tenant text, p_memory_id bigint, p_hops int, p_limit int)
 RETURNS TABLE (memory_id bigint, hops int)
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_known bigint[] := ARRAY[p_memory_id];
     v_rim bigint[] := v_known;

@@ -10,8 +10,7 @@ RETURN CASE WHEN p_kind IN ('prune_plan', 'dedupe_plan') THEN 'plan'
 -- plan keeps its id, and the highest of these is added to the ids of dedupe plans. In cells, whose ids begin at N * 2^40,
 -- it is the highest that counts from there.
 CREATE OR REPLACE FUNCTION recall_private.rows_of_one_plan(p_tenant text, p_kind text, p_rows jsonb) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_added bigint := 0;
 BEGIN

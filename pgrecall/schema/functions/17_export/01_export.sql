@@ -42,8 +42,7 @@ $$;
 
 -- export_counts: the number of lines of each kind in an export of this tenant, with or without vectors.
 CREATE OR REPLACE FUNCTION recall_private.export_counts(p_tenant text, p_embeddings boolean) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_counts jsonb := '{}';
     v_kind text;
@@ -68,8 +67,7 @@ END $$;
 
 -- export_header: the first line of an export: version, origin, time, and the number of lines that follow.
 CREATE OR REPLACE FUNCTION recall_private.export_header(p_embeddings boolean, p_made_by text, p_now timestamptz) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object(
         'pgrecall', 'export', 'format', 1, 'tenant', t.tenant, 'made_by', p_made_by, 'revision', i.revision,
         'exported_at', recall_private.require_moment(p_now), 'dimensions', i.dimensions, 'language', recall_private.language(t.tenant),

@@ -4,8 +4,7 @@
 
 -- import_problem: why an export with this header cannot be imported, else NULL.
 CREATE OR REPLACE FUNCTION recall_private.import_problem(p_header jsonb) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT CASE
         WHEN jsonb_typeof(p_header) IS DISTINCT FROM 'object' OR p_header ->> 'pgrecall' IS DISTINCT FROM 'export'
             THEN 'This is not an export of pgrecall: its first line is not a header.'
@@ -27,8 +26,7 @@ $$;
 -- tenant_holdings: the data that a tenant already has, in words; NULL if none. Runs of jobs and empty statistics do
 -- not count.
 CREATE OR REPLACE FUNCTION recall_private.tenant_holdings(p_tenant text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT string_agg(format('%s %s%s', h.many, h.thing, CASE WHEN h.many > 1 THEN h.plural END), ', ' ORDER BY h.place)
     FROM (
         SELECT 1 AS place, count(*) AS many, 'memor' AS thing, 'ies' AS plural
@@ -88,8 +86,7 @@ END $$;
 -- check_import_vectors: raises an error unless the vectors of an export with this header can be stored and compared
 -- in this database.
 CREATE OR REPLACE FUNCTION recall_private.check_import_vectors(p_header jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_dimensions int := recall_private.setting_value('*', 'embedding.dimensions')::int;
 BEGIN
@@ -104,8 +101,7 @@ END $$;
 
 -- importable_columns: the columns that lines of this kind can have; an export is checked and read by these.
 CREATE OR REPLACE FUNCTION recall_private.importable_columns(p_kind text) RETURNS text[]
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN k.kind = 'supersession' THEN '{id, superseded_by}'::text[]
                 WHEN k.kind = 'vector' THEN '{memory_id, embedding}'::text[]
                 WHEN k.kind = 'passage'
@@ -120,8 +116,7 @@ $$;
 -- import_rows: stores rows of one kind, in the order given. Raises an error for an unknown field, and for a row that
 -- could not have been stored otherwise.
 CREATE OR REPLACE FUNCTION recall_private.import_rows(p_tenant text, p_kind text, p_rows jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_columns text[] := recall_private.importable_columns(p_kind);
     v_given text[] := ARRAY(SELECT DISTINCT k FROM jsonb_array_elements(p_rows) r, jsonb_object_keys(r) k ORDER BY k);
@@ -163,8 +158,7 @@ END $$;
 
 -- import_vectors: stores the vectors of memories that have none.
 CREATE OR REPLACE FUNCTION recall_private.import_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF EXISTS (SELECT FROM recall_private.stored_vectors(p_tenant, p_ids))
        OR cardinality(p_ids) > (SELECT count(DISTINCT u) FROM unnest(p_ids) u) THEN
@@ -177,8 +171,7 @@ END $$;
 
 -- import_passages: stores passages of memories that have a vector.
 CREATE OR REPLACE FUNCTION recall_private.import_passages(p_tenant text, p_rows jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_stored bigint;
 BEGIN
@@ -206,8 +199,7 @@ END $$;
 -- import_part: stores these lines and returns how many there were of each kind. p_state is that of import_state. Raises an
 -- error for a line that cannot be stored.
 CREATE OR REPLACE FUNCTION recall_private.import_part(p_tenant text, p_lines text[], p_state jsonb) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_embeddings boolean := (p_state ->> 'embeddings')::boolean;
     v_part record;
@@ -278,8 +270,7 @@ END $$;
 
 -- import_state: the progress of the import of this tenant. Raises an error if none has begun.
 CREATE OR REPLACE FUNCTION recall_private.import_state(p_tenant text) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_state jsonb;
 BEGIN

@@ -87,8 +87,7 @@ $$;
 -- is_prune_report: whether these can be the options and the report of a prune plan. Only fields that are read elsewhere
 -- are checked.
 CREATE OR REPLACE FUNCTION recall_private.is_prune_report(p_options jsonb, p_report jsonb) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT jsonb_typeof(p_options) = 'object' AND jsonb_typeof(p_report) = 'object' AND NOT EXISTS (
         SELECT FROM jsonb_each(p_options || p_report) f
         WHERE jsonb_typeof(f.value) <> CASE
@@ -102,14 +101,12 @@ $$;
 -- is_import_report: whether these can be the options and the report of an import.
 CREATE OR REPLACE FUNCTION recall_private.is_import_report(p_options jsonb, p_report jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN coalesce(jsonb_typeof(p_options -> 'source') = 'string' AND NOT EXISTS (
     SELECT FROM jsonb_each(p_report) f WHERE jsonb_typeof(f.value) <> 'number'), false);
 
 -- is_import_state: whether this can be what an import keeps of a memory; NULL is none.
 CREATE OR REPLACE FUNCTION recall_private.is_import_state(p_before jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN p_before IS NULL OR coalesce(jsonb_typeof(p_before -> 'after') = 'object' AND (
     p_before = jsonb_build_object('after', p_before -> 'after')
     OR jsonb_typeof(p_before -> 'number') = 'number' AND jsonb_typeof(p_before -> 'links') = 'array'
@@ -119,7 +116,6 @@ RETURN p_before IS NULL OR coalesce(jsonb_typeof(p_before -> 'after') = 'object'
 -- finite numbers, and arrays of one dimension that begin at 1. NULL for other types.
 CREATE OR REPLACE FUNCTION recall_private.column_condition(p_column text, p_type regtype) RETURNS text
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN CASE
     WHEN p_type = 'timestamptz'::regtype
         THEN format('t.%1$I >= ''0001-01-03 UTC'' AND t.%1$I < ''9999-12-30 UTC''', p_column)
@@ -130,8 +126,7 @@ END;
 
 -- check_imported_rows: raises an error for the first of these rows that could not have been stored otherwise.
 CREATE OR REPLACE FUNCTION recall_private.check_imported_rows(p_tenant text, p_kind text, p_rows jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_table regclass := to_regclass('recall.' || quote_ident(p_kind));
     v_cases text;
@@ -170,8 +165,7 @@ END $$;
 -- check_imported_setting: raises an error unless this is a setting of a tenant with a value that set_setting or
 -- set_language could have stored. A number must not be given as text.
 CREATE OR REPLACE FUNCTION recall_private.check_imported_setting(p_name text, p_value jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF p_name = 'language' THEN
         IF NOT EXISTS (SELECT FROM recall.languages() l WHERE to_jsonb(l.name) = p_value) THEN
@@ -194,8 +188,7 @@ END $$;
 -- imported_memory_problem: why remember would refuse one of these rows, else NULL. Times are compared with the last
 -- change of the memory, because a memory keeps its created_at when it is rewritten.
 CREATE OR REPLACE FUNCTION recall_private.imported_memory_problem(p_tenant text, p_rows jsonb) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_layers text[] := ARRAY(SELECT l.name FROM recall_private.effective_layers(p_tenant) l);
     v_row recall.memory;

@@ -4,8 +4,7 @@
 
 -- check_imported_ids: raises an error for ids of this tenant that other programs could not represent.
 CREATE OR REPLACE FUNCTION recall_private.check_imported_ids(p_tenant text, p_table text) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_least bigint;
     v_last bigint;
@@ -27,8 +26,7 @@ RETURN 10000000;
 -- unused_row_id: the id of a new row of this tenant in a table that exports number. An imported row can have an id that
 -- the sequence has yet to reach; such ids are skipped. unused_id is the same for memories, and faster.
 CREATE OR REPLACE FUNCTION recall_private.unused_row_id(p_tenant text, p_table text) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_id bigint;
     v_next bigint;
@@ -48,8 +46,7 @@ END $$;
 -- ids for each row, and none for rows of this transaction: they may be rolled back. Imports use the first sixteenth of
 -- a cell's 2^40 ids, no matter how many there are; beyond it, only ids of existing rows are skipped.
 CREATE OR REPLACE FUNCTION recall_private.pass_imported_ids(p_tenant text, p_table text, p_id bigint) RETURNS boolean
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_sequence regclass := format('recall.%I', p_table || '_id_seq');
     v_end bigint := (SELECT s.seqmin + (1::bigint << 36) FROM pg_sequence s WHERE s.seqrelid = v_sequence);

@@ -4,8 +4,7 @@
 
 -- require_subject: returns the subject. Raises an error if it is not valid.
 CREATE OR REPLACE FUNCTION recall_private.require_subject(p_subject jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_bad record;
 BEGIN
@@ -38,7 +37,6 @@ RETURN replace(regexp_replace(p_pattern, '([\\%_])', '\\\1', 'g'), '*', '%');
 CREATE OR REPLACE FUNCTION recall_private.memories_of_subject(p_tenant text, p_subject jsonb, p_ids bigint[] DEFAULT NULL)
 RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     v_author text := recall_private.plain(lower(p_subject ->> 'author'));
@@ -62,6 +60,5 @@ END $$;
 -- text, but does not reveal it.
 CREATE OR REPLACE FUNCTION recall_private.hashed_subject(p_subject jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
-SET search_path FROM CURRENT
 RETURN (SELECT jsonb_object_agg(e.key, 'sha256:' || encode(sha256(convert_to(e.value, 'UTF8')), 'hex'))
         FROM jsonb_each_text(p_subject) e);

@@ -24,8 +24,7 @@ $$;
 
 -- count_rows_about: the number of rows about these memories, by table, without those that have none.
 CREATE OR REPLACE FUNCTION recall_private.count_rows_about(p_tenant text, p_ids bigint[]) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_place record;
     v_rows bigint;
@@ -44,7 +43,6 @@ END $$;
 -- added_counts: two objects of counts as one.
 CREATE OR REPLACE FUNCTION recall_private.added_counts(p_counts jsonb, p_more jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN coalesce((
     SELECT jsonb_object_agg(s.key, s.total) FROM (
         SELECT e.key, sum(e.value::bigint) AS total

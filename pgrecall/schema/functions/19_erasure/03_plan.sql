@@ -25,8 +25,7 @@ END $$;
 
 -- require_person: returns the name of a person. Raises an error if it is empty or longer than 200 characters.
 CREATE OR REPLACE FUNCTION recall_private.require_person(p_name text, p_deed text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     IF coalesce(length(btrim(p_name)), 0) NOT BETWEEN 1 AND 200 THEN
         PERFORM recall_private.raise_invalid(format('The name of the person who %s this erasure has 1 to 200 characters, not %s.',
@@ -37,8 +36,7 @@ END $$;
 
 -- require_erasure: the erasure of this tenant with this id. Raises an error if there is none.
 CREATE OR REPLACE FUNCTION recall_private.require_erasure(p_tenant text, p_id bigint) RETURNS recall.erasure
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_erasure recall.erasure;
 BEGIN

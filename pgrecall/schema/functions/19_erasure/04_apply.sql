@@ -35,8 +35,7 @@ END $$;
 -- erase_batch: deletes these memories of an erasure and returns the number of deleted rows by table. Raises an error if a
 -- row about one of them remains, except for rows that running searches have just logged.
 CREATE OR REPLACE FUNCTION recall_private.erase_batch(p_erasure recall.erasure, p_batch bigint[], p_now timestamptz) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_tenant text := p_erasure.tenant;
     v_ids bigint[];
@@ -64,22 +63,19 @@ END $$;
 
 -- word_count: how many words the document frequencies of a tenant have.
 CREATE OR REPLACE FUNCTION recall_private.word_count(p_tenant text) RETURNS bigint
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT count(*) FROM recall.lexeme l WHERE l.tenant = p_tenant
 $$;
 
 -- dropped_words: how many words fewer there are than p_before, as a row count by table.
 CREATE OR REPLACE FUNCTION recall_private.dropped_words(p_tenant text, p_before bigint) RETURNS jsonb
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN CASE WHEN p_before > recall_private.word_count(p_tenant)
     THEN jsonb_build_object('lexeme', p_before - recall_private.word_count(p_tenant)) ELSE '{}' END;
 
 -- searches_that_showed: the logged searches that showed one of these memories.
 CREATE OR REPLACE FUNCTION recall_private.searches_that_showed(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(array_agg(s.id), '{}') FROM recall.search_log s
     WHERE s.tenant = p_tenant AND s.shown && p_ids AND s.at IN (
         SELECT e.at FROM recall.access e
@@ -89,8 +85,7 @@ $$;
 -- delete_searches: deletes these logged searches and the verdicts on them, in the order of their ids. Returns the number
 -- of rows by table.
 CREATE OR REPLACE FUNCTION recall_private.delete_searches(p_tenant text, p_ids bigint[]) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_searches bigint;
     v_verdicts bigint;
@@ -108,8 +103,7 @@ END $$;
 -- report, and replaces the subject by its digests.
 CREATE OR REPLACE FUNCTION recall_private.finish_erasure(p_tenant text, p_id bigint, p_signed_by text, p_now timestamptz)
 RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_erasure recall.erasure := recall_private.require_erasure(p_tenant, p_id);
     v_counts jsonb;
@@ -135,8 +129,7 @@ END $$;
 -- erase_imports: deletes the imports of a subject's source, unless memories of others have that source. Returns the number
 -- of rows by table.
 CREATE OR REPLACE FUNCTION recall_private.erase_imports(p_tenant text, p_subject jsonb) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_gone bigint;
 BEGIN
@@ -150,8 +143,7 @@ END $$;
 -- erase_sessions: replaces the session id of a subject's accesses by a random one, unless memories of others have that
 -- session. So accesses of one session stay together, but the session is not named. Returns the number of rows by table.
 CREATE OR REPLACE FUNCTION recall_private.erase_sessions(p_tenant text, p_subject jsonb) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_session text := p_subject ->> 'session';
     v_changed jsonb;
@@ -174,8 +166,7 @@ END $$;
 -- searches_of_subject: the logged searches of a subject's session, and those whose queries name the author, tag, source
 -- or key in three characters or more.
 CREATE OR REPLACE FUNCTION recall_private.searches_of_subject(p_tenant text, p_subject jsonb) RETURNS bigint[]
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(array_agg(s.id), '{}') FROM recall.search_log s
     WHERE s.tenant = p_tenant AND (s.session_id = p_subject ->> 'session' OR EXISTS (
         SELECT FROM jsonb_each_text(p_subject) e
@@ -189,7 +180,6 @@ $$;
 -- follow the caller's setting.
 CREATE OR REPLACE FUNCTION recall_private.analyze_places(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET default_statistics_target = 100 AS $$
 DECLARE
     v_place regclass;

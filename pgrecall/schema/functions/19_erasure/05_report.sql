@@ -3,15 +3,13 @@
 -- report_digest: the SHA-256 digest of a report as Postgres writes it.
 CREATE OR REPLACE FUNCTION recall_private.report_digest(p_report jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
-SET search_path FROM CURRENT
 RETURN 'sha256:' || encode(sha256(convert_to(p_report::text, 'UTF8')), 'hex');
 
 -- visited_tables: each table and partition that was searched, how many rows were deleted, how many are left about
 -- memories that are gone, and its indexes. Only accesses can be left, logged by searches under way: erase_batch raises an
 -- error for a row of another table.
 CREATE OR REPLACE FUNCTION recall_private.visited_tables(p_tenant text, p_counts jsonb, p_since timestamptz) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     WITH orphan AS MATERIALIZED (
         SELECT e.tableoid AS relation, count(*) AS rows FROM recall.access e
         WHERE e.tenant = p_tenant AND e.at >= p_since AND e.kind = 'retrieval' AND NOT EXISTS (
@@ -30,8 +28,7 @@ $$;
 
 -- remaining_copies: where texts may remain after their rows were deleted, and until when, as far as this server knows.
 CREATE OR REPLACE FUNCTION recall_private.remaining_copies() RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT jsonb_agg(jsonb_build_object('place', c.place, 'what', c.what, 'until', c.until) ORDER BY c.number)
     FROM (VALUES
         (1, 'table files', 'Deleted rows stay in the files of the tables and indexes named above, and in pending lists '
@@ -72,7 +69,6 @@ $$;
 CREATE OR REPLACE FUNCTION recall_private.erasure_report(p_erasure recall.erasure, p_signed_by text, p_now timestamptz)
 RETURNS jsonb
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 SET timezone = 'UTC' AS $$
     SELECT jsonb_build_object(
         'erasure', p_erasure.id, 'tenant', p_erasure.tenant, 'subject', recall_private.hashed_subject(p_erasure.subject),
