@@ -84,8 +84,7 @@ END;
 -- exact_names_in_query: the part of names_in_query that finds exact names.
 CREATE OR REPLACE FUNCTION recall_private.exact_names_in_query(p_tenant text, p_language regconfig, p_query text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
-LANGUAGE plpgsql STABLE ROWS 5
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 5 AS $$
 DECLARE
     v_normalized text := recall_private.normalized_name(p_query);
     v_whole text := recall_private.plain(v_normalized);
@@ -120,8 +119,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.authors_in_query(
     p_tenant text, p_language regconfig, p_query text, p_phrases text[], p_plain text[]
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
-LANGUAGE plpgsql STABLE ROWS 5
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 5 AS $$
 BEGIN
     RETURN QUERY
     SELECT DISTINCT a.phrase, a.plain, NULL::bigint, 1::double precision, a.phrase = p_query
@@ -146,7 +144,6 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.misspelt_names(p_tenant text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 5
-SET plan_cache_mode = force_generic_plan
 SET pg_trgm.similarity_threshold = 0.3 AS $$
 DECLARE
     v_part constant double precision := 0.2307;  -- .3 / 1.3, rounded down
@@ -204,8 +201,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.names_in_query(
     p_tenant text, p_language regconfig, p_query text, p_unknown text[] DEFAULT '{}'
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
-LANGUAGE plpgsql STABLE ROWS 5
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 5 AS $$
 DECLARE
     v_phrases text[] := recall_private.query_phrases(p_query);
     v_doubtful text[];

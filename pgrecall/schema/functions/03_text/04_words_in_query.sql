@@ -115,7 +115,6 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.word_substitutes(p_tenant text, p_word text, p_counted boolean, p_similar boolean)
 RETURNS TABLE (documents bigint, query tsquery, share double precision, step text)
 LANGUAGE plpgsql STABLE ROWS 1
-SET plan_cache_mode = force_generic_plan
 SET pg_trgm.similarity_threshold = 0.5 AS $$
 BEGIN
     IF length(p_word) < 4 OR p_word ~ '[0-9]$' THEN
@@ -189,8 +188,7 @@ CREATE OR REPLACE FUNCTION recall_private.query_words(p_tenant text, p_language 
 RETURNS TABLE (
     word text, documents bigint, total bigint, query tsquery, share double precision, step text
 )
-LANGUAGE plpgsql STABLE ROWS 8
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 8 AS $$
 DECLARE
     v_total bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
     v_counted boolean := v_total IS NOT NULL;

@@ -274,8 +274,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.named_event_in_query(
     p_tenant text, p_written text[], t text[], p_moment timestamptz, OUT day date, OUT place int, OUT past int
 )
-LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_phrases text[] := '{}';
     v_places int[] := '{}';

@@ -71,8 +71,7 @@ CREATE OR REPLACE FUNCTION recall_private.token_similarities(
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 40
 -- The planner expects ten elements in an array and would join forty with forty in loops.
-SET enable_nestloop = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_length int := length(p_tokens[1]);
     -- Variables, because reading an element of an array costs as much as comparing two tokens.

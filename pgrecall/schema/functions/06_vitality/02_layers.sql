@@ -106,7 +106,6 @@ CREATE OR REPLACE FUNCTION recall.refresh_vitality(
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan
 -- Rows change in the order of their ids, as everywhere, so that two calls cannot deadlock.
 SET enable_seqscan = off
 SET enable_bitmapscan = off

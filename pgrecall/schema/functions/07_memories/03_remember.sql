@@ -18,8 +18,7 @@ CREATE OR REPLACE FUNCTION recall.remember_many(
     p_keep boolean DEFAULT false
 ) RETURNS TABLE (item int, id bigint, key text, outcome text, problem text, similar_to jsonb, changed text[])
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
     v_rules record;
     v_embeddings halfvec[];

@@ -16,8 +16,7 @@ CREATE OR REPLACE FUNCTION recall.list_memories(
     vitality double precision, zone text, cursor text, speech_act text
 )
 LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
-SET jit = off AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_filter recall.search_filter := recall_private.read_filter(p_filter);

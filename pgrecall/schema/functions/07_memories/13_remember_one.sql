@@ -12,8 +12,7 @@ CREATE OR REPLACE FUNCTION recall.remember(
     p_now timestamptz DEFAULT now()
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
     v_embedder text := CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END;
     v_rules record := recall_private.lock_tenant_rules(v_embedder, p_now);

@@ -10,8 +10,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 -- Otherwise the planner might scan the archived memories for each link.
 SET plan_cache_mode = force_custom_plan
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     -- Both ends of every link exist, so it is enough to exclude archived memories, which are few.

@@ -120,8 +120,7 @@ RETURN 100::bigint * p_memories > (
 CREATE OR REPLACE FUNCTION recall_private.fold_by_index(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN recall_private.fold_batch(p_tenant, p_ids, p_after, p_until, p_credits, p_from_log);
 END $$;

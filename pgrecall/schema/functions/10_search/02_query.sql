@@ -105,8 +105,7 @@ END $$;
 -- are none.
 CREATE OR REPLACE FUNCTION recall_private.relevance_model_of(p_tenant text, p_embedder text, p_profiles text[])
 RETURNS recall.relevance_model
-LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_model recall.relevance_model;
 BEGIN
@@ -153,8 +152,7 @@ RETURN '[$+<=>^`|~\u00A2-\u00A9\u00AC\u00AE-\u00B1\u00D7\u00F7\u2070-\u2DFF\U000
 CREATE OR REPLACE FUNCTION recall_private.analyzed_query(
     p_tenant text, p_query text, p_named boolean, p_by_meaning boolean
 ) RETURNS recall.analyzed_query
-LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_language regconfig := recall_private.text_configuration(p_tenant);
     v_wordless boolean;
@@ -235,8 +233,7 @@ RETURN CASE WHEN p_logit IS NULL THEN 0 ELSE recall_private.logistic(
 CREATE OR REPLACE FUNCTION recall_private.memory_count(p_tenant text) RETURNS bigint
 LANGUAGE plpgsql STABLE
 -- Always by index, whatever random_page_cost says: a sequential scan would read the rows of other tenants.
-SET enable_seqscan = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET enable_seqscan = off AS $$
 BEGIN
     RETURN coalesce(
         (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = ''),

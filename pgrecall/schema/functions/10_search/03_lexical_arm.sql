@@ -85,8 +85,7 @@ CREATE OR REPLACE FUNCTION recall_private.memories_matching(
     p_tenant text, p_query tsquery, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
     p_mean double precision, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
-LANGUAGE plpgsql STABLE ROWS 100
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 100 AS $$
 DECLARE
     v_query tsquery := recall_private.tenant_query(p_tenant, p_query);
 BEGIN
@@ -111,8 +110,7 @@ CREATE OR REPLACE FUNCTION recall_private.newest_memories_matching(
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 100
 -- With a high random_page_cost, the planner would read and sort all rows of the tenant instead of using the index.
-SET enable_sort = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET enable_sort = off AS $$
 DECLARE
     v_any tsquery := recall_private.any_of(p_words);
 BEGIN
@@ -139,8 +137,7 @@ CREATE OR REPLACE FUNCTION recall_private.lexical_arm(
     p_tenant text, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_mean double precision,
     p_pool int, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
-LANGUAGE plpgsql STABLE ROWS 50
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 50 AS $$
 DECLARE
     v_gate tsquery;
     v_rest int;

@@ -65,7 +65,6 @@ CREATE OR REPLACE FUNCTION recall_private.semantic_arm(
     p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 50
-SET plan_cache_mode = force_generic_plan
 SET hnsw.iterative_scan = relaxed_order
 SET hnsw.ef_search = 100 AS $$
 DECLARE

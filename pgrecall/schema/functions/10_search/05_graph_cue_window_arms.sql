@@ -35,8 +35,7 @@ CREATE OR REPLACE FUNCTION recall_private.graph_arm(
     p_tenant text, p_seeds bigint[], p_limit int, p_hop double precision, p_next double precision,
     p_previous double precision
 ) RETURNS TABLE (seed bigint, id bigint, share double precision)
-LANGUAGE plpgsql STABLE ROWS 50
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 50 AS $$
 DECLARE
     v_most double precision := greatest(p_hop, p_next, p_previous);
     v_seeds bigint[];
@@ -104,8 +103,7 @@ $$;
 CREATE OR REPLACE FUNCTION recall_private.directive_arm(
     p_tenant text, p_embedding halfvec, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint)
-LANGUAGE plpgsql STABLE ROWS 20
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 20 AS $$
 DECLARE
     v_ids bigint[] := ARRAY(
         SELECT m.id
@@ -160,8 +158,7 @@ CREATE OR REPLACE FUNCTION recall_private.cue_arm(
     p_tenant text, p_cues bigint[], p_limit int, p_now timestamptz, p_beside_words boolean
 )
 RETURNS TABLE (id bigint, strength double precision, cue bigint)
-LANGUAGE plpgsql STABLE ROWS 50
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 50 AS $$
 DECLARE
     v_hop double precision := recall_private.setting_number(p_tenant, 'search.hop_share');
     v_next double precision := recall_private.setting_number(p_tenant, 'search.next_share');

@@ -8,8 +8,7 @@ CREATE OR REPLACE FUNCTION recall_private.gathered(
     w recall.relevance_model, p_arms double precision[], p_cued bigint[], p_filter recall.search_filter,
     p_intent recall.query_intent, OUT g recall.gathered
 )
-LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_queries tsquery[] := CASE WHEN p_arms[2] > 0 THEN q.queries END;
     v_near bigint[] := '{}';

@@ -27,8 +27,7 @@ CREATE OR REPLACE FUNCTION recall_private.candidates(
 )
 LANGUAGE plpgsql STABLE ROWS 100
 -- The planner expects ten elements in an array and would join a hundred with a hundred in loops.
-SET enable_nestloop = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_seconds double precision := date_part('epoch', p_filter.moment);
     v_revived double precision := date_part('epoch', p_filter.moment) - 86400 * p_weights.revival_days;

@@ -21,8 +21,7 @@ $$;
 CREATE OR REPLACE FUNCTION recall_private.newer_statements(
     p_tenant text, p_ids bigint[], p_log_odds double precision[], p_held int[], p_gap double precision
 ) RETURNS TABLE (older bigint, newer bigint, log_odds double precision)
-LANGUAGE plpgsql STABLE ROWS 3
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 3 AS $$
 DECLARE
     v_older bigint[];
     v_newer bigint[];

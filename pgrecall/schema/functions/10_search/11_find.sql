@@ -5,8 +5,7 @@
 CREATE OR REPLACE FUNCTION recall_private.ignored_parts(
     p_tenant text, p_ids bigint[], p_embedder text, p_tokens boolean, p_vectors boolean, p_as_of timestamptz
 ) RETURNS text[]
-LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_ignored text[] := '{}';
 BEGIN
@@ -62,10 +61,8 @@ CREATE OR REPLACE FUNCTION recall.find(
 )
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan
 -- Postgres would keep the texts of hits by their ids, which are all different.
-SET enable_memoize = off
-SET jit = off AS $$
+SET enable_memoize = off AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_read record;

@@ -12,8 +12,7 @@ CREATE OR REPLACE FUNCTION recall_private.spanning_forest(
     OUT degree int[], OUT neighbour_xor int[]
 )
 LANGUAGE plpgsql STABLE
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_from int;
     v_to int;
@@ -150,8 +149,7 @@ CREATE OR REPLACE FUNCTION recall_private.contracted_graph(
     OUT pieces int[], OUT weights int[], OUT sources int[], OUT targets int[]
 )
 LANGUAGE sql STABLE
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
     WITH node AS MATERIALIZED (
         SELECT u.id, u.piece, u.worth < 2 AS kept_back
         FROM unnest(p_nodes, p_worth, p_piece, p_going) u(id, worth, piece, going) WHERE u.going IS NULL
@@ -183,8 +181,7 @@ CREATE OR REPLACE FUNCTION recall_private.kept_back_candidates(
 ) RETURNS TABLE (memory_id bigint, cut_size bigint, examples bigint[])
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
     WITH tree AS MATERIALIZED (
         SELECT u.*, r.number AS first, r.below AS total
         FROM recall_private.contracted_graph(p_tenant, p_nodes, p_worth, p_piece, p_going) c

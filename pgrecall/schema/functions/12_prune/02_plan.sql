@@ -13,8 +13,7 @@ CREATE OR REPLACE FUNCTION recall_private.live_memories(
 )
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_custom_plan  -- for some memories or for all
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_weights recall.weights := recall_private.vitality_weights(p_tenant);
     v_now double precision := recall_private.epoch(p_now);
@@ -77,8 +76,7 @@ CREATE OR REPLACE FUNCTION recall.prune_candidates(
 ) RETURNS TABLE (memory_id bigint, vitality double precision)
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_options jsonb := recall_private.prune_options(v_tenant, NULL, NULL, p_grace_days, p_layers);
@@ -171,8 +169,7 @@ CREATE OR REPLACE FUNCTION recall_private.link_impacts(p_tenant text, p_ids bigi
 RETURNS TABLE (memory_id bigint, impact jsonb)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
     WITH wanted AS MATERIALIZED (SELECT DISTINCT u.id FROM unnest(p_ids) u(id)),
     reference AS MATERIALIZED (
         SELECT l.src, l.dst, l.relation FROM recall.link l
@@ -200,8 +197,7 @@ CREATE OR REPLACE FUNCTION recall_private.add_prune_items(
     p_tenant text, p_plan_id bigint, p_planned bigint[], p_now timestamptz
 ) RETURNS void
 LANGUAGE sql VOLATILE
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
     INSERT INTO recall.plan_item (tenant, plan_id, memory_id, place, vitality, terms, reason, impact, content_hash)
     SELECT p_tenant, p_plan_id, m.id, row_number() OVER (ORDER BY t.vitality, m.id), t.vitality, to_jsonb(t),
            format('Vitality %s, below the threshold %s of layer %s; %s; stored %s days ago%s.',

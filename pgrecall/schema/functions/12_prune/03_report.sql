@@ -22,8 +22,7 @@ $$;
 -- plan, and the live memories that remain at their other ends.
 CREATE OR REPLACE FUNCTION recall_private.ending_links(p_tenant text, p_planned bigint[], p_now timestamptz) RETURNS jsonb
 LANGUAGE sql STABLE
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
     WITH planned AS MATERIALIZED (
         SELECT u.id, u.place FROM unnest(p_planned) WITH ORDINALITY u(id, place)
     ), ending AS MATERIALIZED (
@@ -57,8 +56,7 @@ $$;
 -- mean vitality: their number of memories, how many are planned, and the three with the most links.
 CREATE OR REPLACE FUNCTION recall_private.communities(p_tenant text, p_planned bigint[], p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_ids bigint[];
     v_leaders int[];

@@ -4,8 +4,7 @@
 CREATE OR REPLACE FUNCTION recall_private.prune_objections(p_plan recall.plan, p_now timestamptz)
 RETURNS TABLE (memory_id bigint, note text)
 LANGUAGE plpgsql STABLE
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_ids bigint[] := ARRAY(
         SELECT i.memory_id FROM recall.plan_item i WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id);

@@ -10,7 +10,6 @@ CREATE OR REPLACE FUNCTION recall_private.near_by_vectors(
 LANGUAGE plpgsql STABLE
 SET enable_seqscan = off
 SET enable_sort = on
-SET jit = off
 SET hnsw.iterative_scan = off
 SET hnsw.ef_search = 40 AS $$
 DECLARE
@@ -43,7 +42,6 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.paired_before(p_tenant text, p_ids bigint[], p_min_similarity double precision)
 RETURNS TABLE (id bigint, other bigint, similarity double precision)
 LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off AS $$
 DECLARE
     v_ids bigint[];
@@ -71,7 +69,6 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.near_by_words(p_tenant text, p_ids bigint[], p_near int)
 RETURNS TABLE (id bigint, other bigint)
 LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off AS $$
 BEGIN
     RETURN QUERY
@@ -129,7 +126,6 @@ LANGUAGE plpgsql STABLE
 SET enable_nestloop = on
 SET enable_hashjoin = on
 SET enable_mergejoin = off
-SET jit = off
 SET work_mem = '32MB' AS $$
 BEGIN
     RETURN QUERY
@@ -197,8 +193,7 @@ END $$;
 
 -- uncompared: up to p_limit (NULL means all) live memories of a tenant that wait to be compared, by id.
 CREATE OR REPLACE FUNCTION recall_private.uncompared(p_tenant text, p_limit int DEFAULT NULL) RETURNS SETOF bigint
-LANGUAGE plpgsql STABLE
-SET jit = off AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_min double precision := recall_private.setting_number(p_tenant, 'dedupe.min_similarity');
 BEGIN

@@ -3,8 +3,7 @@
 -- current_pairs: the pairs of a tenant whose memories are live and still have the texts that were compared.
 CREATE OR REPLACE FUNCTION recall_private.current_pairs(p_tenant text) RETURNS SETOF recall.duplicate_pair
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-SET jit = off AS $$
+SET search_path FROM CURRENT AS $$
     SELECT p.*
     FROM recall.duplicate_pair p
     JOIN recall.compared a ON a.tenant = p_tenant AND a.memory_id = p.src
@@ -34,7 +33,6 @@ CREATE OR REPLACE FUNCTION recall_private.duplicate_clusters(
 ) RETURNS TABLE (memory_id bigint, keeper_id bigint, similarity double precision, more_words int)
 LANGUAGE plpgsql STABLE
 SET enable_nestloop = off
-SET jit = off
 SET work_mem = '64MB' AS $$
 DECLARE
     v_node record;
@@ -236,8 +234,7 @@ CREATE OR REPLACE FUNCTION recall_private.add_dedupe_items(
     p_more int[], p_now timestamptz
 ) RETURNS void
 LANGUAGE sql VOLATILE
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
     WITH goes AS MATERIALIZED (
         SELECT u.* FROM unnest(p_members, p_keepers, p_similarities, p_more) u(id, keeper, similarity, more)
         JOIN recall.memory m ON m.tenant = p_tenant AND m.id = u.id

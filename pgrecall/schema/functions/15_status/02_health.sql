@@ -11,8 +11,7 @@ CREATE OR REPLACE FUNCTION recall_private.health_figures(
     OUT low double precision, OUT high double precision, OUT layers jsonb, OUT zones text[],
     OUT last_access_at timestamptz
 )
-LANGUAGE plpgsql STABLE
-SET jit = off AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_weights recall.weights := recall_private.vitality_weights(p_tenant);
     v_now double precision := recall_private.epoch(p_now);

@@ -64,8 +64,7 @@ CREATE OR REPLACE FUNCTION recall.overview(
     p_offset int DEFAULT 0, p_bins int DEFAULT 20, p_now timestamptz DEFAULT now()
 ) RETURNS jsonb
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET jit = off AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_weights recall.weights := recall_private.vitality_weights(v_tenant);
@@ -137,8 +136,7 @@ $$;
 CREATE OR REPLACE FUNCTION recall.zones_over_time(p_instants timestamptz[], p_sample int DEFAULT 1000)
 RETURNS TABLE (at timestamptz, layer text, zone text, memories double precision)
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET jit = off AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_weights recall.weights := recall_private.vitality_weights(v_tenant);

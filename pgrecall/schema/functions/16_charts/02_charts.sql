@@ -19,8 +19,7 @@ $$;
 CREATE OR REPLACE FUNCTION recall.vitality_histogram(p_bins int DEFAULT 20, p_now timestamptz DEFAULT now())
 RETURNS TABLE (layer text, memories bigint, counts bigint[])
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-SET jit = off AS $$
+SET search_path FROM CURRENT AS $$
     WITH context AS MATERIALIZED (
         SELECT c.tenant, recall_private.epoch(recall_private.require_moment(p_now)) AS moment, recall_private.vitality_weights(c.tenant) AS w,
                recall_private.require_between(p_bins, 2, 200, 'p_bins') AS bins
@@ -49,8 +48,7 @@ CREATE OR REPLACE FUNCTION recall.vitality_curve(
     p_memory_id bigint, p_instants timestamptz[], p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (at timestamptz, vitality double precision, retention double precision, zone text)
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET jit = off AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_weights recall.weights := recall_private.vitality_weights(v_tenant);
@@ -131,8 +129,7 @@ CREATE OR REPLACE FUNCTION recall.neighbourhood(
     p_memory_id bigint, p_hops int DEFAULT 2, p_limit int DEFAULT 60, p_now timestamptz DEFAULT now()
 ) RETURNS jsonb
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-SET jit = off AS $$
+SET search_path FROM CURRENT AS $$
     WITH context AS MATERIALIZED (
         SELECT c.tenant, recall_private.require_moment(p_now) AS moment, recall_private.vitality_weights(c.tenant) AS w,
                recall_private.require_between(p_hops, 1, 3, 'p_hops') AS hops, recall_private.require_between(p_limit, 2, 500, 'p_limit') AS most

@@ -94,8 +94,7 @@ SET search_path FROM CURRENT
 SET timezone = 'UTC'
 SET extra_float_digits = 1
 SET max_parallel_workers_per_gather = 0
-SET enable_sort = off
-SET jit = off AS $$
+SET enable_sort = off AS $$
     SELECT recall_private.export_header(p_embeddings, p_made_by, p_now)::text
     UNION ALL (SELECT recall_private.export_line('setting', to_jsonb(s))
         FROM recall_private.exported_settings((SELECT recall.current_tenant())) s)
