@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from importlib.resources import files
+from pathlib import Path
 
 import psycopg
 from alembic.autogenerate import compare_metadata
@@ -98,25 +99,54 @@ def test_every_table_leads_its_keys_with_the_tenant(shared_url: str) -> None:
 
 
 FUNCTIONS = (
-    "SELECT p.proname, l.lanname, p.provolatile::text, p.proconfig, p.prosqlbody IS NOT NULL, "
-    "p.prokind = 'a' FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang "
-    "WHERE p.pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) ORDER BY 1"
+    "SELECT n.nspname, p.proname, l.lanname, p.prorettype::regtype::text, p.proconfig, "
+    "p.prosqlbody IS NOT NULL, p.prokind = 'a' FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang "
+    "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname IN ('recall', 'recall_private') ORDER BY 2"
 )
+RELATIONS = (
+    "SELECT relname FROM pg_class WHERE relnamespace = 'recall'::regnamespace AND relkind IN ('r', 'p', 'v')"
+)
+OF_TABLES = {
+    "joined", "configuration", "plain", "tenant_mark", "tenant_words", "tenant_trigrams", "trigram_signature",
+    "folded", "unspaced_letters", "spaced", "compounds", "compound_parts", "text_words", "body_words",
+}  # fmt: skip
+"""Functions that a column or an index is made with; they come with its revision."""
 
 
-def test_every_function_has_its_search_path_or_must_be_inlined(shared_url: str) -> None:
-    """A SET clause forbids inlining; a body that was parsed at creation needs no path."""
-    for name, language, volatility, settings, parsed, aggregate in fetch(shared_url, FUNCTIONS):
-        if aggregate:  # its transition function is checked in its place
-            continue
+def test_every_entry_has_its_search_path_and_all_others_inherit_it(shared_url: str) -> None:
+    """A body that was parsed at creation needs none, and is written out in its caller only without one."""
+    package = files("pgrecall")
+    outside = [path for path in Path(str(package)).rglob("*.*") if path.suffix in (".py", ".sql")]
+    called = {
+        name
+        for path in set(outside) - set(migrate.function_files())
+        for name in re.findall(r"recall_private\.(\w+)\(", path.read_text(encoding="utf-8"))
+    }
+    assert len(called) > 20
+    for schema, name, language, result, settings, parsed, aggregate in fetch(shared_url, FUNCTIONS):
         fixed = any(setting.startswith("search_path=") for setting in settings or ())
-        inlined = language == "sql" and volatility in ("i", "s") and settings is None and parsed
-        assert fixed or inlined, name
+        if aggregate or (language == "sql" and parsed):  # of an aggregate, its transition function is checked
+            continue
+        entry = schema == "recall" or result == "trigger" or name in called | OF_TABLES
+        assert fixed == entry, name
+
+
+def test_no_function_depends_on_the_search_path_to_find_ours(shared_url: str) -> None:
+    """Tables and functions of ours are named with their schemas; the path is for what extensions have."""
+    objects = {name for (name,) in fetch(shared_url, RELATIONS)}
+    functions = {row[1] for row in fetch(shared_url, FUNCTIONS)}
+    table = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+(?:ONLY\s+)?(\w+)\b(?![.(])")
+    call = re.compile(r"(?<![.\w%])(\w+)\(")
+    for path in migrate.function_files():
+        text = re.sub(r"--.*|'(?:[^']|'')*'", "''", path.read_text())
+        own = set(re.findall(r"(\w+)(?:\([\w, ]*\))?\s+AS\s+(?:NOT\s+)?(?:MATERIALIZED\s*)?\(", text))
+        assert set(table.findall(text)) & objects - own == set(), path.name
+        assert set(call.findall(text)) & functions - own == set(), path.name
 
 
 def test_every_search_path_is_closed(shared_url: str) -> None:
     """pg_temp comes last: whoever may make temporary objects cannot slip one in before ours."""
-    for name, _, _, settings, _, _ in fetch(shared_url, FUNCTIONS):
+    for _, name, _, _, settings, _, _ in fetch(shared_url, FUNCTIONS):
         for setting in settings or ():
             if setting.startswith("search_path="):
                 assert setting.endswith("pg_temp"), name
@@ -135,13 +165,8 @@ def declarations() -> Iterator[tuple[str, str, str]]:
 
 
 def test_every_function_of_the_database_is_in_a_file(shared_url: str) -> None:
-    # Those that a column or an index is made with come with its revision.
-    in_files = {name for name, _, _ in declarations()}
-    of_tables = {"joined", "configuration", "plain", "tenant_mark", "tenant_words"}
-    of_tables |= {"tenant_trigrams", "trigram_signature", "folded"}
-    of_tables |= {"unspaced_letters", "spaced", "compounds", "compound_parts", "text_words", "body_words"}
-    of_tables |= {"in_cells"}  # switch_residence_check makes it
-    assert {row[0] for row in fetch(shared_url, FUNCTIONS)} == in_files | of_tables
+    in_files = {name for name, _, _ in declarations()} | {"in_cells"}  # switch_residence_check makes it
+    assert {row[1] for row in fetch(shared_url, FUNCTIONS)} == in_files | OF_TABLES
 
 
 def test_every_function_opens_with_a_comment_that_names_it() -> None:
