@@ -149,6 +149,16 @@ def test_no_function_depends_on_the_search_path_to_find_ours(shared_url: str) ->
         assert set(call.findall(text)) & functions - own == set(), path.name
 
 
+def test_a_body_that_is_parsed_for_its_callers_has_no_backslash(shared_url: str) -> None:
+    """A caller without standard strings would be warned of it when others cause a plan to be made anew."""
+    asked = (
+        "SELECT p.proname FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'sql' "
+        "WHERE p.pronamespace = 'recall_private'::regnamespace AND p.prosqlbody IS NULL "
+        "AND p.proconfig IS NULL AND p.provolatile <> 'v' AND position(chr(92) IN p.prosrc) > 0"
+    )
+    assert fetch(shared_url, asked) == []
+
+
 def test_every_search_path_is_closed(shared_url: str) -> None:
     """pg_temp comes last: whoever may make temporary objects cannot slip one in before ours."""
     for _, name, _, _, settings, *_ in fetch(shared_url, FUNCTIONS):

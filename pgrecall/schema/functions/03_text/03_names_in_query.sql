@@ -52,7 +52,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         WHERE k.word ~ '[0-9_/.:#@-]' AND k.word !~ '^[0-9.,:]*$'), '{}')
     FROM (
         SELECT btrim(w.word, '.,:;!?"()[]') AS word
-        FROM regexp_split_to_table(p_query, '\s+') WITH ORDINALITY w(word, place)
+        FROM regexp_split_to_table(p_query, '[[:space:]]+') WITH ORDINALITY w(word, place)
         WHERE w.word <> '' ORDER BY w.place LIMIT 60) k
 $$;
 

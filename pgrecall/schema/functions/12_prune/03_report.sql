@@ -93,7 +93,7 @@ CREATE OR REPLACE FUNCTION recall_private.captions(p_tenant text, p_ids bigint[]
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_object_agg(m.id, jsonb_build_object(
         'key', m.key, 'layer', m.layer, 'title', CASE WHEN m.title <> '' THEN m.title
-        ELSE left(btrim(regexp_replace(left(m.body, 400), '\s+', ' ', 'g')), 80) END)), '{}')
+        ELSE left(btrim(regexp_replace(left(m.body, 400), '[[:space:]]+', ' ', 'g')), 80) END)), '{}')
     FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
 $$;
 
