@@ -52,7 +52,7 @@ def fill(url: str, tenant: str, memories: int, *, indexed: bool = True) -> None:
         assert row is not None
         bench, first = Bench(url, connection, memories, row[0]), row[1]
         bench.run("SELECT set_config('recall.tenant', %(tenant)s, false), setseed(0.5)", tenant=tenant)
-        bench.run("SELECT recall.admit_tenant(), recall.require_embedder(%(name)s)", name=embedder)
+        bench.run("SELECT recall.admit_tenant(), recall_private.require_embedder(%(name)s)", name=embedder)
         bench.run("SELECT recall.make_access_partitions(%(since)s, 15)", since=bench.now - timedelta(DAYS))
         _store_texts(bench, tenant, first, embedder)
         bench.run("SET session_replication_role = replica")  # keys are known to be there
@@ -84,14 +84,14 @@ def _store_vectors(connection: Connect, tenant: str, first: int, memories: int, 
     row = connection.execute(_OWN_TABLE, (tenant,)).fetchone()
     assert row is not None
     [table] = row
-    connection.execute("SELECT recall.make_vector_table(%s)", (table,))
+    connection.execute("SELECT recall_private.make_vector_table(%s)", (table,))
     for ids in np.array_split(np.arange(first, first + memories), 1 + memories // _BLOCK):
         near = centres[dice.integers(0, CENTRES, len(ids))]
         vectors = near + 0.7 * dice.standard_normal(near.shape, dtype=np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         copy_vectors(connection, vector_rows(tenant, ids, vectors), table)
     if indexed:
-        connection.execute("SELECT recall.index_vector_table(%s)", (table,))
+        connection.execute("SELECT recall_private.index_vector_table(%s)", (table,))
 
 
 _OWN_TABLE = "INSERT INTO recall.vector_home (tenant) VALUES (%s) RETURNING 'vector_' || number"

@@ -4,7 +4,8 @@
 
 Every judged query of examples/ is searched in its corpus, and queries of other corpora are searched there
 too, whose answer it cannot hold. A search found an answer if one of its ten most relevant memories is judged
-relevant. The confidence is a logistic model of two features (`recall.search_confidence`), fitted here with
+relevant. The confidence is a logistic model of two features (`recall_private.search_confidence`),
+fitted here with
 each story left out in turn. It prints false alarms (there is no answer, but the search claims one) against
 misses (an answer was found, but the search says there is none) for each threshold, and the settings that
 ship. --write stores the figures that docs/explanation/figures draws.

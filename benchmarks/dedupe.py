@@ -56,9 +56,10 @@ _COLUMNS = {
 
 _ACTIVATIONS = """
 INSERT INTO recall.activation (tenant, memory_id, n, first_at, t1, folded_until, decay, clock)
-SELECT m.tenant, m.id, 1, recall.epoch(m.created_at), recall.epoch(m.created_at), m.created_at, l.decay,
+SELECT m.tenant, m.id, 1, recall_private.epoch(m.created_at), recall_private.epoch(m.created_at),
+m.created_at, l.decay,
        l.clock
-FROM recall.memory m JOIN recall.effective_layers(%s) l ON l.name = m.layer
+FROM recall.memory m JOIN recall_private.effective_layers(%s) l ON l.name = m.layer
 """
 
 
@@ -120,7 +121,7 @@ def fill(
     now = datetime.now(UTC)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT set_config('recall.tenant', %s, false)", (TENANT,))
-        connection.execute("SELECT recall.require_embedder(%s)", (embedder,))
+        connection.execute("SELECT recall_private.require_embedder(%s)", (embedder,))
         with indexed_after(connection, "recall.memory", "recall.vector_shared"):
             for ids in np.array_split(np.arange(1, count + 1), 1 + count // _BLOCK):
                 copy_rows(connection, "recall.memory", _COLUMNS, (
@@ -169,7 +170,7 @@ def scan(connection: Connect, batch: int, count: int) -> None:
     """Looks up the nearest vectors of all memories and compares nothing: what the index alone takes."""
     for first in range(1, count + 1, batch):
         connection.execute(
-            "SELECT count(*) FROM recall.near_by_vectors("
+            "SELECT count(*) FROM recall_private.near_by_vectors("
             "%s, ARRAY(SELECT generate_series(%s::bigint, %s::bigint)), 8, 0.9)",
             (TENANT, first, min(count, first + batch - 1)),
         )

@@ -143,7 +143,7 @@ def _turns() -> Iterator[dict[str, Any]]:
 def _acts(connection: Connect, turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for turn in turns:
         row = connection.execute(
-            "SELECT recall.found_speech_act('', %s, %s)", (turn["body"], turn["role"])
+            "SELECT recall_private.found_speech_act('', %s, %s)", (turn["body"], turn["role"])
         ).fetchone()
         assert row is not None
         yield row[0]

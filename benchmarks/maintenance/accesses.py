@@ -28,7 +28,7 @@ WITH logged AS (
     INSERT INTO maintenance_access (tenant, id, memory_id, kind, weight, at, recorded_at)
     VALUES (%(tenant)s, nextval('recall.access_id_seq'), %(id)s, 'used', 1, now(), now())
 )
-UPDATE recall.activation SET n = n + 1, t1 = recall.epoch(now())
+UPDATE recall.activation SET n = n + 1, t1 = recall_private.epoch(now())
 WHERE tenant = %(tenant)s AND memory_id = %(id)s
 """
 _READ_OFTEN = """

@@ -42,7 +42,7 @@ FROM wanted ORDER BY src, dst
 _LOG = """
 INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
 SELECT m.tenant, m.id, 'write', l.birth_weight, m.created_at, m.created_at
-FROM recall.memory m JOIN recall.effective_layers(%(tenant)s) l ON l.name = m.layer
+FROM recall.memory m JOIN recall_private.effective_layers(%(tenant)s) l ON l.name = m.layer
 WHERE m.tenant = %(tenant)s
 UNION ALL
 SELECT m.tenant, m.id, 'read', 1, e.at, e.at
@@ -60,15 +60,15 @@ INSERT INTO recall.activation (
 SELECT m.tenant, m.id, s.n, s.t[s.n], s.t[1], s.t[2], s.t[3], s.t[4], s.t[5], s.t[6], s.t[7], s.t[8],
        s.folded_until, l.decay, l.clock, coalesce(k.links, 0), k.newest
 FROM recall.memory m
-JOIN recall.effective_layers(%(tenant)s) l ON l.name = m.layer
+JOIN recall_private.effective_layers(%(tenant)s) l ON l.name = m.layer
 JOIN (
     SELECT e.memory_id, count(*) AS n, max(e.at) AS folded_until,
-           array_agg(recall.epoch(e.at) ORDER BY e.at DESC) AS t
+           array_agg(recall_private.epoch(e.at) ORDER BY e.at DESC) AS t
     FROM recall.access e CROSS JOIN LATERAL generate_series(1, e.weight::int)
     WHERE e.tenant = %(tenant)s GROUP BY e.memory_id
 ) s ON s.memory_id = m.id
 LEFT JOIN (
-    SELECT dst, count(DISTINCT src) AS links, recall.epoch(max(created_at)) AS newest
+    SELECT dst, count(DISTINCT src) AS links, recall_private.epoch(max(created_at)) AS newest
     FROM recall.link WHERE tenant = %(tenant)s GROUP BY dst
 ) k ON k.dst = m.id
 WHERE m.tenant = %(tenant)s

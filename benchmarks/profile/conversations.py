@@ -35,10 +35,10 @@ _SIGNS = "COPY recall.token_signs (tenant, memory_id, model, signs) FROM STDIN"
 _LINK = {"tenant": "text", "src": "int8", "dst": "int8", "relation": "text"}
 _ACTIVATIONS = """
 INSERT INTO recall.activation (tenant, memory_id, n, first_at, t1, t2, folded_until, decay, clock)
-SELECT m.tenant, m.id, CASE WHEN m.id % 3 = 0 THEN 2 ELSE 1 END, recall.epoch(m.created_at),
-       recall.epoch(m.created_at) + CASE WHEN m.id % 3 = 0 THEN 86400 ELSE 0 END,
-       CASE WHEN m.id % 3 = 0 THEN recall.epoch(m.created_at) END, m.created_at, l.decay, l.clock
-FROM recall.memory m JOIN recall.effective_layers(m.tenant) l ON l.name = m.layer
+SELECT m.tenant, m.id, CASE WHEN m.id % 3 = 0 THEN 2 ELSE 1 END, recall_private.epoch(m.created_at),
+       recall_private.epoch(m.created_at) + CASE WHEN m.id % 3 = 0 THEN 86400 ELSE 0 END,
+       CASE WHEN m.id % 3 = 0 THEN recall_private.epoch(m.created_at) END, m.created_at, l.decay, l.clock
+FROM recall.memory m JOIN recall_private.effective_layers(m.tenant) l ON l.name = m.layer
 """
 
 
@@ -67,7 +67,7 @@ class Conversations:
         asked: list[Question] = []
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("SELECT set_config('recall.tenant', %s, false)", (TENANT,))
-            connection.execute("SELECT recall.require_embedder(%s)", (MODEL,))
+            connection.execute("SELECT recall_private.require_embedder(%s)", (MODEL,))
             connection.execute("SET session_replication_role = replica")  # rows refer to later ones
             for first in range(1, self._memories + 1, _BLOCK):
                 ids = np.arange(first, min(first + _BLOCK, self._memories + 1))

@@ -27,7 +27,8 @@ FROM pg_stat_statements s WHERE s.toplevel
 """
 _FUNCTIONS = """
 SELECT f.funcname AS function, f.calls::float8 AS calls, f.self_time AS own_ms, f.total_time AS ms
-FROM pg_stat_xact_user_functions f WHERE f.schemaname = 'recall' ORDER BY 3 DESC
+FROM pg_stat_xact_user_functions f
+WHERE f.schemaname IN ('recall', 'recall_private') ORDER BY 3 DESC
 """
 _ROWS = """
 SELECT relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables

@@ -19,8 +19,8 @@ SELECT memory_id FROM recall.{} WHERE tenant = %(tenant)s AND NOT archived
 ORDER BY (embedding <=> %(vector)s::halfvec) + 0, memory_id LIMIT 50
 """
 _ARM = """
-SELECT id FROM recall.semantic_arm(%(tenant)s, %(vector)s::halfvec, 50,
-    recall.checked_filter(%(tenant)s, recall.read_filter('{}'), now()))
+SELECT id FROM recall_private.semantic_arm(%(tenant)s, %(vector)s::halfvec, 50,
+    recall_private.checked_filter(%(tenant)s, recall_private.read_filter('{}'), now()))
 """
 SEARCH = (
     "SELECT id, score FROM recall.search(%(text)s, p_embedding => %(vector)s::halfvec, p_explain => false)"
@@ -83,7 +83,7 @@ def act_for(connection: Connect, tenant: str) -> None:
 
 def home_of(connection: Connect, tenant: str) -> str:
     """The table of the tenant's vectors."""
-    (home,) = connection.execute("SELECT recall.vector_table(%s)", (tenant,)).fetchone() or ("",)
+    (home,) = connection.execute("SELECT recall_private.vector_table(%s)", (tenant,)).fetchone() or ("",)
     return str(home)
 
 
@@ -94,7 +94,9 @@ def values_of(asked: Sequence[Question], tenant: Tenant) -> list[Values]:
 def arms(connection: Connect, asked: Sequence[Question], tenant: Tenant, calls: int) -> Iterator[Row]:
     """Each additional arm, compared with a bare scan of this tenant's vector index."""
     act_for(connection, tenant.name)
-    (ef,) = connection.execute("SELECT recall.hnsw_ef_search(%s)", (tenant.size,)).fetchone() or (100,)
+    (ef,) = connection.execute("SELECT recall_private.hnsw_ef_search(%s)", (tenant.size,)).fetchone() or (
+        100,
+    )
     connection.execute(f"SET hnsw.ef_search = {ef}")
     plain = values_of(asked[:calls], tenant)
     known = names_of(tenant.first, NAMES)
@@ -186,16 +188,19 @@ def vitality(connection: Connect, asked: Sequence[Question], tenant: Tenant, cal
     """The search, and a variant that reads the cached vitality."""
     act_for(connection, tenant.name)
     connection.execute(_CACHED_SUM)
-    for name, replaced in (("candidates", "activation_sum"), ("find", "candidates")):
-        (definition,) = connection.execute(
-            f"SELECT pg_get_functiondef('recall.{name}'::regproc)"
-        ).fetchone() or ("",)
-        assert f"recall.{replaced}(" in definition
-        cached = definition.replace(f"FUNCTION recall.{name}(", f"FUNCTION recall.{name}_cached(")
-        by = "cached_sum" if replaced == "activation_sum" else f"{replaced}_cached"
-        connection.execute(cached.replace(f"recall.{replaced}(", f"recall.{by}("))
+    for name, replaced in (
+        ("recall_private.candidates", "recall_private.activation_sum"),
+        ("recall.find", "recall_private.candidates"),
+    ):
+        (definition,) = connection.execute(f"SELECT pg_get_functiondef('{name}'::regproc)").fetchone() or (
+            "",
+        )
+        assert f"{replaced}(" in definition
+        cached = definition.replace(f"FUNCTION {name}(", f"FUNCTION {name}_cached(")
+        by = "recall.cached_sum" if "activation" in replaced else f"{replaced}_cached"
+        connection.execute(cached.replace(f"{replaced}(", f"{by}("))
         # With another role, every shared plan would be made again at each turn.
-        connection.execute(f"ALTER FUNCTION recall.{name}_cached OWNER TO recall_owner")
+        connection.execute(f"ALTER FUNCTION {name}_cached OWNER TO recall_owner")
     connection.execute("UPDATE recall.activation SET vitality = coalesce(vitality, 0.5)")
     connection.execute("VACUUM ANALYZE recall.activation")
     asks = (

@@ -25,7 +25,7 @@ WHERE schemaname = 'recall'
 """
 _EXPLAIN = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY, FORMAT JSON) "
 _SPREAD = """
-SELECT count(*) FROM recall.spread_targets(%(tenant)s, %(id)s, 1, now())
+SELECT count(*) FROM recall_private.spread_targets(%(tenant)s, %(id)s, 1, now())
 """
 
 

@@ -121,7 +121,7 @@ def build(url: str, memories: int, embedder: Embedder, cache: Path) -> None:
         _store_texts(bench, known[ASKED:], parts, embedder.name)
         _store_use(bench)
         housed.result()
-        bench.run("SELECT recall.require_embedder(%(name)s)", name=embedder.name)
+        bench.run("SELECT recall_private.require_embedder(%(name)s)", name=embedder.name)
         bench.run("VACUUM (ANALYZE)")
 
 
@@ -240,10 +240,14 @@ def move_tenant(source: str, target: str, tenant: Tenant) -> None:
             columns = _stored_columns(here, table)
             rows = f"SELECT {columns} FROM recall.{table} WHERE tenant = '{tenant.name}'"
             _pour(here, rows, there, f"{table} ({columns})")
-        vectors = f"SELECT '{tenant.name}', id, embedding FROM recall.stored_vectors('{tenant.name}', NULL)"
+        vectors = (
+            f"SELECT '{tenant.name}', id, embedding FROM recall_private.stored_vectors('{tenant.name}', NULL)"
+        )
         _pour(here, vectors, there, "vector_shared (tenant, memory_id, embedding)")
-        known = here.execute("SELECT recall.setting_value('*', 'embedding.model') #>> '{}'").fetchone()
-        there.execute("SELECT recall.require_embedder(%s)", known)
+        known = here.execute(
+            "SELECT recall_private.setting_value('*', 'embedding.model') #>> '{}'"
+        ).fetchone()
+        there.execute("SELECT recall_private.require_embedder(%s)", known)
         there.execute("SELECT set_config('recall.tenant', %s, false)", (tenant.name,))
         there.execute("VACUUM (ANALYZE)")
         there.execute("SELECT recall.move_vectors_to_own_table()")

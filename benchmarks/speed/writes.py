@@ -156,9 +156,9 @@ def _copy_and_index(connection: Connect, table: str, columns: str, rows: bytes) 
 
 
 def _remember_all(connection: Connect, drafts: Sequence[Mapping[str, Any]]) -> None:
-    known = connection.execute("SELECT recall.setting_value('*', 'embedding.model') #>> '{}'").fetchone() or (
-        "",
-    )
+    known = connection.execute(
+        "SELECT recall_private.setting_value('*', 'embedding.model') #>> '{}'"
+    ).fetchone() or ("",)
     embedder = known[0] if "embedding" in drafts[0] else None
     for start in range(0, len(drafts), PLAIN_BATCH):
         items = json.dumps(drafts[start : start + PLAIN_BATCH])

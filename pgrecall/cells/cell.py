@@ -120,19 +120,19 @@ class Cell:
         Raises:
             InvalidInput: it belongs to another one, or has tenants and could only be cell 0.
         """
-        query = "SELECT recall.join_cells(%(number)s, %(installation)s)"
+        query = "SELECT recall_private.join_cells(%(number)s, %(installation)s)"
         self.run(query, {"number": number, "installation": installation})
 
     def check_residents(self) -> None:
         """Makes the cell refuse tenants that do not live here. All tenants with rows do, including those that
         were just being stored for the first time."""
-        self.run("SELECT recall.check_residents(true)")
+        self.run("SELECT recall_private.check_residents(true)")
         self.wait_for_transactions(timeout=60.0)
-        self.run("SELECT count(*) FROM recall.register_residents()")
+        self.run("SELECT count(*) FROM recall_private.register_residents()")
 
     def known_tenants(self) -> list[str]:
         """Every tenant with rows here."""
-        return [row["tenant"] for row in self.run("SELECT k AS tenant FROM recall.known_tenants() k")]
+        return [row["tenant"] for row in self.run("SELECT k AS tenant FROM recall_private.known_tenants() k")]
 
     def residents(self) -> dict[str, tuple[str, int | None]]:
         """State and cell of every tenant that the cell knows, by name."""

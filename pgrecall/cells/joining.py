@@ -103,7 +103,7 @@ def remove(fleet: Fleet, number: int) -> None:
             hint=f"Finish it: pgrecall tenant move {moves[0].tenant} --to {moves[0].target}.",
         )
     try:
-        fleet.cell(entry).run("SELECT recall.leave_cells()")
+        fleet.cell(entry).run("SELECT recall_private.leave_cells()")
     except DatabaseUnavailable as error:
         raise InvalidInput(
             f"Cell {number} does not answer, so it would still believe that it is a cell.",
@@ -113,7 +113,7 @@ def remove(fleet: Fleet, number: int) -> None:
         statement = f"DELETE FROM recall_cells.{table} WHERE {column} = %(number)s"
         fleet.directory.run(statement, {"number": number})
     if len(left := fleet.directory.cells()) == 1:
-        fleet.cell(left[0]).run("SELECT recall.check_residents(false)")
+        fleet.cell(left[0]).run("SELECT recall_private.check_residents(false)")
 
 
 def _require_addable(

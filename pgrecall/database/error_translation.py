@@ -38,7 +38,7 @@ _BROKEN_OFF = {
 
 
 TENANT_ELSEWHERE = "RC001"
-"""SQLSTATE of ``recall.require_resident``."""
+"""SQLSTATE of ``recall_private.require_resident``."""
 
 READ_ONLY = "25006"
 """SQLSTATE of a change in a transaction that may only read."""

@@ -76,7 +76,7 @@ class Explanation(Mapping[str, Any]):
         """The terms of the log-odds of the relevance: each feature times its coefficient."""
         w, arms = ground["model"], ground["arms"]
         semantic, lexical, name_weight, _, cue, _, period = arms
-        by_words = 0.1 + 0.9 * e["word_trust"]  # as recall.weight_of_words
+        by_words = 0.1 + 0.9 * e["word_trust"]  # as recall_private.weight_of_words
         similarity = tokens = None
         if e["similarity"] is not None:
             similarity = (e["similarity"] - e["typical_similarity"]) * (2 - e["word_trust"])
@@ -210,7 +210,7 @@ def _arms(e: Part, held: int, query: Part) -> dict[str, Any]:
 
 def _word_step(held: int, query: Part) -> tuple[str, dict[str, float]]:
     """How far the words of the query were relaxed to find the memory, and those that it holds with their
-    weights (as ``recall.word_step``)."""
+    weights (as ``recall_private.word_step``)."""
     words, steps, idfs = (query.get(name) or () for name in ("words", "steps", "idfs"))
     bits = [bool(held >> place & 1) for place in range(len(words))]
     found = {step for step, bit in zip(steps, bits, strict=True) if bit}

@@ -52,7 +52,7 @@ def _drop_functions(driver: psycopg.Connection[Any]) -> None:
 
 
 def _functions(driver: psycopg.Connection[Any]) -> dict[int, str]:
-    """The functions of the schema with the ctid of their rows, which changes when one is created again."""
+    """The functions of both schemas with the ctid of their rows, which changes when one is created again."""
     return dict(driver.execute(_OUR_FUNCTIONS).fetchall())
 
 
@@ -66,7 +66,7 @@ def _signatures(driver: psycopg.Connection[Any], functions: list[int]) -> str:
 
 _OUR_FUNCTIONS = (
     "SELECT oid, ctid::text AS version "
-    "FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
+    "FROM pg_proc WHERE pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) "
     "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
     # Functions used by a column or an index are created in its revision.
     "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words', "
@@ -76,6 +76,7 @@ _OUR_FUNCTIONS = (
 
 
 _FUNCTIONS_OF_TABLES = (
-    "SELECT oid FROM pg_proc p WHERE pronamespace = 'recall'::regnamespace "
+    "SELECT oid FROM pg_proc p "
+    "WHERE pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) "
     "AND (prorettype = 'trigger'::regtype OR proname = 'current_tenant')"
 )

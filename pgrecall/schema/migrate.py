@@ -23,6 +23,7 @@ from pgrecall.database.error_translation import translated
 from pgrecall.database.server import MINIMUM_SERVER, ServerFacts, require_suitable, server_facts
 from pgrecall.errors import InvalidInput, SchemaMismatch
 from pgrecall.schema import state
+from pgrecall.schema.aside import ASIDE, brought_back, refuse_remains
 from pgrecall.schema.function_replacement import apply_functions
 from pgrecall.schema.lock_retry import LockRetry
 from pgrecall.schema.revision_objects import explained, require_columns
@@ -46,7 +47,6 @@ from pgrecall.schema.state import (
 __all__ = [
     "LOCK_RETRY",
     "MAX_DIMENSIONS",
-    "SET_ASIDE",
     "LockRetry",
     "SchemaState",
     "Upgrade",
@@ -60,9 +60,6 @@ __all__ = [
 
 MAX_DIMENSIONS = 4000
 """Maximum number of dimensions of an HNSW index over halfvec."""
-
-SET_ASIDE = "recall_before_restore"
-"""The schema that a restore replaces, until the restored one is complete."""
 
 LOCK_RETRY = LockRetry()
 """How an upgrade waits for locks by default."""
@@ -128,9 +125,9 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
             _run_revisions(connection, wanted)
             require_columns(connection, wanted, before.revision)
             apply_functions(driver)
-            connection.execute(text("SELECT recall.apply_declared_access()"))
+            connection.execute(text("SELECT recall_private.apply_declared_access()"))
             # Begun now: a transaction that begins an era makes others wait, and could wait for one of them.
-            connection.execute(text("SELECT recall.change_era()"))
+            connection.execute(text("SELECT recall_private.change_era()"))
         _record(connection, wanted)
         return Upgrade(before, _state(connection), tuple(access_problems(driver)))
 
@@ -191,14 +188,15 @@ def _override_defaults(connection: Connection) -> None:
 
 def _schema_exists(connection: Connection) -> bool:
     """Creates the schema if it is missing; false if this role may not."""
-    there = "SELECT FROM pg_namespace WHERE nspname = :name"
-    while connection.execute(text(there), {"name": "recall"}).first() is None:
-        if connection.execute(text(there), {"name": SET_ASIDE}).first() is not None:
+    there = text("SELECT nspname FROM pg_namespace")
+    while "recall" not in (schemas := set(connection.execute(there).scalars())):
+        if ASIDE["recall"] in schemas:
             raise SchemaMismatch(
-                f"The memories of this database are set aside in the schema {SET_ASIDE}.",
-                hint="A restore is running; wait for its end. If none is, one was killed: ALTER SCHEMA "
-                f"{SET_ASIDE} RENAME TO recall brings the memories back.",
+                f"The memories of this database are set aside in the schema {ASIDE['recall']}.",
+                hint="A restore is running; wait for its end. If none is, one was killed. To have them back: "
+                f"{brought_back(schemas)}",
             )
+        refuse_remains(schemas)
         try:
             with connection.begin_nested():
                 connection.execute(text("CREATE SCHEMA recall"))

@@ -90,8 +90,16 @@ BEGIN
     END LOOP;
 END $$;
 
--- Gives everything to recall_owner, a role that cannot log in. The schema comes last, because this role loses the right
--- to do this with it. Waits until the installing role and the current owner have the grants above.
+-- Creates the schema of internal functions.
+DO $$
+BEGIN
+    IF to_regnamespace('recall_private') IS NULL THEN
+        CREATE SCHEMA recall_private;
+    END IF;
+END $$;
+
+-- Gives everything to recall_owner, a role that cannot log in. The schemas come last, because this role loses the right
+-- to do this with them. Waits until the installing role and the current owner have the grants above.
 DO $$
 DECLARE
     v_statement text;
@@ -107,7 +115,7 @@ BEGIN
           AND NOT (pg_has_role(r.oid, 'recall_owner', 'SET') AND pg_has_role(r.oid, 'recall_worker', 'USAGE'))) THEN
         RETURN;
     END IF;
-    GRANT USAGE, CREATE ON SCHEMA recall TO recall_owner;
+    GRANT USAGE, CREATE ON SCHEMA recall, recall_private TO recall_owner;
     FOR v_statement IN
         SELECT format('ALTER %s recall.%I OWNER TO recall_owner',
                       CASE c.relkind WHEN 'v' THEN 'VIEW' WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.relname)
@@ -118,7 +126,7 @@ BEGIN
                 AND d.refclassid = 'pg_class'::regclass AND c.relkind = 'S')
         UNION ALL
         SELECT format('ALTER ROUTINE %s OWNER TO recall_owner', p.oid::regprocedure) FROM pg_proc p
-        WHERE p.pronamespace = 'recall'::regnamespace AND NOT EXISTS (
+        WHERE p.pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) AND NOT EXISTS (
             SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
         UNION ALL
         SELECT format('ALTER TYPE recall.%I OWNER TO recall_owner', t.typname) FROM pg_type t
@@ -132,5 +140,16 @@ BEGIN
     LOOP
         EXECUTE v_statement;
     END LOOP;
+    ALTER SCHEMA recall_private OWNER TO recall_owner;
     ALTER SCHEMA recall OWNER TO recall_owner;
+END $$;
+
+-- A schema for internal functions that was created just now, beside one that recall_owner has, goes to it too.
+DO $$
+DECLARE
+    v_owner regrole := (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall');
+BEGIN
+    IF (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall_private') <> v_owner THEN
+        EXECUTE format('ALTER SCHEMA recall_private OWNER TO %s', v_owner);
+    END IF;
 END $$;

@@ -26,7 +26,7 @@ def wilson_interval(share: float, count: float) -> tuple[float, float]:
     """Returns the 95 % interval of a share of ``count`` observations (E. B. Wilson, JASA 22, 1927).
 
     ``count`` is above 0, and may be a fraction: the effective size of a weighted sample.
-    ``recall.wilson_interval`` computes the same.
+    ``recall_private.wilson_interval`` computes the same.
     """
     centre = share + Z**2 / (2 * count)
     spread = Z * math.sqrt(share * (1 - share) / count + Z**2 / (4 * count**2))

@@ -73,7 +73,7 @@ def _plain(number: float) -> str:
 
 
 def _numbers(connection: Any) -> str:
-    asked = "SELECT name, default_value, low, high, about FROM recall.known_settings() ORDER BY name"
+    asked = "SELECT name, default_value, low, high, about FROM recall_private.known_settings() ORDER BY name"
     groups: dict[str, list[tuple[str, ...]]] = {}
     for name, default, low, high, about in connection.execute(asked).fetchall():
         row = (code(name), f"{default:,.10g}", f"{_plain(low)} to {_plain(high)}", about)

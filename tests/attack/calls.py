@@ -18,8 +18,8 @@ CALLABLE = (
     "coalesce((p.proargnames)[1:p.pronargs], '{}') AS names, "
     "ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY u(t, place) "
     "ORDER BY place) AS types "
-    "FROM recall.declared_functions() d JOIN pg_proc p ON p.proname = d.name "
-    "AND p.pronamespace = 'recall'::regnamespace ORDER BY p.proname"
+    "FROM recall_private.declared_functions() d JOIN pg_proc p ON p.proname = d.name "
+    "AND p.pronamespace = 'recall'::regnamespace WHERE d.least_role <> 'recall_owner' ORDER BY p.proname"
 )
 
 CRAFTED = (

@@ -54,7 +54,7 @@ POWER = (
     "SELECT recall.bind_role(session_user::text, 'globex')",
     "SELECT recall.unbind_role(session_user::text)",
     "SELECT recall.role_bindings()",
-    "SELECT recall.apply_declared_access()",
+    "SELECT recall_private.apply_declared_access()",
     "INSERT INTO recall.tenant_role VALUES ('*', session_user)",
     "ALTER SYSTEM SET session_preload_libraries = 'x'",
     "COPY (SELECT 1) TO PROGRAM 'true'",

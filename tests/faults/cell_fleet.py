@@ -138,7 +138,7 @@ class KillableCells:
         sound(self.victims[cell].url, tenant, indexes=True)
 
     def _nothing_is_left(self, home: int) -> None:
-        rows = self.ask(1 - home, "SELECT relation FROM recall.tenant_digests('acme') WHERE held > 0")
+        rows = self.ask(1 - home, "SELECT relation FROM recall_private.tenant_digests('acme') WHERE held > 0")
         assert rows == []
         for cell in (0, 1):
             for query in (

@@ -25,7 +25,7 @@ from tests.tenant_world import fill_tenant
 
 pytestmark = pytest.mark.fuzz
 
-HELD = "SELECT recall.tenant_holdings(%s) IS NOT NULL"
+HELD = "SELECT recall_private.tenant_holdings(%s) IS NOT NULL"
 PIECES = (
     b"", b"\n", b"\x00", b"\xff", b'"', b"}", b"{", b"null", b"-1", b"1e400", b"\\ud800", b'"id": 1',
     b'{"memory": {}}\n', b"9" * 40, b"[" * 3000, b"NaN", b"\r\n", "\u2028".encode(), b"\x1f\x8b",

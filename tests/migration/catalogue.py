@@ -38,7 +38,7 @@ def catalogue(url: str) -> list[Row]:
     return fetch(
         url,
         "SELECT 'function', p.oid::text, p.xmin::text FROM pg_proc p "
-        "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'recall' "
+        "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname IN ('recall', 'recall_private') "
         "UNION ALL SELECT 'relation', c.oid::text, c.relname FROM pg_class c "
         "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'recall' "
         "UNION ALL SELECT 'extension', extname, extversion FROM pg_extension ORDER BY 1, 2, 3",

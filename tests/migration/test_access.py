@@ -21,8 +21,9 @@ explanation and a completed query are computed from the arguments alone."""
 FUNCTIONS = (
     "SELECT p.proname AS name, p.prosrc || coalesce(pg_get_function_sqlbody(p.oid), '') AS body, "
     "coalesce(p.proargnames, '{}') AS arguments, p.prosecdef AS definer, d.name IS NOT NULL AS callable "
-    "FROM pg_proc p LEFT JOIN recall.declared_functions() d ON d.name = p.proname "
-    "WHERE p.pronamespace = 'recall'::regnamespace"
+    "FROM pg_proc p LEFT JOIN recall_private.declared_functions() d "
+    "ON d.name = p.proname AND d.least_role <> 'recall_owner' "
+    "WHERE p.pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace)"
 )
 
 
@@ -35,13 +36,15 @@ def test_everything_is_the_owners_and_the_owner_cannot_log_in(sql: Query) -> Non
         "SELECT DISTINCT r.rolname, r.rolcanlogin, r.rolsuper, r.rolbypassrls FROM pg_shdepend d "
         "JOIN pg_roles r ON r.oid = d.refobjid WHERE d.deptype = 'o' AND (d.classid, d.objid) IN ("
         "SELECT 'pg_class'::regclass, oid FROM pg_class WHERE relnamespace = 'recall'::regnamespace "
-        "UNION ALL SELECT 'pg_proc'::regclass, oid FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
+        "UNION ALL SELECT 'pg_proc'::regclass, oid FROM pg_proc "
+        "WHERE pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) "
         "UNION ALL SELECT 'pg_type'::regclass, oid FROM pg_type WHERE typnamespace = 'recall'::regnamespace "
         "UNION ALL SELECT 'pg_ts_config'::regclass, oid FROM pg_ts_config "
         "WHERE cfgnamespace = 'recall'::regnamespace "
         "UNION ALL SELECT 'pg_ts_dict'::regclass, oid FROM pg_ts_dict "
         "WHERE dictnamespace = 'recall'::regnamespace "
-        "UNION ALL SELECT 'pg_namespace'::regclass, 'recall'::regnamespace)"
+        "UNION ALL SELECT 'pg_namespace'::regclass, oid FROM pg_namespace "
+        "WHERE nspname IN ('recall', 'recall_private'))"
     )
     nobody = {"rolname": "recall_owner", "rolcanlogin": False, "rolsuper": False, "rolbypassrls": False}
     assert owners == [nobody]
@@ -81,10 +84,10 @@ def test_no_other_role_can_touch_a_table_or_sequence(sql: Query) -> None:
 
 def test_only_declared_functions_can_be_called_each_as_the_owner(sql: Query) -> None:
     wrong = sql(
-        "SELECT p.proname FROM pg_proc p LEFT JOIN recall.declared_functions() d ON d.name = p.proname "
-        "WHERE p.pronamespace = 'recall'::regnamespace AND ("
-        "p.prosecdef <> (d.name IS NOT NULL) OR has_function_privilege('recall_worker', p.oid, 'EXECUTE') "
-        "<> (d.name IS NOT NULL))"
+        "SELECT p.proname FROM pg_proc p LEFT JOIN recall_private.declared_functions() d "
+        "ON d.name = p.proname AND d.least_role <> 'recall_owner' "
+        "WHERE p.pronamespace = 'recall'::regnamespace AND (p.prosecdef <> (d.name IS NOT NULL) "
+        "OR has_function_privilege('recall_worker', p.oid, 'EXECUTE') <> (d.name IS NOT NULL))"
     )
     assert wrong == []
 
@@ -94,7 +97,7 @@ def test_a_callable_function_takes_its_tenant_from_the_session(sql: Query) -> No
     bodies = {row["name"]: row["body"] for row in sql(FUNCTIONS) if "p_tenant" not in row["arguments"]}
     asking = {"current_tenant"}
     while True:
-        found = {name for name, body in bodies.items() if any(f"recall.{other}(" in body for other in asking)}
+        found = {name for name, body in bodies.items() if any(f".{other}(" in body for other in asking)}
         if found <= asking:
             break
         asking |= found
@@ -126,15 +129,21 @@ BREAKAGES = {
     "ALTER TABLE recall.setting OWNER TO postgres": "recall.setting is not the owner's",
     "CREATE TABLE recall.extra (tenant text)": "recall.extra has no row security",
     "CREATE FUNCTION recall.extra() RETURNS int RETURN 1": "recall.extra() may be called by everybody",
-    "GRANT EXECUTE ON FUNCTION recall.share_of_amount TO recall_app": "may be called by recall_app",
+    "GRANT EXECUTE ON FUNCTION recall.bind_role TO recall_app": "may be called by recall_app",
+    "ALTER FUNCTION recall_private.share_of_amount OWNER TO postgres": "is not the owner's",
     "GRANT EXECUTE ON FUNCTION recall.pin TO recall_app WITH GRANT OPTION": "may be called by recall_app",
     "REVOKE EXECUTE ON FUNCTION recall.pin FROM recall_app": "may not be called by recall_app",
     "ALTER FUNCTION recall.pin SECURITY INVOKER": "acts as its caller",
-    "ALTER FUNCTION recall.share_of_amount SECURITY DEFINER": "acts as its owner",
+    "ALTER FUNCTION recall_private.share_of_amount SECURITY DEFINER": "acts as its owner",
     "ALTER FUNCTION recall.pin SET search_path = public": "by a search path that others can write to",
+    "ALTER FUNCTION recall.pin RESET jit": "may be compiled at every call",
+    "ALTER FUNCTION recall.pin RESET plan_cache_mode": "is planned for one tenant",
     "ALTER FUNCTION recall.pin RESET client_min_messages": "may tell its caller what the server logs",
     "GRANT CREATE ON SCHEMA recall TO recall_app": "recall_app may create in the schema recall",
     "GRANT USAGE ON SCHEMA recall TO PUBLIC": "Everybody may usage in the schema recall",
+    "GRANT CREATE ON SCHEMA recall_private TO recall_app": "may create in the schema recall_private",
+    "GRANT USAGE ON SCHEMA recall_private TO recall_reader": "may usage in the schema recall_private",
+    "GRANT USAGE ON SCHEMA recall_private TO PUBLIC": "Everybody may usage in the schema recall_private",
     "REVOKE USAGE ON SCHEMA recall FROM recall_app": "Role recall_app may not use the schema recall",
     "ALTER DEFAULT PRIVILEGES FOR ROLE recall_owner GRANT EXECUTE ON FUNCTIONS TO PUBLIC":
         "New functions of recall_owner are open to everybody",
@@ -146,13 +155,21 @@ def test_what_is_not_as_declared_is_seen_and_mended(sql: Query, breakage: str) -
     sql(breakage)
     found = sql("SELECT problem FROM recall.access_problems() WHERE ours AND grave")
     assert any(BREAKAGES[breakage] in row["problem"] for row in found), found
-    sql("SELECT recall.apply_declared_access()")
+    sql("SELECT recall_private.apply_declared_access()")
     left = [row["problem"] for row in sql("SELECT problem FROM recall.access_problems()")]
     assert [problem for problem in left if "recall.extra" not in problem] == []
 
 
-def test_problems_only_an_administrator_can_fix_are_reported(sql: Query) -> None:
-    sql("GRANT CREATE ON SCHEMA public TO PUBLIC")
+@pytest.mark.parametrize(
+    "breakage",
+    [
+        "GRANT CREATE ON SCHEMA public TO PUBLIC",
+        "ALTER SCHEMA recall_private OWNER TO recall_app; "
+        "GRANT USAGE ON SCHEMA recall_private TO recall_owner",
+    ],
+)
+def test_problems_only_an_administrator_can_fix_are_reported(sql: Query, breakage: str) -> None:
+    sql(breakage)
     [found] = sql("SELECT * FROM recall.access_problems()")
     assert (found["ours"], found["grave"]) == (False, True)
     sql(found["fix"])

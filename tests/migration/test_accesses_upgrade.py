@@ -30,8 +30,9 @@ LAYERS = (
     "('*', 'entity', 0.1, 2), ('*', 'knowledge', 1, 1), ('acme', 'half', 1, 2.5)"
 )
 OF_OLD = (
-    "CREATE FUNCTION recall.zone_of(p_retention double precision) RETURNS text LANGUAGE sql RETURN 'old'",
-    "CREATE FUNCTION recall.activation_sum(a recall.activation, p_now double precision) "
+    "CREATE FUNCTION recall_private.zone_of(p_retention double precision) RETURNS text LANGUAGE sql "
+    "RETURN 'old'",
+    "CREATE FUNCTION recall_private.activation_sum(a recall.activation, p_now double precision) "
     "RETURNS double precision LANGUAGE sql RETURN a.n",
     "CREATE FUNCTION recall.layers_of(p_tenant text) RETURNS TABLE (name text) LANGUAGE sql RETURN p_tenant",
 )

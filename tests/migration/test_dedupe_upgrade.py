@@ -28,7 +28,7 @@ def test_pairs_of_an_older_comparison_are_judged_again(empty_database: str) -> N
     with psycopg.connect(empty_database) as connection:
         connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
         assert connection.execute("SELECT count(*) FROM recall.duplicate_pair").fetchone() == (0,)
-        waiting = connection.execute("SELECT count(*) FROM recall.uncompared('acme')").fetchone()
+        waiting = connection.execute("SELECT count(*) FROM recall_private.uncompared('acme')").fetchone()
         assert waiting is not None
         assert waiting[0] > 1
         assert connection.execute("SELECT recall.find_duplicates()").fetchone() == waiting

@@ -119,7 +119,7 @@ def fresh(server: EmbeddedServer, template: str) -> Iterator[str]:
     """This version, never upgraded, filled as the newest revision is."""
     for url in _database(server, template):
         fill(url, REVISIONS[-1])
-        fetch(url, "SELECT recall.count_lexemes('acme')")
+        fetch(url, "SELECT recall_private.count_lexemes('acme')")
         yield url
 
 

@@ -25,9 +25,11 @@ from tests.server_folders import server_folder
 OURS = ("recall_owner", "recall_reader", "recall_app", "recall_worker")
 ROLES = "SELECT rolname FROM pg_roles ORDER BY rolname"
 OWNERS = (
-    "SELECT DISTINCT o.rolname FROM (SELECT nspowner AS oid FROM pg_namespace WHERE nspname = 'recall' "
+    "SELECT DISTINCT o.rolname FROM (SELECT nspowner AS oid FROM pg_namespace "
+    "WHERE nspname IN ('recall', 'recall_private') "
     "UNION ALL SELECT relowner FROM pg_class WHERE relnamespace = 'recall'::regnamespace "
-    "UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
+    "UNION ALL SELECT proowner FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace "
+    "WHERE n.nspname IN ('recall', 'recall_private') "
     "UNION ALL SELECT cfgowner FROM pg_ts_config WHERE cfgnamespace = 'recall'::regnamespace) x "
     "JOIN pg_roles o ON o.oid = x.oid"
 )

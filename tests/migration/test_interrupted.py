@@ -22,7 +22,8 @@ from tests.migration.upgrading import Upgrading
 from tests.waiting import PATIENCE, until
 
 OLD_FUNCTION = (
-    "CREATE FUNCTION recall.zone_of(p_retention double precision) RETURNS text LANGUAGE sql RETURN 'old'"
+    "CREATE FUNCTION recall_private.zone_of(p_retention double precision) RETURNS text "
+    "LANGUAGE sql RETURN 'old'"
 )
 
 
@@ -45,7 +46,7 @@ def unharmed(url: str, before: object) -> None:
     """It is at 0001 as it was, and its functions work."""
     assert (catalogue(url), rows(url, "0001")) == before
     assert migrate.inspect(url).revision == "0001"
-    assert fetch(url, "SELECT recall.zone_of(0.5)") == [("old",)]
+    assert fetch(url, "SELECT recall_private.zone_of(0.5)") == [("old",)]
 
 
 def completes(url: str) -> None:

@@ -37,7 +37,7 @@ def test_stale_functions_are_noticed_and_applied_again(database_url: str) -> Non
     fetch(database_url, "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
     fetch(
         database_url,
-        "CREATE OR REPLACE FUNCTION recall.logit(p_probability float8) RETURNS float8 "
+        "CREATE OR REPLACE FUNCTION recall_private.logit(p_probability float8) RETURNS float8 "
         "LANGUAGE sql IMMUTABLE RETURN -1",
     )
     with pytest.raises(SchemaMismatch, match=r"which is not this version's\. Run `pgrecall upgrade`"):
@@ -47,7 +47,7 @@ def test_stale_functions_are_noticed_and_applied_again(database_url: str) -> Non
 
     assert migrate.upgrade(database_url).changed
     migrate.require_current(migrate.inspect(database_url))
-    assert fetch(database_url, "SELECT recall.logit(0.5)") == [(0.0,)]
+    assert fetch(database_url, "SELECT recall_private.logit(0.5)") == [(0.0,)]
 
 
 @pytest.mark.parametrize("owner", ["recall_owner", "CURRENT_USER"])
@@ -56,7 +56,7 @@ def test_a_function_that_no_longer_ships_is_dropped(database_url: str, owner: st
     fetch(database_url, f"ALTER SCHEMA recall OWNER TO {owner}")
     fetch(database_url, "GRANT USAGE ON SCHEMA recall TO recall_owner")
     fetch(database_url, "CREATE FUNCTION recall.of_old(p_x int) RETURNS int LANGUAGE sql RETURN p_x")
-    fetch(database_url, "CREATE FUNCTION recall.logit(p_x int) RETURNS int LANGUAGE sql RETURN p_x")
+    fetch(database_url, "CREATE FUNCTION recall_private.logit(p_x int) RETURNS int LANGUAGE sql RETURN p_x")
     fetch(database_url, "CREATE FUNCTION public.of_others(p_x int) RETURNS int LANGUAGE sql RETURN p_x")
     migrate.upgrade(database_url)
     names = fetch(
@@ -65,25 +65,28 @@ def test_a_function_that_no_longer_ships_is_dropped(database_url: str, owner: st
         "WHERE proname IN ('of_old', 'logit', 'of_others', 'joined') ORDER BY 1",
     )
     assert [name for (name,) in names] == [
-        "of_others(integer)", "recall.joined(text[])", "recall.logit(double precision)",
+        "of_others(integer)", "recall_private.joined(text[])", "recall_private.logit(double precision)",
     ]  # fmt: skip
 
 
 def test_a_function_with_other_argument_names_or_another_result_is_replaced(database_url: str) -> None:
     """Postgres replaces no such function, and takes neither of two for a call that fits both."""
     for statement in (
-        "DROP FUNCTION recall.without_names(text, text[])",
-        "CREATE FUNCTION recall.without_names(p_text text, p_taken text[]) RETURNS text "
+        "DROP FUNCTION recall_private.without_names(text, text[])",
+        "CREATE FUNCTION recall_private.without_names(p_text text, p_taken text[]) RETURNS text "
         "LANGUAGE sql RETURN p_text",
-        "DROP FUNCTION recall.job_census()",
-        "CREATE FUNCTION recall.job_census() RETURNS text LANGUAGE sql RETURN 'none'",
-        "CREATE FUNCTION recall.lock_tenant(p_old text, p_tenant text, p_salt int DEFAULT 0) RETURNS bigint "
+        "DROP FUNCTION recall_private.job_census()",
+        "CREATE FUNCTION recall_private.job_census() RETURNS text LANGUAGE sql RETURN 'none'",
+        "CREATE FUNCTION recall_private.lock_tenant(p_old text, p_tenant text, p_salt int DEFAULT 0) "
+        "RETURNS bigint "
         "LANGUAGE sql RETURN 1",
     ):
         fetch(database_url, statement)
     for changed in ("without_names(text, text[])", "job_census()", "lock_tenant(text, text, int)"):
-        fetch(database_url, f"ALTER FUNCTION recall.{changed} OWNER TO recall_owner")
+        fetch(database_url, f"ALTER FUNCTION recall_private.{changed} OWNER TO recall_owner")
     fetch(database_url, "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
     assert migrate.upgrade(database_url).left == ()
-    assert fetch(database_url, "SELECT recall.without_names('Mira sails', ARRAY['mira'])") == [("sails",)]
+    assert fetch(database_url, "SELECT recall_private.without_names('Mira sails', ARRAY['mira'])") == [
+        ("sails",)
+    ]
     assert fetch(database_url, "SELECT count(*) FROM pg_proc WHERE proname = 'lock_tenant'") == [(1,)]

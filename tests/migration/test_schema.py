@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from importlib.resources import files
+from pathlib import Path
 
 import psycopg
 from alembic.autogenerate import compare_metadata
@@ -55,22 +56,26 @@ def test_what_alembic_does_not_compare_is_as_described_too(shared_url: str, empt
     """Checks, generated columns, storage and index definitions, against tables made without revisions."""
     fetch(
         empty_database,
-        "CREATE SCHEMA recall; CREATE EXTENSION vector; CREATE EXTENSION pg_trgm; "
+        "CREATE SCHEMA recall; CREATE SCHEMA recall_private; "
+        "CREATE EXTENSION vector; CREATE EXTENSION pg_trgm; "
         "CREATE TEXT SEARCH CONFIGURATION recall.simple (COPY = pg_catalog.simple); "
-        "CREATE FUNCTION recall.text_words(p_configuration regconfig, p_text text) RETURNS tsvector "
+        "CREATE FUNCTION recall_private.text_words(p_configuration regconfig, p_text text) RETURNS tsvector "
         "LANGUAGE sql IMMUTABLE RETURN ''::tsvector; "
-        "CREATE FUNCTION recall.body_words(p_configuration regconfig, p_text text) RETURNS tsvector "
+        "CREATE FUNCTION recall_private.body_words(p_configuration regconfig, p_text text) RETURNS tsvector "
         "LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN NULL; END'; "
-        "CREATE FUNCTION recall.joined(p_words text[]) RETURNS text LANGUAGE sql IMMUTABLE RETURN ''; "
-        "CREATE FUNCTION recall.configuration(p_language text) RETURNS regconfig LANGUAGE sql IMMUTABLE "
+        "CREATE FUNCTION recall_private.joined(p_words text[]) RETURNS text LANGUAGE sql IMMUTABLE "
+        "RETURN ''; "
+        "CREATE FUNCTION recall_private.configuration(p_language text) RETURNS regconfig LANGUAGE sql "
+        "IMMUTABLE "
         "RETURN 'pg_catalog.simple'::regconfig; "
-        "CREATE FUNCTION recall.plain(p_text text) RETURNS text LANGUAGE sql IMMUTABLE RETURN p_text; "
+        "CREATE FUNCTION recall_private.plain(p_text text) RETURNS text LANGUAGE sql IMMUTABLE RETURN "
+        "p_text; "
         # In PL/pgSQL as ours are, for another is written out in the definition of the index.
-        "CREATE FUNCTION recall.tenant_trigrams(p_tenant text, p_text text) RETURNS tsvector "
+        "CREATE FUNCTION recall_private.tenant_trigrams(p_tenant text, p_text text) RETURNS tsvector "
         "LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN NULL; END'; "
-        "CREATE FUNCTION recall.trigram_signature(p_name text) RETURNS bit(256) "
+        "CREATE FUNCTION recall_private.trigram_signature(p_name text) RETURNS bit(256) "
         "LANGUAGE sql IMMUTABLE RETURN NULL::bit(256); "
-        "CREATE FUNCTION recall.tenant_words(p_tenant text, p_text tsvector) RETURNS tsvector "
+        "CREATE FUNCTION recall_private.tenant_words(p_tenant text, p_text tsvector) RETURNS tsvector "
         "LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN p_text; END'",
     )
     engine = create_engine(
@@ -94,31 +99,75 @@ def test_every_table_leads_its_keys_with_the_tenant(shared_url: str) -> None:
 
 
 FUNCTIONS = (
-    "SELECT p.proname, l.lanname, p.provolatile::text, p.proconfig, p.prosqlbody IS NOT NULL, "
-    "p.prokind = 'a' FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang "
-    "WHERE p.pronamespace = 'recall'::regnamespace ORDER BY 1"
+    "SELECT n.nspname, p.proname, l.lanname, p.prorettype::regtype::text, p.proconfig, "
+    "p.prosqlbody IS NOT NULL, p.prokind = 'a', p.proretset "
+    "FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang "
+    "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname IN ('recall', 'recall_private') ORDER BY 2"
 )
+RELATIONS = (
+    "SELECT relname FROM pg_class WHERE relnamespace = 'recall'::regnamespace AND relkind IN ('r', 'p', 'v')"
+)
+OF_TABLES = {
+    "joined", "configuration", "plain", "tenant_mark", "tenant_words", "tenant_trigrams", "trigram_signature",
+    "folded", "unspaced_letters", "spaced", "compounds", "compound_parts", "text_words", "body_words",
+}  # fmt: skip
+"""Functions that a column or an index is made with; they come with its revision."""
 
 
-def test_every_function_has_its_search_path_or_must_be_inlined(shared_url: str) -> None:
-    """A SET clause forbids inlining; a body that was parsed at creation needs no path."""
-    for name, language, volatility, settings, parsed, aggregate in fetch(shared_url, FUNCTIONS):
-        if aggregate:  # its transition function is checked in its place
-            continue
+def test_every_entry_has_its_search_path_and_all_others_inherit_it(shared_url: str) -> None:
+    """A body that was parsed at creation needs none.
+
+    SQL functions that return rows keep it, because Postgres would write them out in the statements that read
+    from them, and nest loops for a tenant that the statistics do not know.
+    """
+    package = files("pgrecall")
+    outside = [path for path in Path(str(package)).rglob("*.*") if path.suffix in (".py", ".sql")]
+    called = {
+        name
+        for path in set(outside) - set(migrate.function_files())
+        for name in re.findall(r"recall_private\.(\w+)\(", path.read_text(encoding="utf-8"))
+    }
+    assert len(called) > 20
+    for schema, name, language, result, settings, parsed, aggregate, rows in fetch(shared_url, FUNCTIONS):
         fixed = any(setting.startswith("search_path=") for setting in settings or ())
-        inlined = language == "sql" and volatility in ("i", "s") and settings is None and parsed
-        assert fixed or inlined, name
+        if aggregate or (language == "sql" and parsed):  # of an aggregate, its transition function is checked
+            continue
+        entry = schema == "recall" or result == "trigger" or name in called | OF_TABLES
+        assert fixed == (entry or (language == "sql" and rows)), name
+
+
+def test_no_function_depends_on_the_search_path_to_find_ours(shared_url: str) -> None:
+    """Tables and functions of ours are named with their schemas; the path is for what extensions have."""
+    objects = {name for (name,) in fetch(shared_url, RELATIONS)}
+    functions = {row[1] for row in fetch(shared_url, FUNCTIONS)}
+    table = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+(?:ONLY\s+)?(\w+)\b(?![.(])")
+    call = re.compile(r"(?<![.\w%])(\w+)\(")
+    for path in migrate.function_files():
+        text = re.sub(r"--.*|'(?:[^']|'')*'", "''", path.read_text())
+        own = set(re.findall(r"(\w+)(?:\([\w, ]*\))?\s+AS\s+(?:NOT\s+)?(?:MATERIALIZED\s*)?\(", text))
+        assert set(table.findall(text)) & objects - own == set(), path.name
+        assert set(call.findall(text)) & functions - own == set(), path.name
+
+
+def test_a_body_that_is_parsed_for_its_callers_has_no_backslash(shared_url: str) -> None:
+    """A caller without standard strings would be warned of it when others cause a plan to be made anew."""
+    asked = (
+        "SELECT p.proname FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'sql' "
+        "WHERE p.pronamespace = 'recall_private'::regnamespace AND p.prosqlbody IS NULL "
+        "AND p.proconfig IS NULL AND p.provolatile <> 'v' AND position(chr(92) IN p.prosrc) > 0"
+    )
+    assert fetch(shared_url, asked) == []
 
 
 def test_every_search_path_is_closed(shared_url: str) -> None:
     """pg_temp comes last: whoever may make temporary objects cannot slip one in before ours."""
-    for name, _, _, settings, _, _ in fetch(shared_url, FUNCTIONS):
+    for _, name, _, _, settings, *_ in fetch(shared_url, FUNCTIONS):
         for setting in settings or ():
             if setting.startswith("search_path="):
                 assert setting.endswith("pg_temp"), name
 
 
-DECLARATION = r"^CREATE (?:OR REPLACE )?(?:FUNCTION|AGGREGATE) recall\.(\w+)"
+DECLARATION = r"^CREATE (?:OR REPLACE )?(?:FUNCTION|AGGREGATE) (?:recall|recall_private)\.(\w+)"
 
 
 def declarations() -> Iterator[tuple[str, str, str]]:
@@ -131,13 +180,8 @@ def declarations() -> Iterator[tuple[str, str, str]]:
 
 
 def test_every_function_of_the_database_is_in_a_file(shared_url: str) -> None:
-    # Those that a column or an index is made with come with its revision.
-    in_files = {name for name, _, _ in declarations()}
-    of_tables = {"joined", "configuration", "plain", "tenant_mark", "tenant_words"}
-    of_tables |= {"tenant_trigrams", "trigram_signature", "folded"}
-    of_tables |= {"unspaced_letters", "spaced", "compounds", "compound_parts", "text_words", "body_words"}
-    of_tables |= {"in_cells"}  # switch_residence_check makes it
-    assert {row[0] for row in fetch(shared_url, FUNCTIONS)} == in_files | of_tables
+    in_files = {name for name, _, _ in declarations()} | {"in_cells"}  # switch_residence_check makes it
+    assert {row[1] for row in fetch(shared_url, FUNCTIONS)} == in_files | OF_TABLES
 
 
 def test_every_function_opens_with_a_comment_that_names_it() -> None:

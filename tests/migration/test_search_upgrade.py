@@ -189,7 +189,9 @@ CONFIGURATIONS = (
 
 def likeness(run: Query, name: str) -> float:
     rows = run(
-        "SELECT similarity FROM recall.names_in_query('acme', recall.text_configuration('acme'), %s)", (name,)
+        "SELECT similarity FROM recall_private.names_in_query('acme', "
+        "recall_private.text_configuration('acme'), %s)",
+        (name,),
     )
     return max((row["similarity"] for row in rows), default=0.0)
 
@@ -202,7 +204,7 @@ def test_accents_count_until_unaccent_arrives(
         store(run, "café", "José signed the contracts at the café", author="Zoë Åberg")
         store(run, "josé", "A pilot", title="José Muñoz")
         run("SELECT recall.refresh_lexemes()")
-        assert run("SELECT recall.removes_accents() AS off") == [{"off": False}]
+        assert run("SELECT recall_private.removes_accents() AS off") == [{"off": False}]
         assert likeness(run, "jose munoz") < 1
         assert likeness(run, "José Muñoz") == 1
         assert found(run, "at the cafe") == []
@@ -211,7 +213,7 @@ def test_accents_count_until_unaccent_arrives(
 
         without_unaccent.undo()
         assert migrate.upgrade(empty_database).changed
-        assert run("SELECT recall.removes_accents() AS off") == [{"off": True}]
+        assert run("SELECT recall_private.removes_accents() AS off") == [{"off": True}]
         assert likeness(run, "jose munoz") == 1
         assert found(run, "at the cafe") == ["café"]
         assert found(run, "what did Zoe order") == ["café"]

@@ -70,11 +70,11 @@ def make_old(url: str) -> None:
     """A release whose functions call some that this one does not have."""
     definition = "SELECT pg_get_functiondef(to_regproc(%s))"
     for outer, inner in RENAMED.items():
-        [(called,)] = fetch(url, definition, (f"recall.{inner}",))
+        [(called,)] = fetch(url, definition, (f"recall_private.{inner}",))
         [(calling,)] = fetch(url, definition, (f"recall.{outer}",))
-        assert f"recall.{inner}(" in calling
-        fetch(url, called.replace(f"recall.{inner}", f"recall.{inner}_of_old"))
-        fetch(url, calling.replace(f"recall.{inner}(", f"recall.{inner}_of_old("))
+        assert f"recall_private.{inner}(" in calling
+        fetch(url, called.replace(f"recall_private.{inner}", f"recall_private.{inner}_of_old"))
+        fetch(url, calling.replace(f"recall_private.{inner}(", f"recall_private.{inner}_of_old("))
     fetch(url, STALE)
 
 
@@ -142,7 +142,7 @@ def test_refused_calls_are_reported_in_one_sentence(database_url: str) -> None:
     """What Postgres says where a function is gone that another, which runs, comes to call."""
     with Memory(database_url, settings=_none()) as memory:
         make_old(database_url)
-        fetch(database_url, "DROP FUNCTION recall.parse_drafts_of_old")
+        fetch(database_url, "DROP FUNCTION recall_private.parse_drafts_of_old")
         with pytest.raises(SchemaMismatch) as caught:
             memory.remember("The contract")
         assert caught.value.message == REPLACED

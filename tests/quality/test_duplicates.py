@@ -46,7 +46,9 @@ def test_words_tell_duplicates_from_near_misses(sql: Query) -> None:
     for pair in PAIRS:
         verdicts = set()
         for one, other in ((pair["one"], pair["other"]), (pair["other"], pair["one"])):
-            [row] = sql("SELECT * FROM recall.compare_texts(%s, %s, %s)", (_language(pair), one, other))
+            [row] = sql(
+                "SELECT * FROM recall_private.compare_texts(%s, %s, %s)", (_language(pair), one, other)
+            )
             verdicts.add(row["verdict"])
         assert len(verdicts) == 1, f"{pair} depends on the order"
         verdict = verdicts.pop()

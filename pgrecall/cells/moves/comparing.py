@@ -174,7 +174,7 @@ class EndDigests:
     def digest_all(self) -> None:
         """Reads all rows that the snapshot holds."""
         self.digests = self._query_digests(
-            self._connections[0], "SELECT * FROM recall.tenant_digests(%s)", self._tenant
+            self._connections[0], "SELECT * FROM recall_private.tenant_digests(%s)", self._tenant
         )
 
     def update(self, keys: Mapping[str, Collection[Key]]) -> None:
@@ -185,7 +185,7 @@ class EndDigests:
         """
         [now, before] = self._connections
         if keys:
-            query = "SELECT * FROM recall.keyed_digests(%s, %s)"
+            query = "SELECT * FROM recall_private.keyed_digests(%s, %s)"
             asked = Jsonb({table: list(rows) for table, rows in keys.items()})
             come, gone = (self._query_digests(each, query, self._tenant, asked) for each in (now, before))
             changes = ((1, self.digests), (1, come), (-1, gone))

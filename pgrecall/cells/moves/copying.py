@@ -38,7 +38,7 @@ class Copying:
         self.tenant = tenant
         self._handed_over: set[str] = set()
         self._embedder: str | None = None
-        # As in recall.move_name(). Slots belong to a server, which may have both cells.
+        # As in recall_private.move_name(). Slots belong to a server, which may have both cells.
         self.name = f"recall_move_{hashlib.md5(tenant.encode(), usedforsecurity=False).hexdigest()}"
 
     def require_possible(self) -> None:
@@ -76,8 +76,8 @@ class Copying:
         self.forget_at(self.target)
         with self.source.connected() as connection, connection.transaction():
             # A job that moves the tenant's vectors to their own table ends first; none begins afterwards.
-            connection.execute("SELECT recall.lock_tenant(%s, 'vector table')", (self.tenant,))
-            query = "SELECT t FROM recall.tenant_tables(%s) t"
+            connection.execute("SELECT recall_private.lock_tenant(%s, 'vector table')", (self.tenant,))
+            query = "SELECT t FROM recall_private.tenant_tables(%s) t"
             tables = connection.execute(query, (self.tenant,)).fetchall()
             ours = SQL(" WHERE (tenant = {})").format(Literal(self.tenant))
             parts: list[Composable] = [Identifier("recall", row["t"]) + ours for row in tables]
@@ -88,7 +88,7 @@ class Copying:
             )
         own = [row["t"] for row in tables if row["t"].startswith("vector_") and row["t"][7:].isdecimal()]
         for table in own:
-            self.target.run("SELECT recall.make_vector_table(%(table)s)", {"table": table})
+            self.target.run("SELECT recall_private.make_vector_table(%(table)s)", {"table": table})
         with self.source.connected() as connection:
             connection.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (self.name,))
         with self.target.connected() as connection:
@@ -136,8 +136,10 @@ class Copying:
     def build_indexes(self) -> None:
         """Builds the vector indexes of a tenant that has its own table, and gathers statistics."""
         for table in self._own_tables(self.target):
-            self.target.run("SELECT recall.index_vector_table(%(table)s)", {"table": table})
-        tables = self.target.run("SELECT t FROM recall.tenant_tables(%(tenant)s) t", {"tenant": self.tenant})
+            self.target.run("SELECT recall_private.index_vector_table(%(table)s)", {"table": table})
+        tables = self.target.run(
+            "SELECT t FROM recall_private.tenant_tables(%(tenant)s) t", {"tenant": self.tenant}
+        )
         with self.target.connected() as connection:
             for row in tables:
                 connection.execute(SQL("ANALYZE {}").format(Identifier("recall", row["t"])))

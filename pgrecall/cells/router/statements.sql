@@ -6,8 +6,9 @@ SELECT p.proname::text AS name, d.least_role, pg_get_function_arguments(p.oid) A
        p.proretset AS returns_rows,
        ARRAY(SELECT a.name FROM unnest(p.proargnames, p.proargmodes) WITH ORDINALITY a(name, mode, place)
              WHERE a.mode = 't' ORDER BY a.place) AS columns
-FROM recall.declared_functions() d
+FROM recall_private.declared_functions() d
 JOIN pg_proc p ON p.proname = d.name AND p.pronamespace = 'recall'::regnamespace
+WHERE d.least_role <> 'recall_owner'
 ORDER BY p.proname;
 
 -- name: coordinator

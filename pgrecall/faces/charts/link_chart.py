@@ -15,7 +15,7 @@ from pgrecall.models.charts import GraphLink, GraphNode, Neighbourhood
 HOPS, MAX_NODES = 2, 60
 
 FOLLOWED_RELATIONS = ("links_to", "mentions", "implies", "supports")
-"""The relations that a neighbourhood follows: the references of ``recall.is_reference``."""
+"""The relations that a neighbourhood follows: the references of ``recall_private.is_reference``."""
 
 
 def link_chart(

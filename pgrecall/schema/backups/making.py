@@ -16,6 +16,7 @@ import psycopg
 from pgrecall.database.connections import connect
 from pgrecall.database.server import Row, server_facts
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, InvalidInput, SchemaMismatch
+from pgrecall.schema.aside import ASIDE
 from pgrecall.schema.backups.programs import connection_arguments, find_program, run_program
 from pgrecall.schema.roles import act_as_owner
 from pgrecall.schema.state import state_of
@@ -52,7 +53,7 @@ def make_backup(
     stop: Event | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Backup:
-    """Backs up the whole schema of a database as of one instant, while others write.
+    """Backs up both schemas of a database as of one instant, while others write.
 
     Args:
         target: the file, which only its owner may read; or the descriptor of a stream.
@@ -107,7 +108,7 @@ def _dump(url: str, timeout: float) -> tuple[str, Sequence[str | Path], Mapping[
         *arguments,
         *role,
         "--format=custom",
-        "--schema=recall",
+        *(f"--schema={name}" for name in ASIDE),
         "--lock-wait-timeout=60s",
         *(f"--extension={name}" for name in _EXTENSIONS),
     ]

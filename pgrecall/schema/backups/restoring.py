@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,10 @@ import psycopg
 from pgrecall.database.connections import connect
 from pgrecall.database.server import Row, require_suitable, server_facts
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, SchemaMismatch
+from pgrecall.schema.aside import ASIDE, brought_back, refuse_remains
 from pgrecall.schema.backups.programs import find_program, output_of
 from pgrecall.schema.backups.script import run_script
-from pgrecall.schema.migrate import SET_ASIDE, Upgrade, upgrade
+from pgrecall.schema.migrate import Upgrade, upgrade
 from pgrecall.schema.state import NO_REVISION, head_revision, known_revisions
 
 _SIGN = b"PGDMP"
@@ -190,12 +191,15 @@ def _revision(program: Path, source: Path, name: str) -> str:
 def _require_free(connection: psycopg.Connection[Row], *, replace: bool) -> None:
     """Refuses a database that holds memories, or those that a killed restore set aside."""
     found = {row["nspname"] for row in connection.execute("SELECT nspname FROM pg_namespace").fetchall()}
-    if SET_ASIDE in found:
+    aside = [name for name in ASIDE.values() if name in found]
+    if aside:
+        names = ", ".join(ASIDE)
         raise InvalidInput(
-            f"This database has a schema {SET_ASIDE}: an earlier restore was killed.",
-            hint=f"It holds the memories of before. To have them back: DROP SCHEMA IF EXISTS recall CASCADE; "
-            f"ALTER SCHEMA {SET_ASIDE} RENAME TO recall; to give them up: DROP SCHEMA {SET_ASIDE} CASCADE;",
+            f"This database has a schema {aside[0]}: an earlier restore was killed.",
+            hint=f"It holds the earlier memories. To have them back: DROP SCHEMA IF EXISTS {names} CASCADE; "
+            f"{brought_back(aside)} to give them up: DROP SCHEMA {', '.join(aside)} CASCADE;",
         )
+    refuse_remains(found)
     if "recall" in found and not replace:
         raise InvalidInput(
             "This database has memories already.",
@@ -206,26 +210,30 @@ def _require_free(connection: psycopg.Connection[Row], *, replace: bool) -> None
 
 @contextmanager
 def _swapped(url: str, timeout: float) -> Iterator[None]:
-    """Sets the schema of this database aside, if it has one, and drops it at the end.
+    """Sets the schemas of this database aside, if it has them, and drops them at the end.
 
     After a failure it is as it was, and nothing of the backup stays.
     """
-    there = _run(url, timeout, f"ALTER SCHEMA recall RENAME TO {SET_ASIDE}", only_if="recall")
+    away = {name: f"ALTER SCHEMA {name} RENAME TO {aside}" for name, aside in ASIDE.items()}
+    back = {aside: f"ALTER SCHEMA {aside} RENAME TO {name}" for name, aside in ASIDE.items()}
+    there = _run(url, timeout, away)
     try:
         yield
     except BaseException:
-        _run(url, timeout, "DROP SCHEMA recall CASCADE", only_if="recall")
+        _run(url, timeout, {name: f"DROP SCHEMA {name} CASCADE" for name in ASIDE})
         if there:
-            _run(url, timeout, f"ALTER SCHEMA {SET_ASIDE} RENAME TO recall", only_if=SET_ASIDE)
+            _run(url, timeout, back)
         raise
     if there:
-        _run(url, timeout, f"DROP SCHEMA {SET_ASIDE} CASCADE", only_if=SET_ASIDE)
+        _run(url, timeout, {aside: f"DROP SCHEMA {aside} CASCADE" for aside in back})
 
 
-def _run(url: str, timeout: float, statement: str, *, only_if: str) -> bool:
-    """Runs a statement if the schema exists; returns whether it does."""
-    with connect(url, timeout=timeout) as connection:
-        there = connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", (only_if,)).fetchone()
-        if there is not None:
-            connection.execute(statement.encode())
-        return there is not None
+def _run(url: str, timeout: float, statements: Mapping[str, str]) -> bool:
+    """Runs the statements of those schemas that exist, all or none; returns whether one does."""
+    with connect(url, timeout=timeout) as connection, connection.transaction():
+        rows = connection.execute("SELECT nspname FROM pg_namespace").fetchall()
+        there = {row["nspname"] for row in rows}
+        for schema, statement in statements.items():
+            if schema in there:
+                connection.execute(statement.encode())
+        return not there.isdisjoint(statements)

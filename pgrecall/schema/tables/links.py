@@ -92,10 +92,13 @@ def _name(metadata: MetaData) -> Table:
         Column("memory_id", BigInteger, nullable=False),
         Column("entity", Boolean, nullable=False),
         # Compared with queries; links still distinguish accents.
-        Column("plain", Text, Computed("recall.plain(name)", persisted=True), nullable=False),
+        Column("plain", Text, Computed("recall_private.plain(name)", persisted=True), nullable=False),
         # The trigrams of ``plain``, each as one of 256 bits: what has few bits in common is not similar.
         Column(
-            "signature", BIT(256), Computed("recall.trigram_signature(name)", persisted=True), nullable=False
+            "signature",
+            BIT(256),
+            Computed("recall_private.trigram_signature(name)", persisted=True),
+            nullable=False,
         ),
         PrimaryKeyConstraint("tenant", "name", "memory_id", name="name_pkey"),
         owned_by_memory("name_memory_fkey"),

@@ -41,18 +41,18 @@ UNSPLIT = (
     "embedded_with IS NOT NULL AND passage_count IS NULL AND octet_length(title) + octet_length(body) > 250"
 )
 SEARCH_TEXT = (
-    "setweight(recall.text_words(recall.configuration(language), "
-    "title || ' ' || recall.joined(aliases)), 'A') || "
-    "setweight(recall.text_words(recall.configuration(language), "
-    "coalesce(author, '') || ' ' || recall.joined(tags)), 'B') || "
+    "setweight(recall_private.text_words(recall_private.configuration(language), "
+    "title || ' ' || recall_private.joined(aliases)), 'A') || "
+    "setweight(recall_private.text_words(recall_private.configuration(language), "
+    "coalesce(author, '') || ' ' || recall_private.joined(tags)), 'B') || "
     # Author, tags and aliases unstemmed, where the language stems them or drops them as stop words.
     "setweight(ts_delete("
-    "recall.text_words('recall.simple'::regconfig, "
-    "coalesce(author, '') || ' ' || recall.joined(tags || aliases)), "
-    "tsvector_to_array(recall.text_words(recall.configuration(language), "
-    "coalesce(author, '') || ' ' || recall.joined(tags || aliases)))), 'B') || "
-    "setweight(recall.body_words(recall.configuration(language), body), 'C') || "
-    "setweight(recall.text_words(recall.configuration(language), left(context, 10000)), 'D')"
+    "recall_private.text_words('recall.simple'::regconfig, "
+    "coalesce(author, '') || ' ' || recall_private.joined(tags || aliases)), "
+    "tsvector_to_array(recall_private.text_words(recall_private.configuration(language), "
+    "coalesce(author, '') || ' ' || recall_private.joined(tags || aliases)))), 'B') || "
+    "setweight(recall_private.body_words(recall_private.configuration(language), body), 'C') || "
+    "setweight(recall_private.text_words(recall_private.configuration(language), left(context, 10000)), 'D')"
     # No text can contain this lexeme. Up to revision 0007, the text index used it to separate tenants.
     " || array_to_tsvector(ARRAY[chr(1) || tenant])"
 )
@@ -135,7 +135,11 @@ def _memory_rules() -> tuple[Constraint, ...]:
 
 def _memory_indexes() -> tuple[Index, ...]:
     return (
-        Index("memory_words_idx", text("recall.tenant_words(tenant, search_text)"), postgresql_using="gin"),
+        Index(
+            "memory_words_idx",
+            text("recall_private.tenant_words(tenant, search_text)"),
+            postgresql_using="gin",
+        ),
         Index("memory_happened_at_idx", "tenant", "happened_at"),
         # `remember` looks for memories with the same words, whatever their case and punctuation.
         Index(
@@ -147,7 +151,7 @@ def _memory_indexes() -> tuple[Index, ...]:
             "author IS NOT NULL",
             "memory_author_idx",
             "tenant",
-            text('recall.plain(lower(author)) COLLATE "C"'),
+            text('recall_private.plain(lower(author)) COLLATE "C"'),
         ),
         # Every search asks for the directives, wherever else it looks.
         index_where(

@@ -129,7 +129,7 @@ def _lexeme(metadata: MetaData) -> Table:
         CheckConstraint("(mean_embedding IS NULL) = (mean_embedder IS NULL)", name="lexeme_mean_check"),
         Index(
             "lexeme_trigram_idx",
-            text("recall.tenant_trigrams(tenant, word)"),
+            text("recall_private.tenant_trigrams(tenant, word)"),
             postgresql_using="gin",
             postgresql_with={"fastupdate": "off"},
         ),

@@ -87,7 +87,8 @@ def log_odds(logit: float, candidate: Candidate, weighing: Weighing) -> float:
 
 
 def confidence(candidates: Sequence[Candidate], hits: Sequence[Hit], terms: ConfidenceTerms) -> float:
-    """Returns the probability that any of these hits answers, by the formula of ``recall.search_confidence``.
+    """Returns the probability that any of these hits answers, by the formula of
+    ``recall_private.search_confidence``.
 
     ``hits`` are the candidates after reranking, in the same order.
     """

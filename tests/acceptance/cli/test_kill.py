@@ -37,7 +37,7 @@ STATE = {
     "activation": "to_jsonb(t) - 'computed_at' AS row FROM recall.activation t",
     "memory": "jsonb_build_array(id, archived_at, embedded_with, content_hash) AS row FROM recall.memory",
     "vector": "jsonb_build_array(id, archived, embedding::text) AS row "
-    "FROM recall.stored_vectors('acme', NULL)",
+    "FROM recall_private.stored_vectors('acme', NULL)",
     "shared": "jsonb_build_array(tenant, memory_id) AS row FROM recall.vector_shared",
     "home": "to_jsonb(tenant) AS row FROM recall.vector_home",
     "access": "to_jsonb(t) AS row FROM recall.access t",

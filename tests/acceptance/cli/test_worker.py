@@ -262,7 +262,7 @@ def test_once_says_that_a_job_failed(pgrecall_process: Command, query: Query) ->
     query("SELECT recall.remember('A note of another.')", tenant="globex")
     query(
         "CREATE FUNCTION recall.breaks() RETURNS trigger LANGUAGE plpgsql AS $$ "
-        "BEGIN PERFORM recall.raise_invalid('The words are wrong.'); END $$; "
+        "BEGIN PERFORM recall_private.raise_invalid('The words are wrong.'); END $$; "
         "CREATE TRIGGER breaks BEFORE INSERT ON recall.lexeme FOR EACH ROW "
         "WHEN (NEW.tenant = 'acme') EXECUTE FUNCTION recall.breaks()"
     )

@@ -58,7 +58,7 @@ NUMBERS: dict[str, list[float]] = {
 IN_SQL = {
     "a page of memories": (16, "07_memories/08_list.sql", "p_max_bytes bigint DEFAULT 16000000"),
     "characters of each text": (20_000, "13_dedupe/05_show.sql", "least(20000, 1000000 /"),
-    "ids of a cell": (40, "01_tenancy/09_cells.sql", "recall.cell_number() << 40"),
+    "ids of a cell": (40, "01_tenancy/09_cells.sql", "recall_private.cell_number() << 40"),
     "ids in an export": (52, "17_export/04_imported_ids.sql", "1::bigint << 52"),
     "ids that imports may": (36, "17_export/04_imported_ids.sql", "1::bigint << 36"),
     "ids that one new row": (10_000_000, "17_export/04_imported_ids.sql", "RETURN 10000000;"),

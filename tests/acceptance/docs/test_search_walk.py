@@ -65,7 +65,9 @@ def number(count: int) -> str:
 
 
 def test_the_sql_of_a_search() -> None:
-    created = re.compile(r"CREATE OR REPLACE FUNCTION recall\.(\w+)(.*?)(?=\nCREATE |\Z)", re.S)
+    created = re.compile(
+        r"CREATE OR REPLACE FUNCTION (?:recall|recall_private)\.(\w+)(.*?)(?=\nCREATE |\Z)", re.S
+    )
     bodies = {
         name: (file, body)
         for file in FUNCTIONS.rglob("*.sql")
@@ -75,7 +77,9 @@ def test_the_sql_of_a_search() -> None:
     while waiting:
         if (name := waiting.pop()) not in reached:
             reached.add(name)
-            waiting += set(re.findall(r"\brecall\.(\w+)\(", bodies[name][1])) & bodies.keys()
+            waiting += (
+                set(re.findall(r"\b(?:recall|recall_private)\.(\w+)\(", bodies[name][1])) & bodies.keys()
+            )
     files = {bodies[name][0] for name in reached}
     assert f"can call functions of {len(files)} files" in SECTION, sorted(map(str, files))
     own = list((FUNCTIONS / "10_search").iterdir())

@@ -117,7 +117,7 @@ def test_the_update_sequences_of_the_vector_file(sql: Query, sequence: dict[str,
 
     def base(most: int) -> float:
         newest = [row[f"t{rank}"] if rank <= most else None for rank in range(1, 9)]
-        call = "SELECT ln(recall.power_sum(%s, %s, " + "%s, " * 8 + "%s, %s, %s)) AS base"
+        call = "SELECT ln(recall_private.power_sum(%s, %s, " + "%s, " * 8 + "%s, %s, %s)) AS base"
         [answer] = sql(call, (row["n"], row["first_at"], *newest, sequence["d"], sequence["now_epoch_s"],
                               sequence["min_age_days"] * 86_400))  # fmt: skip
         return float(answer["base"]) + sequence["d"] * math.log(86_400)

@@ -101,7 +101,7 @@ def protecting(memories: list[int]) -> Job:
     def job(connection: Connection, chance: random.Random) -> None:
         points = chance.sample(memories, 5)
         sizes = [chance.randint(1, 6) for _ in points]
-        connection.execute("SELECT recall.store_cut_sizes(%s, %s, %s)", (points, sizes, NOW))
+        connection.execute("SELECT recall_private.store_cut_sizes(%s, %s, %s)", (points, sizes, NOW))
 
     return job
 
@@ -145,7 +145,7 @@ def test_sixteen_at_once_never_deadlock_and_lose_nothing(database_url: str, quer
     counted = query(
         "SELECT a.memory_id FROM recall.activation a WHERE a.in_degree <> ("
         "SELECT count(DISTINCT l.src) FROM recall.link l JOIN recall.memory m ON m.id = l.src "
-        "WHERE l.dst = a.memory_id AND recall.is_reference(l.relation) AND m.archived_at IS NULL)"
+        "WHERE l.dst = a.memory_id AND recall_private.is_reference(l.relation) AND m.archived_at IS NULL)"
     )
     assert counted == []
 
@@ -156,7 +156,7 @@ def test_uses_that_bring_back_what_a_plan_archived_never_deadlock(database_url: 
     def pruning(connection: Connection, chance: random.Random) -> None:
         """As expiry does it: passes over what is locked, rather than wait with others in its hands."""
         connection.execute(
-            "SELECT recall.archive_memories('acme', ARRAY(SELECT m.id FROM recall.memory m "
+            "SELECT recall_private.archive_memories('acme', ARRAY(SELECT m.id FROM recall.memory m "
             "WHERE m.id = ANY (%s) FOR UPDATE SKIP LOCKED), 'pruned', 1, %s)",
             (chance.sample(memories, 3), NOW),
         )

@@ -132,7 +132,7 @@ class Life:
         if self.chance.random() < 0.4:
             self.sql("SELECT recall.forget(%s, p_now => %s)", (*self.some(1), self.now))
         else:
-            call = "SELECT recall.archive_memories('acme', %s, 'pruned', 1, %s)"
+            call = "SELECT recall_private.archive_memories('acme', %s, 'pruned', 1, %s)"
             self.sql(call, (self.some(3), self.now))
 
     def expire(self) -> None:
@@ -141,7 +141,7 @@ class Life:
     def protect(self) -> None:
         points = self.some(3)
         sizes = [self.chance.randint(1, 6) for _ in points]
-        self.sql("SELECT recall.store_cut_sizes(%s, %s, %s)", (points, sizes, self.now))
+        self.sql("SELECT recall_private.store_cut_sizes(%s, %s, %s)", (points, sizes, self.now))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -215,10 +215,10 @@ def test_a_reference_counts_while_its_source_was_live(sql: Query) -> None:
     source, target = notes(sql, 2)
     sql("SELECT recall.link(%s, %s, p_now => %s)", (source, target, BIRTH + DAY))
     sql(
-        "SELECT recall.archive_memories('acme', ARRAY[%s::bigint], 'pruned', 1, %s)",
+        "SELECT recall_private.archive_memories('acme', ARRAY[%s::bigint], 'pruned', 1, %s)",
         (source, BIRTH + 3 * DAY),
     )
-    sql("SELECT recall.restore_memories('acme', ARRAY[%s::bigint], %s)", (source, BIRTH + 5 * DAY))
+    sql("SELECT recall_private.restore_memories('acme', ARRAY[%s::bigint], %s)", (source, BIRTH + 5 * DAY))
     revived = [past_terms(sql, BIRTH + day * DAY)[target]["revival"] > 0 for day in (0.5, 2, 3, 4.9, 5, 6)]
     assert revived == [False, True, False, False, True, True]
 
@@ -229,7 +229,7 @@ def test_the_floor_applies_between_raising_and_lowering(sql: Query) -> None:
     for day, pinned in ((0, True), (2, False)):
         sql("SELECT recall.pin(%s, %s, %s)", (memory, pinned, start + day * DAY))
     for day, size in ((4, 3), (6, 2)):
-        sql("SELECT recall.store_cut_sizes(%s, %s, %s)", ([memory], [size], start + day * DAY))
+        sql("SELECT recall_private.store_cut_sizes(%s, %s, %s)", ([memory], [size], start + day * DAY))
     retentions = [
         past_terms(sql, start + day * DAY)[memory]["retention"] for day in (-1, 0, 1, 2, 3, 4, 5, 6, 7)
     ]

@@ -22,12 +22,13 @@ from tests.integration.access.use_tools import (
 
 DAY = 86_400
 _ADD = (
-    "SELECT recall.fold_by_scan('acme', array_agg(memory_id), array_agg(folded_until), "
-    "array_agg('infinity'::timestamptz), array_agg(recall.weight_in_millionths(credit)), false) AS changed "
+    "SELECT recall_private.fold_by_scan('acme', array_agg(memory_id), array_agg(folded_until), "
+    "array_agg('infinity'::timestamptz), array_agg(recall_private.weight_in_millionths(credit)), false) "
+    "AS changed "
     "FROM recall.activation WHERE tenant = 'acme'"
 )
 _ANEW = (
-    "SELECT recall.fold_by_scan('acme', array_agg(memory_id), array_agg('-infinity'::timestamptz), "
+    "SELECT recall_private.fold_by_scan('acme', array_agg(memory_id), array_agg('-infinity'::timestamptz), "
     "array_agg('infinity'::timestamptz), array_agg(0), true) AS changed "
     "FROM recall.activation WHERE tenant = 'acme'"
 )
@@ -77,7 +78,7 @@ def test_a_scan_is_worth_it_for_many_memories_of_a_short_log(sql: Query, since: 
     sql("INSERT INTO recall.access (tenant, memory_id, kind, weight, at) "
         "SELECT 'acme', i, 'used', 1, now() FROM generate_series(1, 2000) i")  # fmt: skip
     few, many = (
-        sql("SELECT recall.is_scan_cheaper(%s, %s) AS worth", (memories, since))[0]["worth"]
+        sql("SELECT recall_private.is_scan_cheaper(%s, %s) AS worth", (memories, since))[0]["worth"]
         for memories in (5, 2000)
     )
     assert (few, many) == (False, True)

@@ -43,7 +43,7 @@ def configure(sql: Query, **rules: float) -> None:
 
 
 def targets(sql: Query, memory: int, utility: float, at: datetime) -> dict[int, float]:
-    rows = sql("SELECT * FROM recall.spread_targets('acme', %s, %s, %s)", (memory, utility, at))
+    rows = sql("SELECT * FROM recall_private.spread_targets('acme', %s, %s, %s)", (memory, utility, at))
     found = {row["id"]: row["amount"] for row in rows}
     assert len(found) == len(rows)
     return found

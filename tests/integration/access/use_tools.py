@@ -140,7 +140,7 @@ def expected_fold(
 def fold_of_log(sql: Query, memory: int, burst_seconds: float = 600.0) -> FoldedLog:
     """What the mathematics says of a memory's log as it stands in the database."""
     rows = sql(
-        "SELECT recall.epoch(at) AS at, weight, kind, session_id FROM recall.access "
+        "SELECT recall_private.epoch(at) AS at, weight, kind, session_id FROM recall.access "
         "WHERE memory_id = %s ORDER BY id",
         (memory,),
     )

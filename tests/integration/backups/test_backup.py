@@ -16,10 +16,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, InvalidInput, SchemaMismatch
 from pgrecall.jobs.catalogue import job_named
 from pgrecall.schema import migrate
+from pgrecall.schema.aside import ASIDE
 from pgrecall.schema.backups.making import make_backup
 from pgrecall.schema.backups.programs import BrokenOff, find_program
 from pgrecall.schema.backups.restoring import restore_backup
-from tests.conftest import _database
+from tests.conftest import DIMENSIONS, _database
 from tests.given_server import Server
 from tests.integration.export.export_tools import client, lines_of
 from tests.migration.old_schemas import fill, take_to
@@ -107,7 +108,9 @@ def test_a_wreck_is_replaced(world: str, backup: Path, server: Server) -> None:
         restore_backup(wreck, backup, replace=True)
         assert exported(wreck) == exported(world)
         with psycopg.connect(wreck) as connection:
-            left = connection.execute("SELECT FROM pg_namespace WHERE nspname ~ '^recall_'").fetchall()
+            left = connection.execute(
+                "SELECT FROM pg_namespace WHERE nspname ~ '_before_restore$'"
+            ).fetchall()
         assert left == []
 
 
@@ -147,7 +150,8 @@ def test_bytes_that_are_no_text_are_refused_with_the_name_of_the_file(
 
 def test_a_restore_that_was_killed_can_be_undone(backup: Path, database_url: str) -> None:
     with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute("ALTER SCHEMA recall RENAME TO recall_before_restore")
+        for name, aside in ASIDE.items():
+            connection.execute(f"ALTER SCHEMA {name} RENAME TO {aside}".encode())
         with pytest.raises(InvalidInput, match="an earlier restore was killed") as refused:
             restore_backup(database_url, backup, replace=True)
         with pytest.raises(SchemaMismatch, match="set aside in the schema recall_before_restore"):
@@ -156,6 +160,17 @@ def test_a_restore_that_was_killed_can_be_undone(backup: Path, database_url: str
         undo = refused.value.hint.partition("have them back: ")[2].partition(" to give")[0]
         connection.execute(undo.encode())
     assert migrate.inspect(database_url).revision == migrate.head_revision()
+
+
+def test_what_is_left_of_memories_that_were_dropped_is_refused(backup: Path, database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA recall CASCADE")
+        with pytest.raises(SchemaMismatch, match=r"schema recall_private, and recall.* is gone") as refused:
+            restore_backup(database_url, backup)
+        with pytest.raises(SchemaMismatch, match=r"schema recall_private, and recall.* is gone"):
+            migrate.upgrade(database_url, dimensions=DIMENSIONS)
+        connection.execute(refused.value.hint.partition(": ")[2].encode())
+    assert restore_backup(database_url, backup).upgraded.left == ()
 
 
 def test_an_older_backup_is_upgraded_and_a_newer_one_refused(

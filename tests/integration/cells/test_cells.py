@@ -28,7 +28,7 @@ def test_an_installation_that_is_there_becomes_cell_0(installation: Installation
     installation.add(0)
     alone = installation.direct(0)
     assert alone.search("winch").hits[0].id == before.id
-    assert installation.ask(0, "SELECT recall.in_cells() AS on") == [{"on": False}]
+    assert installation.ask(0, "SELECT recall_private.in_cells() AS on") == [{"on": False}]
     assert installation.ask(0, "SELECT * FROM recall.resident") == []
     installation.add(1)
     after = installation.memory().remember("The keel needs paint.")
@@ -129,7 +129,7 @@ def test_a_cell_of_another_installation_is_refused(two_cells: Installation, empt
 def test_an_upgrade_keeps_the_check_and_the_ranges(two_cells: Installation) -> None:
     two_cells.ask(1, "ALTER SEQUENCE recall.memory_id_seq MINVALUE 1")
     migrate.upgrade(two_cells.cells[1])
-    assert two_cells.ask(1, "SELECT recall.in_cells() AS on") == [{"on": True}]
+    assert two_cells.ask(1, "SELECT recall_private.in_cells() AS on") == [{"on": True}]
     [row] = two_cells.ask(1, "SELECT min_value FROM pg_sequences WHERE sequencename = 'memory_id_seq'")
     assert row == {"min_value": 1 << 40}
 
@@ -155,8 +155,8 @@ def test_drain_and_remove(two_cells: Installation) -> None:
     assert fleet.drain(1)[0].draining
     assert {fleet.directory.place(f"t{n}").cell for n in range(5)} == {0}
     fleet.remove(1)
-    assert two_cells.ask(0, "SELECT recall.in_cells() AS on") == [{"on": False}]
-    assert two_cells.ask(1, "SELECT recall.cell_number() AS number") == [{"number": None}]
+    assert two_cells.ask(0, "SELECT recall_private.in_cells() AS on") == [{"on": False}]
+    assert two_cells.ask(1, "SELECT recall_private.cell_number() AS number") == [{"number": None}]
     assert two_cells.direct(0).search("winch").hits
     assert two_cells.direct(0, "anybody").search("winch").hits == ()
 

@@ -18,7 +18,9 @@ from tests.integration.cells.conftest import Installation
 
 
 def digests(installation: Installation, cell: int, tenant: str = "acme") -> list[dict[str, object]]:
-    return installation.ask(cell, f"SELECT * FROM recall.tenant_digests('{tenant}') ORDER BY relation")
+    return installation.ask(
+        cell, f"SELECT * FROM recall_private.tenant_digests('{tenant}') ORDER BY relation"
+    )
 
 
 def held(installation: Installation, cell: int, tenant: str = "acme") -> dict[str, Any]:

@@ -23,7 +23,7 @@ def embedded(sql: Query, key: str, *head: float, model: str = "m", **options: An
     sql("UPDATE recall.memory SET embedded_with = %s WHERE id = %s", (model, one), **options)
     tenant = options.get("tenant", "acme")
     sql(
-        "SELECT recall.replace_vectors(%s, ARRAY[%s], ARRAY[%s::halfvec])",
+        "SELECT recall_private.replace_vectors(%s, ARRAY[%s], ARRAY[%s::halfvec])",
         (tenant, one, vector(*head)),
         **options,
     )

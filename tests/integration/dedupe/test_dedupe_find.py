@@ -214,7 +214,7 @@ def test_a_pair_that_was_stored_under_an_older_rule_of_titles_is_not_planned(
     assert len(memory.plans.dedupe(now=NOW).clusters) == 1
     for memory_id, title in zip(ids, (one, other), strict=True):
         query("UPDATE recall.memory SET title = %s WHERE id = %s", (title, memory_id))
-    assert query("SELECT verdict FROM recall.current_pairs('acme')") == []
+    assert query("SELECT verdict FROM recall_private.current_pairs('acme')") == []
     [pair] = query("SELECT verdict FROM recall.duplicate_pair")
     assert pair["verdict"] == "same"
     assert memory.plans.dedupe(now=NOW).clusters == ()

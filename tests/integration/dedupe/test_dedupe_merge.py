@@ -165,7 +165,7 @@ def test_a_merged_memory_forgotten_for_good_leaves_no_trace(memory: Memory, quer
     assert activation(query, keeper)["n"] == 3
     memory.forget(goes, hard=True)
     assert activation(query, keeper)["n"] == 1
-    [left] = query("SELECT recall.count_rows_about('acme', ARRAY[%s::bigint]) AS rows", (goes,))
+    [left] = query("SELECT recall_private.count_rows_about('acme', ARRAY[%s::bigint]) AS rows", (goes,))
     assert left["rows"] == {}
     assert problems(query) == []
     assert memory.plans.undo(plan.id, now=LATER).restored == 0

@@ -58,13 +58,13 @@ def test_no_pair_that_is_not_apart_is_left_out(memory: Memory, query: Query) -> 
     rows = query(
         """WITH pair AS (SELECT * FROM unnest(%s::bigint[], %s::bigint[]) p(src, dst)),
         kept AS (
-            SELECT k.src, k.dst FROM recall.may_say_the_same('acme',
+            SELECT k.src, k.dst FROM recall_private.may_say_the_same('acme',
                 (SELECT array_agg(src) FROM pair), (SELECT array_agg(dst) FROM pair), NULL) k)
         SELECT a.body AS one, b.body AS other, c.verdict, k.src IS NOT NULL AS kept
         FROM pair p
         JOIN recall.memory a ON a.id = p.src
         JOIN recall.memory b ON b.id = p.dst AND b.language = a.language
-        CROSS JOIN recall.compare_texts(a.language, a.body, b.body) c
+        CROSS JOIN recall_private.compare_texts(a.language, a.body, b.body) c
         LEFT JOIN kept k USING (src, dst)""",
         ([src for src, _ in near], [dst for _, dst in near]),
     )
@@ -78,11 +78,11 @@ def test_every_word_that_is_compared_apart_is_a_telling_one(query: Query, functi
     [row] = query("SELECT pg_get_functiondef(p.oid) AS text FROM pg_proc p WHERE p.proname = %s", (function,))
     pattern = max(re.findall(r"'((?:[^']|'')*)'", row["text"]), key=len)
     named = {word for word in WORD.findall(PARTS.sub("", pattern)) if len(word) > 2}
-    telling = {row["stem"] for row in query("SELECT unnest(recall.telling_stems('english')) AS stem")}
+    telling = {row["stem"] for row in query("SELECT unnest(recall_private.telling_stems('english')) AS stem")}
     assert len(named) > 15
     assert named - telling - BEGINNINGS == set()
     for word in telling & named:
-        [row] = query(f"SELECT recall.{function}(%s) AS found", (f"Das ist {word} und",))
+        [row] = query(f"SELECT recall_private.{function}(%s) AS found", (f"Das ist {word} und",))
         assert row["found"], word
 
 
@@ -95,5 +95,5 @@ def test_long_texts_are_told_by_how_they_begin(query: Query) -> None:
         (long + "end", long + "other end", "apart"),
         (long + "4", long + "5", "apart"),
     ):
-        [row] = query("SELECT verdict FROM recall.compare_texts('english', %s, %s)", (one, other))
+        [row] = query("SELECT verdict FROM recall_private.compare_texts('english', %s, %s)", (one, other))
         assert row["verdict"] == expected, (one[:20], other[:20])

@@ -131,7 +131,7 @@ def test_passages_go_where_their_memory_goes(memory: Memory, query: Query, house
     table = "vector_shared"
     if housed:
         assert query("SELECT recall.move_vectors_to_own_table(10) AS moved")[0]["moved"] > 60
-        table = query("SELECT recall.vector_table('acme') AS name")[0]["name"]
+        table = query("SELECT recall_private.vector_table('acme') AS name")[0]["name"]
         assert table != "vector_shared"
         assert parts(query) == {}
     before = parts(query, table)[long]
@@ -174,12 +174,12 @@ def test_memories_with_many_passages_leave_room_for_others(memory: Memory, query
         ("SELECT recall.move_vectors_to_own_table(4000)", ()),
     ):  # fmt: skip
         query(statement, parameters)
-    [table] = query("SELECT recall.vector_table('acme') AS name")
+    [table] = query("SELECT recall_private.vector_table('acme') AS name")
     for _ in range(5):
         [row] = query(
             "SELECT count(*) AS n, count(DISTINCT id) AS ids, "
             "count(*) FILTER (WHERE similarity > 0.8) AS near "
-            "FROM recall.semantic_arm('acme', %s::halfvec, 20, recall.read_filter('{}'))",
+            "FROM recall_private.semantic_arm('acme', %s::halfvec, 20, recall_private.read_filter('{}'))",
             (str(near.tolist()),),
         )
         if row["near"] == 10:
@@ -343,7 +343,7 @@ def test_another_tenant_sees_no_passage(memory: Memory, query: Query) -> None:
     other = memory.for_tenant("globex")
     other.remember("Nothing of note.")
     assert [hit.passage for hit in by_meaning(other, k=50)] == [None]
-    assert query("SELECT count(*) AS n FROM recall.stored_passages('globex', NULL)") == [{"n": 0}]
+    assert query("SELECT count(*) AS n FROM recall_private.stored_passages('globex', NULL)") == [{"n": 0}]
 
 
 def test_an_edited_long_memory_has_its_passages_at_once(memory: Memory, query: Query) -> None:

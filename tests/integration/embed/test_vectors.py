@@ -57,7 +57,7 @@ def nearest(query: Query, seed: int, tenant: str = "acme", **options: Any) -> li
 
 
 def table_of(query: Query, tenant: str = "acme") -> str:
-    return str(query("SELECT recall.vector_table(%s) AS name", (tenant,))[0]["name"])
+    return str(query("SELECT recall_private.vector_table(%s) AS name", (tenant,))[0]["name"])
 
 
 def wrong(query: Query, tenant: str = "acme") -> int:

@@ -73,7 +73,7 @@ def test_every_table_and_column_is_exported_or_left_behind_for_a_reason(sql: Que
             "AND NOT c.relispartition"
         )
     }
-    kinds = {row["kind"] for row in sql("SELECT kind FROM recall.export_kinds()")}
+    kinds = {row["kind"] for row in sql("SELECT kind FROM recall_private.export_kinds()")}
     of_the_server = {
         "api_key", "erasure", "erasure_item", "job_run", "page_session", "tenant_role", "vector_home",
         "tenant_lock", "memory_change", "resident",
@@ -82,7 +82,7 @@ def test_every_table_and_column_is_exported_or_left_behind_for_a_reason(sql: Que
     assert tables - kinds == of_the_server | made_of_memories | {"vector_shared"}
     assert kinds - tables == {"supersession", "vector", "passage"}
     for kind in sorted(kinds):
-        [row] = sql("SELECT recall.importable_columns(%s) AS columns", (kind,))
+        [row] = sql("SELECT recall_private.importable_columns(%s) AS columns", (kind,))
         assert {name for each in held(lines, kind) for name in each} == set(row["columns"]), kind
 
 

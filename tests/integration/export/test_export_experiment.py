@@ -75,7 +75,8 @@ def test_sessions_that_change_their_arm_under_another_name_are_not_counted(
     for session in SESSIONS:
         other.search("harbour report", session_id=session)
     rows = query(
-        "SELECT recall.experiment_arm('acme', 7, s) <> recall.experiment_arm('other', 7, s) AS changed "
+        "SELECT recall_private.experiment_arm('acme', 7, s) <> recall_private.experiment_arm('other', "
+        "7, s) AS changed "
         "FROM unnest(%s::text[]) s",
         (SESSIONS,),
     )

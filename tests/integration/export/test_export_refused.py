@@ -18,7 +18,7 @@ from pgrecall.schema import roles
 from tests.conftest import NOW, Query
 from tests.integration.export.export_tools import client
 
-HELD = "SELECT recall.tenant_holdings(recall.current_tenant()) AS held"
+HELD = "SELECT recall_private.tenant_holdings(recall.current_tenant()) AS held"
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from tests.integration.export.export_tools import client
 from tests.scale import SCALE
 from tests.tenant_world import _GIVEN, _questions, fill_tenant
 
-HELD = "SELECT recall.tenant_holdings(recall.current_tenant()) AS held"
+HELD = "SELECT recall_private.tenant_holdings(recall.current_tenant()) AS held"
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.in_turns
 
 
 def arm_of(query: Query, session: str, number: int = 1, tenant: str = "acme") -> str:
-    [row] = query("SELECT recall.experiment_arm(%s, %s, %s) AS arm", (tenant, number, session))
+    [row] = query("SELECT recall_private.experiment_arm(%s, %s, %s) AS arm", (tenant, number, session))
     return str(row["arm"])
 
 
@@ -143,8 +143,9 @@ def test_arms_are_even_and_differ_by_number_and_tenant(query: Query) -> None:
         "SELECT count(*) FILTER (WHERE a = 'off') AS off, count(*) FILTER (WHERE a = 'default') AS default, "
         "count(*) FILTER (WHERE a = 'other') AS other, count(*) FILTER (WHERE a = b) AS same, "
         "count(*) FILTER (WHERE a = c) AS other_tenant "
-        "FROM generate_series(1, 30000) n, recall.experiment_arm('acme', 1, 's' || n) a, "
-        "recall.experiment_arm('acme', 2, 's' || n) b, recall.experiment_arm('globex', 1, 's' || n) c"
+        "FROM generate_series(1, 30000) n, recall_private.experiment_arm('acme', 1, 's' || n) a, "
+        "recall_private.experiment_arm('acme', 2, 's' || n) b, recall_private.experiment_arm('globex', "
+        "1, 's' || n) c"
     )
     assert all(9700 < count < 10300 for count in counts.values()), counts
 

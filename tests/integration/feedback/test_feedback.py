@@ -87,7 +87,7 @@ def test_a_use_is_logged_in_the_session_of_the_search(sql: Query) -> None:
 def test_a_use_brings_back_what_a_plan_archived(sql: Query) -> None:
     [a] = notes(sql, 1, at=BIRTH)
     search = show(sql, [a])
-    sql("SELECT recall.archive_memories('acme', %s, 'pruned', 7, %s)", ([a], NOW))
+    sql("SELECT recall_private.archive_memories('acme', %s, 'pruned', 7, %s)", ([a], NOW))
     judge(sql, "rejected", search, [a])
     assert sql("SELECT archived_at FROM recall.memory") == [{"archived_at": NOW}]
     judge(sql, "used", search, [a])

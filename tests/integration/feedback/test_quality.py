@@ -128,11 +128,11 @@ def test_an_interval_holds_its_share_and_narrows(pair: tuple[int, int]) -> None:
 
 def test_the_interval_in_sql_is_the_same(query: Query) -> None:
     for count, total in ((0, 1), (1, 1), (3, 10), (500, 1000)):
-        [row] = query("SELECT * FROM recall.wilson_interval(%s, %s)", (count, total))
+        [row] = query("SELECT * FROM recall_private.wilson_interval(%s, %s)", (count, total))
         assert (row["low"], row["high"]) == pytest.approx(
             (share_of(count, total).low, share_of(count, total).high)
         )
-    assert query("SELECT * FROM recall.wilson_interval(0, 0)") in ([], [{"low": None, "high": None}])
+    assert query("SELECT * FROM recall_private.wilson_interval(0, 0)") in ([], [{"low": None, "high": None}])
 
 
 # Misses
@@ -238,8 +238,10 @@ def test_failed_filters_agree_with_the_filter(memory: Memory, query: Query) -> N
     ]  # fmt: skip
     for document in filters:
         rows = query(
-            "SELECT m.body, recall.failed_filters(m, f) AS failed, recall.passes_filter(m, f) AS passes "
-            "FROM recall.memory m, recall.checked_filter('acme', recall.read_filter(%s::jsonb), %s) f "
+            "SELECT m.body, recall_private.failed_filters(m, f) AS failed, "
+            "recall_private.passes_filter(m, f) AS passes "
+            "FROM recall.memory m, recall_private.checked_filter('acme', "
+            "recall_private.read_filter(%s::jsonb), %s) f "
             "WHERE m.tenant = 'acme'",
             (document, NOW),
         )

@@ -165,8 +165,8 @@ def test_every_alarm_has_a_name_of_its_own(query: Query) -> None:
         "Something new since 2026-01-01.": "Something new since",
     }
     for alarm, kind in alarms.items():
-        assert query("SELECT recall.alarm_kind(%s) AS kind", (alarm,)) == [{"kind": kind}]
-    [row] = query("SELECT recall.alarm_kind(repeat('x', 1000)) AS kind")
+        assert query("SELECT recall_private.alarm_kind(%s) AS kind", (alarm,)) == [{"kind": kind}]
+    [row] = query("SELECT recall_private.alarm_kind(repeat('x', 1000)) AS kind")
     assert len(row["kind"]) == 60
 
 

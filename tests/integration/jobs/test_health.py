@@ -239,7 +239,7 @@ def test_accesses_queued_by_an_upgrade_are_reported_without_a_time(sql: Query) -
 def test_late_embeddings_are_reported_if_there_is_an_embedder(sql: Query) -> None:
     accessed(sql)
     assert alarms(sql) == []
-    sql("SELECT recall.require_embedder('model-x')")
+    sql("SELECT recall_private.require_embedder('model-x')")
     assert alarms(sql) == [
         "The job embed does not keep up: 20 memories wait for an embedding, "
         "the oldest since 2026-04-02 12:00 UTC."

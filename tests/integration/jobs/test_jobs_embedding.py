@@ -218,4 +218,4 @@ def test_no_model_takes_over_without_a_name_and_the_right_dimensions(
 ) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue):
         query("SELECT recall.begin_reembedding(%s, %s)", (model, dimensions))
-    assert query("SELECT recall.setting_value('*', 'embedding.model') AS m") == [{"m": None}]
+    assert query("SELECT recall_private.setting_value('*', 'embedding.model') AS m") == [{"m": None}]

@@ -153,7 +153,7 @@ def test_the_failure_of_one_tenant_does_not_stop_the_others(runner: Made, query:
 
 
 def test_what_would_fail_again_is_not_tried_again(runner: Made, query: Query, queued: list[int]) -> None:
-    reject = "PERFORM recall.raise_invalid('The words are wrong.', 'Mend them.')"
+    reject = "PERFORM recall_private.raise_invalid('The words are wrong.', 'Mend them.')"
     breaking(query, "lexeme", "true", reject)
     [outcome] = runner().sweep(job_named("statistics"), ["acme"])
     assert (outcome.state, outcome.attempt, outcome.error) == ("failed", 1, "The words are wrong.")

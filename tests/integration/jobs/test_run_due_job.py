@@ -49,7 +49,7 @@ def test_a_step_that_leaves_something_is_followed_by_another(query: Query) -> No
 
 def test_a_job_that_another_session_is_at_is_left_to_it(query: Query, database_url: str) -> None:
     shown(query, "A note on the tide.")
-    query("SELECT recall.try_lock_tenant('acme', 'job fold')")  # once there, nobody waits for its row
+    query("SELECT recall_private.try_lock_tenant('acme', 'job fold')")  # once there, nobody waits for its row
     with psycopg.connect(database_url) as other:
         other.execute("SELECT set_config('recall.tenant', 'acme', true)")
         other.execute("SELECT recall.begin_job('fold')")

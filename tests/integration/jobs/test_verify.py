@@ -100,7 +100,7 @@ def test_a_log_that_lost_accesses_is_named(sql: Query, ids: dict[str, int]) -> N
 def test_summaries_are_verified_in_batches(sql: Query, ids: dict[str, int]) -> None:
     fold_all(sql)
     sql("UPDATE recall.activation SET n = n + 1")
-    found = [row["id"] for row in sql("SELECT * FROM recall.wrong_summaries('acme', 3) AS id")]
+    found = [row["id"] for row in sql("SELECT * FROM recall_private.wrong_summaries('acme', 3) AS id")]
     assert sorted(found) == sorted(ids.values())
 
 

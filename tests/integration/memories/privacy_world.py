@@ -70,7 +70,7 @@ def fill(memory: Memory, query: Query) -> int:
     for job in JOBS:
         memory.jobs.run(job, now=NOW)
     query(
-        "SELECT recall.replace_vectors('acme', ARRAY[recall.id_of(%s)], ARRAY[%s::halfvec])",
+        "SELECT recall_private.replace_vectors('acme', ARRAY[recall.id_of(%s)], ARRAY[%s::halfvec])",
         (KEY, json.dumps(VECTOR)),
     )
     return memory.get(KEY).id

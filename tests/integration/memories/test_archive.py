@@ -22,12 +22,14 @@ DAY = timedelta(days=1)
 def archive(
     sql: Query, ids: list[int], now: datetime, reason: str = "pruned", plan: int | None = 7
 ) -> list[int]:
-    call = "SELECT recall.archive_memories('acme', %s::bigint[], %s, %s, %s) AS ids"
+    call = "SELECT recall_private.archive_memories('acme', %s::bigint[], %s, %s, %s) AS ids"
     return list(sql(call, (ids, reason, plan if reason == "pruned" else None, now))[0]["ids"])
 
 
 def restore(sql: Query, ids: list[int], now: datetime) -> list[int]:
-    return list(sql("SELECT recall.restore_memories('acme', %s::bigint[], %s) AS ids", (ids, now))[0]["ids"])
+    return list(
+        sql("SELECT recall_private.restore_memories('acme', %s::bigint[], %s) AS ids", (ids, now))[0]["ids"]
+    )
 
 
 def expire(sql: Query, now: datetime, limit: int = 1000) -> int:
@@ -105,7 +107,7 @@ def test_an_archival_without_a_reason_that_holds_is_refused(
 ) -> None:
     a, b = notes(sql, 2)
     with pytest.raises(psycopg.errors.CheckViolation):
-        sql("SELECT recall.archive_memories('acme', %s, %s, %s, %s)", ([a, b], reason, plan, now))
+        sql("SELECT recall_private.archive_memories('acme', %s, %s, %s, %s)", ([a, b], reason, plan, now))
     assert live(sql) == {a, b}
 
 
@@ -241,7 +243,7 @@ def test_a_memory_in_use_is_archived_after_the_use_and_comes_back_by_the_next(
         assert archiving.result(timeout=PATIENCE) == [memory]
     with as_tenant(database_url, autocommit=False) as pruner, ThreadPoolExecutor(1) as thread:
         restore(query, [memory], now)
-        pruner.execute("SELECT recall.archive_memories('acme', %s, 'pruned', 8, %s)", ([memory], now))
+        pruner.execute("SELECT recall_private.archive_memories('acme', %s, 'pruned', 8, %s)", ([memory], now))
         using = thread.submit(query, use, (memory, now + DAY))
         blocked(pruner)
         pruner.commit()

@@ -52,7 +52,9 @@ def sizes(query: Query) -> dict[str, int]:
 
 def row_of(query: Query, key: str, table: str = "memory", tenant: str = "acme") -> dict[str, Any]:
     join = "" if table == "memory" else f"JOIN recall.{table} x ON x.tenant = m.tenant AND x.memory_id = m.id"
-    vector = "(SELECT v.embedding::text FROM recall.stored_vectors(m.tenant, ARRAY[m.id]) v) AS vector"
+    vector = (
+        "(SELECT v.embedding::text FROM recall_private.stored_vectors(m.tenant, ARRAY[m.id]) v) AS vector"
+    )
     columns = f"m.*, {vector}" if table == "memory" else "x.*"
     sql = f"SELECT {columns} FROM recall.memory m {join} WHERE m.tenant = %s AND m.key = %s"
     [row] = query(sql, (tenant, key))

@@ -309,7 +309,7 @@ def test_a_vector_of_a_title_that_changed_meanwhile_is_left_out(settings: Settin
         assert stored.changed == ("body",)
         held = memory.get("k")
         assert (held.title, held.body, held.embedded_with) == ("New", "two", None)
-        assert query("SELECT count(*) FROM recall.stored_vectors('acme', NULL)")[0]["count"] == 0
+        assert query("SELECT count(*) FROM recall_private.stored_vectors('acme', NULL)")[0]["count"] == 0
         spy.texts.clear()
         memory.jobs.run("embed")
         assert spy.texts == ["New\ntwo"]

@@ -17,7 +17,9 @@ REPORTED = """SELECT pg_stat_get_mod_since_analyze(c.oid) > 1000 + greatest(c.re
               FROM pg_class c WHERE c.oid = 'recall.memory'::regclass"""
 
 
-@pytest.mark.parametrize("call", ["recall.analyze_places('default')", "recall.analyze_grown_tables(100000)"])
+@pytest.mark.parametrize(
+    "call", ["recall_private.analyze_places('default')", "recall_private.analyze_grown_tables(100000)"]
+)
 def test_a_setting_of_the_session_does_not_thin_them(memory: Memory, query: Query, call: str) -> None:
     memory.remember_many([Draft(f"Rope {number} is new.") for number in range(2_000)])
     # A session reports its rows up to a second later.

@@ -105,7 +105,9 @@ def test_a_near_vector_makes_a_text_similar(query: Query) -> None:
             [json.dumps(item)],
         )[0]
 
-    dimensions = int(query("SELECT recall.setting_value('*', 'embedding.dimensions') #>> '{}' AS d")[0]["d"])
+    dimensions = int(
+        query("SELECT recall_private.setting_value('*', 'embedding.dimensions') #>> '{}' AS d")[0]["d"]
+    )
     remember("Mira prefers tea", [1.0, 0.0])
     near = remember("It is tea Mira prefers", [0.97, 0.2431])
     far = remember("Mira will prefer tea", [0.9, 0.4359])
@@ -136,7 +138,7 @@ def test_a_near_vector_makes_a_text_similar(query: Query) -> None:
 )
 def test_what_states_otherwise_is_not_the_same(query: Query, text: str, other: str, otherwise: bool) -> None:
     for pair in ((text, other), (other, text)):
-        assert query("SELECT recall.states_otherwise(%s, %s) AS o", pair)[0]["o"] is otherwise
+        assert query("SELECT recall_private.states_otherwise(%s, %s) AS o", pair)[0]["o"] is otherwise
 
 
 def test_other_numbers_keep_the_same_words_apart(memory: Memory) -> None:
@@ -148,7 +150,9 @@ def test_other_numbers_keep_the_same_words_apart(memory: Memory) -> None:
 
 def test_a_duplicate_among_others_of_its_form_is_found(query: Query) -> None:
     """Nearer memories that state otherwise do not hide it."""
-    dimensions = int(query("SELECT recall.setting_value('*', 'embedding.dimensions') #>> '{}' AS d")[0]["d"])
+    dimensions = int(
+        query("SELECT recall_private.setting_value('*', 'embedding.dimensions') #>> '{}' AS d")[0]["d"]
+    )
 
     def draft(body: str, *vector: float) -> dict[str, Any]:
         return {"body": body, "embedding": str([*vector, *[0.0] * (dimensions - 2)])}

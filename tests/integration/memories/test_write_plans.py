@@ -40,7 +40,8 @@ WITH stored AS (
     SELECT 'acme', s.id, 'write', 1, %(at)s, %(at)s FROM stored s
 )
 INSERT INTO recall.activation (tenant, memory_id, n, first_at, t1, folded_until, decay, clock)
-SELECT 'acme', s.id, 1, recall.epoch(%(at)s), recall.epoch(%(at)s), %(at)s, 0.5, 1 FROM stored s
+SELECT 'acme', s.id, 1, recall_private.epoch(%(at)s), recall_private.epoch(%(at)s), %(at)s, 0.5, 1 FROM
+stored s
 """
 LINKS = """
 INSERT INTO recall.link (tenant, src, dst, relation, created_at, drafted)
@@ -192,7 +193,7 @@ def test_keys_are_looked_up_one_by_one(database_url: str) -> None:
     keys = [f"m{number}" for number in range(10, 60)]
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(FILL, {"at": LONG_AGO, "many": MANY})
-        read = Writer(connection).read("SELECT * FROM recall.memories_with_keys('acme', %s)", keys)
+        read = Writer(connection).read("SELECT * FROM recall_private.memories_with_keys('acme', %s)", keys)
     assert len(keys) <= read["memory"] <= 4 * len(keys)
 
 

@@ -112,7 +112,7 @@ def link_graph(sql: Query, *, tenant: str = "acme") -> nx.Graph[int]:
     graph: nx.Graph[int] = nx.Graph()
     live = "SELECT id FROM recall.memory WHERE tenant = %s AND archived_at IS NULL"
     graph.add_nodes_from(row["id"] for row in sql(live, (tenant,), tenant=tenant))
-    links = "SELECT src, dst FROM recall.link WHERE tenant = %s AND recall.is_reference(relation)"
+    links = "SELECT src, dst FROM recall.link WHERE tenant = %s AND recall_private.is_reference(relation)"
     for row in sql(links, (tenant,), tenant=tenant):
         if row["src"] in graph and row["dst"] in graph:
             graph.add_edge(row["src"], row["dst"])

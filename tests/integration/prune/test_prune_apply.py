@@ -94,7 +94,7 @@ def pinned(sql: Query, memory: int) -> None:
 
 
 def protected(sql: Query, memory: int) -> None:
-    sql("SELECT recall.store_cut_sizes(ARRAY[%s::bigint], ARRAY[4])", (memory,))
+    sql("SELECT recall_private.store_cut_sizes(ARRAY[%s::bigint], ARRAY[4])", (memory,))
 
 
 def forgotten(sql: Query, memory: int) -> None:

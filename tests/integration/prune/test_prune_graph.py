@@ -90,7 +90,7 @@ def test_any_prefix_of_the_order_disconnects_nothing(
     free = order.sample(ids, order.randint(0, len(ids)))
     vitalities = [order.choice([0.01, 0.05, order.random()]) for _ in free]
     [net] = sql(
-        "SELECT * FROM recall.keep_connected(%s, %s::bigint[], %s::float8[])",
+        "SELECT * FROM recall_private.keep_connected(%s, %s::bigint[], %s::float8[])",
         (tenant, free, vitalities),
         tenant=tenant,
     )

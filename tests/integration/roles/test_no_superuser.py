@@ -82,7 +82,7 @@ def test_a_backup_comes_back(managed: Managed, tmp_path: Path) -> None:
         client.remember("The tide gauge at Skarvik.", key="gauge")
     make_backup(managed.url, tmp_path / "managed.dump")
     with psycopg.connect(managed.url) as connection:
-        connection.execute("SET LOCAL ROLE recall_owner; DROP SCHEMA recall CASCADE")
+        connection.execute("SET LOCAL ROLE recall_owner; DROP SCHEMA recall, recall_private CASCADE")
     assert restore_backup(managed.url, tmp_path / "managed.dump").upgraded.left == ()
     with managed.client(managed.app) as client:
         assert client.get("gauge").body == "The tide gauge at Skarvik."

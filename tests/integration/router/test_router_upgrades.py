@@ -103,7 +103,7 @@ def test_a_cell_with_more_columns_and_arguments_is_served(router: Router) -> Non
         assert any("other functions than this cell: languages" in message for message in failures(router))
         cell.execute("DROP FUNCTION recall.languages")
         cell.execute(before.encode())
-        cell.execute("SELECT recall.apply_declared_access()")
+        cell.execute("SELECT recall_private.apply_declared_access()")
         assert connection.execute("SELECT * FROM recall_router.languages(%s)", (tenant,)).fetchall() == rows
     assert failures(router) == []
 

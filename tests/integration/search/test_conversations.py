@@ -44,7 +44,7 @@ MEMORIES = (
 )
 def test_which_queries_refer_to_the_turn_before(query: Query, asked: str, turn: str, refers: bool) -> None:
     role, _, text = turn.partition(": ")
-    [row] = query("SELECT recall.refers_back(%s, %s, %s) AS refers", (asked, role, text))
+    [row] = query("SELECT recall_private.refers_back(%s, %s, %s) AS refers", (asked, role, text))
     assert row["refers"] is refers
 
 

@@ -48,11 +48,13 @@ WITH made AS MATERIALIZED (
     SELECT s.tenant, s.id, l2_normalize(m.embedding) FROM stored s JOIN made m ON s.key = 'rule' || m.n
 )
 INSERT INTO recall.activation (tenant, memory_id, n, first_at, t1, folded_until, decay, clock)
-SELECT tenant, id, 1, recall.epoch(created_at), recall.epoch(created_at), created_at, 0.5, 1 FROM stored
+SELECT tenant, id, 1, recall_private.epoch(created_at), recall_private.epoch(created_at), created_at,
+0.5, 1 FROM stored
 """
 ARM = """
-SELECT a.id FROM recall.directive_arm(%(tenant)s, %(embedding)s::halfvec, recall.checked_filter(
-    %(tenant)s, recall.read_filter(%(filter)s), %(now)s)) a
+SELECT a.id FROM recall_private.directive_arm(%(tenant)s, %(embedding)s::halfvec,
+recall_private.checked_filter(
+    %(tenant)s, recall_private.read_filter(%(filter)s), %(now)s)) a
 """
 
 
@@ -71,6 +73,8 @@ def filled(clone: Callable[[], Corpus]) -> Corpus:
 @pytest.fixture(scope="module", params=list(PAGE_COSTS.values()), ids=list(PAGE_COSTS))
 def corpus(filled: Corpus, request: pytest.FixtureRequest) -> Iterator[Corpus]:
     opened = Corpus(filled.url, random_page_cost=request.param)
+    # As every function has it that calls the arm.
+    opened.run("SET plan_cache_mode = force_generic_plan", tenant="calm")
     yield opened
     opened.close()
 
@@ -102,7 +106,7 @@ def test_the_nearest_of_the_newest_are_found(corpus: Corpus) -> None:
     rows = corpus.run(
         "SELECT m.id FROM (SELECT * FROM recall.memory m WHERE m.tenant = 'rules' AND m.speech_act IN "
         "('instruction', 'preference') ORDER BY m.happened_at DESC, m.id LIMIT 200) m "
-        "JOIN recall.stored_vectors('rules', NULL) v ON v.id = m.id "
+        "JOIN recall_private.stored_vectors('rules', NULL) v ON v.id = m.id "
         "ORDER BY v.embedding <=> %(embedding)s::halfvec, m.id LIMIT 20",
         values,
         tenant="rules",

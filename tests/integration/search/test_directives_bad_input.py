@@ -191,7 +191,7 @@ def test_the_middle_of_a_long_message_makes_no_directive(memory: Memory) -> None
 )
 def test_no_text_makes_the_rules_go_back_and_forth(query: Query, text: str) -> None:
     """A pattern that tried every way through such a text would never end."""
-    (found,) = query("SELECT recall.found_speech_act('', %s, 'user') AS act", (text,))
+    (found,) = query("SELECT recall_private.found_speech_act('', %s, 'user') AS act", (text,))
     assert found["act"] not in DIRECTIVES
 
 

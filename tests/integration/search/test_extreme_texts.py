@@ -38,15 +38,15 @@ def test_no_word_is_cut_where_a_long_text_is_read_in_parts(query: Query) -> None
     """Parts of 30,000 characters: the border lies within each word once."""
     for shift in range(9):
         text = " " * (29_990 + shift) + " albatross pelican" + " ." * 20
-        [row] = query("SELECT tsvector_to_array(recall.body_words('simple', %s)) AS words", (text,))
+        [row] = query("SELECT tsvector_to_array(recall_private.body_words('simple', %s)) AS words", (text,))
         assert row["words"] == ["albatross", "pelican"]
 
 
 def test_parts_of_a_long_text_have_the_words_of_the_whole(query: Query) -> None:
     text = " ".join(f"keeper{n % 700} getUserName{n % 90}" for n in range(4_000))
     [row] = query(
-        "SELECT tsvector_to_array(recall.body_words('english', %(t)s)) = "
-        "tsvector_to_array(recall.text_words('english', %(t)s)) AS same",
+        "SELECT tsvector_to_array(recall_private.body_words('english', %(t)s)) = "
+        "tsvector_to_array(recall_private.text_words('english', %(t)s)) AS same",
         {"t": text},
     )
     assert len(text) > 60_000

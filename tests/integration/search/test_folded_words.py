@@ -99,7 +99,7 @@ def test_names_tags_and_periods_are_folded(query: Query) -> None:
     assert "tanaka" in found(query, "タナカ")
     assert "tanaka" in found(query, "what did Tanaka say")
     assert found(query, "tide") == {"june"}
-    [row] = query("SELECT * FROM recall.period_in_query('acme', 'in ２０２４', now())")
+    [row] = query("SELECT * FROM recall_private.period_in_query('acme', 'in ２０２４', now())")
     assert row["since"].year == 2024
     [rest] = query("SELECT query, names FROM recall.queries_without_names(ARRAY['did Ｔａｎａｋａ call Bo'])")
     assert rest == {"query": "did call Bo", "names": ["tanaka"]}
@@ -108,7 +108,10 @@ def test_names_tags_and_periods_are_folded(query: Query) -> None:
 @law
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=60))
 def test_folding_twice_is_folding_once(query: Query, text: str) -> None:
-    [row] = query("SELECT recall.folded(%s) AS once, recall.folded(recall.folded(%s)) AS twice", (text, text))
+    [row] = query(
+        "SELECT recall_private.folded(%s) AS once, recall_private.folded(recall_private.folded(%s)) AS twice",
+        (text, text),
+    )
 
     assert row["once"] == row["twice"]
 
@@ -117,7 +120,9 @@ def test_folding_twice_is_folding_once(query: Query, text: str) -> None:
 @given(st.lists(st.sampled_from(["parse", "emit", "HTTP", "user", "node"]), min_size=2, max_size=4))
 def test_each_part_of_an_identifier_is_a_word_of_it(query: Query, parts: list[str]) -> None:
     for whole in ("".join(part.capitalize() for part in parts), "_".join(parts), ".".join(parts)):
-        [row] = query("SELECT tsvector_to_array(recall.text_words('recall.simple', %s)) AS words", (whole,))
+        [row] = query(
+            "SELECT tsvector_to_array(recall_private.text_words('recall.simple', %s)) AS words", (whole,)
+        )
         assert {part.lower() for part in parts} <= set(row["words"])
 
 
@@ -126,7 +131,8 @@ def test_a_long_text_of_identifiers_has_a_bounded_number_of_words(query: Query) 
     names = [f"fetch{letters}HTTPServer{n}" for n, letters in enumerate(map("Q{:04d}x".format, range(4000)))]
 
     [row] = query(
-        "SELECT length(recall.body_words('recall.simple', %s)) AS words, length(recall.body_words("
+        "SELECT length(recall_private.body_words('recall.simple', %s)) AS words, "
+        "length(recall_private.body_words("
         "'recall.simple', %s)) AS fewer",
         (" ".join(names), " ".join(names[:400])),
     )

@@ -19,7 +19,7 @@ ALONE, FIRST, READ = 100, 2_000, 1_000
 def gate(sql: Query, *documents: int) -> tuple[str | None, int]:
     words = [f"w{place}" for place in range(1, len(documents) + 1)]
     [row] = sql(
-        "SELECT g.gate::text, g.rest FROM recall.lexical_gate(%s::text[]::tsquery[], %s::bigint[]) g",
+        "SELECT g.gate::text, g.rest FROM recall_private.lexical_gate(%s::text[]::tsquery[], %s::bigint[]) g",
         (words, list(documents)),
     )
     return row["gate"], row["rest"]

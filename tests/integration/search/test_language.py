@@ -37,7 +37,8 @@ def languages_of_memories(query: Query, tenant: str = "acme") -> set[str]:
 
 def lexemes(query: Query, text: str, tenant: str = "acme") -> list[str]:
     [row] = query(
-        "SELECT tsvector_to_array(to_tsvector(recall.text_configuration(%s), %s)) AS words", (tenant, text)
+        "SELECT tsvector_to_array(to_tsvector(recall_private.text_configuration(%s), %s)) AS words",
+        (tenant, text),
     )
     return sorted(row["words"])
 

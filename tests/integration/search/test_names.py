@@ -17,7 +17,8 @@ from tests.integration.search.test_words import found, remember
 
 def names(sql: Query, question: str, unknown: Sequence[str] = ()) -> dict[tuple[str, int | None], float]:
     rows = sql(
-        "SELECT * FROM recall.names_in_query('acme', recall.text_configuration('acme'), %s, %s::text[])",
+        "SELECT * FROM recall_private.names_in_query('acme', recall_private.text_configuration('acme'), "
+        "%s, %s::text[])",
         (question, list(unknown)),
     )
     return {(row["phrase"], row["memory_id"]): row["similarity"] for row in rows}
@@ -37,10 +38,10 @@ SPELT = st.text("abnoé ", min_size=4, max_size=18).map(lambda made: " ".join(ma
 """Few letters, so that many names are alike and many trigrams have the same bit."""
 
 ALIKE = """
-SELECT n.name, p.phrase, similarity(n.plain, recall.plain(p.phrase))::float8
+SELECT n.name, p.phrase, similarity(n.plain, recall_private.plain(p.phrase))::float8
 FROM recall.name n, unnest(%s::text[]) p(phrase)
-WHERE n.tenant = 'acme' AND length(p.phrase) >= 4 AND n.plain <> recall.plain(p.phrase)
-  AND similarity(n.plain, recall.plain(p.phrase)) >= 0.3::real
+WHERE n.tenant = 'acme' AND length(p.phrase) >= 4 AND n.plain <> recall_private.plain(p.phrase)
+  AND similarity(n.plain, recall_private.plain(p.phrase)) >= 0.3::real
 """
 
 
@@ -52,7 +53,7 @@ WHERE n.tenant = 'acme' AND length(p.phrase) >= 4 AND n.plain <> recall.plain(p.
 def test_every_name_alike_is_found_by_its_bits(sql: Query, known: list[str], phrases: list[str]) -> None:
     sql("DELETE FROM recall.memory")
     remember(sql, "Somebody", title=known[0], layer="entity", aliases=known[1:])
-    rows = sql("SELECT name, phrase, similarity FROM recall.misspelt_names('acme', %s)", (phrases,))
+    rows = sql("SELECT name, phrase, similarity FROM recall_private.misspelt_names('acme', %s)", (phrases,))
     alike = sql(ALIKE, (phrases,))
     assert sorted(map(tuple, map(dict.values, rows))) == sorted(map(tuple, map(dict.values, alike)))
 

@@ -197,7 +197,7 @@ NO_PERIOD = [
 
 def read(query: Query, text: str, now: datetime = WEDNESDAY) -> dict[str, Any] | None:
     """The period a query of tenant ``acme`` names; None for none."""
-    (row,) = query("SELECT to_jsonb(recall.period_in_query('acme', %s, %s)) AS period", (text, now))
+    (row,) = query("SELECT to_jsonb(recall_private.period_in_query('acme', %s, %s)) AS period", (text, now))
     found: dict[str, Any] | None = row["period"]
     return found
 
@@ -271,8 +271,8 @@ any_words = st.lists(st.sampled_from(WORDS.split()), max_size=12).map(" ".join)
 def test_a_period_of_any_text_is_never_empty(sql: Query, text: str, now: datetime) -> None:
     (row,) = sql(
         "SELECT (p).words, (p).since IS NOT NULL OR (p).until IS NOT NULL AS bound, "
-        "(p).since < (p).until AS ordered, recall.period_match(p, %s) AS match "
-        "FROM (SELECT recall.period_in_query('acme', %s, %s) AS p) read",
+        "(p).since < (p).until AS ordered, recall_private.period_match(p, %s) AS match "
+        "FROM (SELECT recall_private.period_in_query('acme', %s, %s) AS p) read",
         (now, text, now),
     )
 
@@ -286,7 +286,8 @@ def test_a_period_of_any_text_is_never_empty(sql: Query, text: str, now: datetim
 
 def match(query: Query, text: str, at: str | None) -> float:
     (row,) = query(
-        "SELECT recall.period_match(recall.period_in_query('acme', %s, %s), %s::timestamptz) AS m",
+        "SELECT recall_private.period_match(recall_private.period_in_query('acme', %s, %s), "
+        "%s::timestamptz) AS m",
         (text, WEDNESDAY, at),
     )
     return float(row["m"])

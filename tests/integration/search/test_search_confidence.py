@@ -104,7 +104,8 @@ def test_sql_and_python_agree(
     names = ("intercept", "relevance", "size")
     values = {f"confidence.{name}": value for name, value in zip(names, numbers, strict=True)}
     (row,) = query(
-        "SELECT recall.search_confidence(%s, %s, %s::jsonb) AS value", (logit, memories, json.dumps(values))
+        "SELECT recall_private.search_confidence(%s, %s, %s::jsonb) AS value",
+        (logit, memories, json.dumps(values)),
     )
 
     best = replace(hit(1), relevance=logistic(logit))

@@ -28,7 +28,7 @@ def expire(query: Query, limit: int = 1000, *, days: float = 0, tenant: str = "a
 
 
 def wrong(query: Query) -> int:
-    [row] = query("SELECT count(*) FROM recall.wrong_feedback('acme')")
+    [row] = query("SELECT count(*) FROM recall_private.wrong_feedback('acme')")
     return int(row["count"])
 
 
@@ -159,7 +159,7 @@ def test_forgetting_expiring_judging_and_folding_at_once(database_url: str, quer
     run([expired, expired])
     fold_all(query)
     assert query("SELECT recall.rebuild() AS wrong") == [{"wrong": 0}]
-    assert query("SELECT * FROM recall.verification_findings('acme')") == []
+    assert query("SELECT * FROM recall_private.verification_findings('acme')") == []
     shown = query("SELECT shown FROM recall.search_log ORDER BY id")
     assert [row["shown"] for row in shown] == [[*[None] * turns, *staying]] * (turns - 2)
     assert query("SELECT count(*) FROM recall.judgement") == [{"count": turns * turns // 2}]

@@ -128,7 +128,8 @@ MEDIAN = math.exp(-0.7)
 def ranking_sum(query: Query, memory: int, min_age: float = 3600) -> float:
     """S of a memory with every access at least so many seconds old."""
     [row] = query(
-        "SELECT recall.activation_sum(a, recall.vitality_weights('acme'), recall.epoch(%s), %s) AS total "
+        "SELECT recall_private.activation_sum(a, recall_private.vitality_weights('acme'), "
+        "recall_private.epoch(%s), %s) AS total "
         "FROM recall.activation a WHERE a.memory_id = %s",
         (NOW, min_age, memory),
     )

@@ -51,7 +51,8 @@ WITH made AS MATERIALIZED (
     SELECT s.tenant, s.id, l2_normalize(m.embedding) FROM stored s JOIN made m ON s.key = 'm' || m.n
 )
 INSERT INTO recall.activation (tenant, memory_id, n, first_at, t1, folded_until, decay, clock)
-SELECT tenant, id, 1, recall.epoch(created_at), recall.epoch(created_at), created_at, 0.5, 1 FROM stored
+SELECT tenant, id, 1, recall_private.epoch(created_at), recall_private.epoch(created_at), created_at,
+0.5, 1 FROM stored
 """
 
 
@@ -228,7 +229,7 @@ def plans(corpus: Corpus) -> Plans:
 
 def brute_force(corpus: Corpus, tenant: str, question: dict[str, Any], k: int = 50) -> list[int]:
     rows = corpus.run(
-        "SELECT id FROM recall.stored_vectors(%s, NULL) "
+        "SELECT id FROM recall_private.stored_vectors(%s, NULL) "
         "ORDER BY (embedding <=> %s::halfvec) + 0, id LIMIT %s",
         (tenant, question["embedding"], k),
         tenant=tenant,
@@ -241,8 +242,8 @@ def nearest(corpus: Corpus, tenant: str, question: dict[str, Any]) -> list[int]:
     hits = corpus.search(tenant, question, k=50, vitality_mode="off")
     ranks = {hit["explanation"]["arms"]["semantic"].get("rank"): hit["id"] for hit in hits}
     rows = corpus.run(
-        "SELECT a.id FROM recall.semantic_arm(%s, %s::halfvec, 50, recall.checked_filter("
-        "%s, recall.read_filter('{}'), %s)) a",
+        "SELECT a.id FROM recall_private.semantic_arm(%s, %s::halfvec, 50, recall_private.checked_filter("
+        "%s, recall_private.read_filter('{}'), %s)) a",
         (tenant, question["embedding"], tenant, NOW),
         tenant=tenant,
     )
@@ -323,7 +324,7 @@ def test_a_word_that_all_memories_hold_does_not_make_the_search_read_them_all(
     "function", ["activation_sum", "lexical_strength", "passes_filter", "power_sum", "tail_mean"]
 )
 def test_the_hot_expressions_are_inlined(plans: Plans, function: str) -> None:
-    assert [node.text for node in plans if f"recall.{function}(" in node.text] == []
+    assert [node.text for node in plans if f".{function}(" in node.text] == []
 
 
 def test_the_inlined_expressions_are_there(plans: Plans) -> None:

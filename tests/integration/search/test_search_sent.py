@@ -37,7 +37,7 @@ def narrow(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Memor
 
 def test_what_is_not_sent_is_what_the_database_takes_for_it(sql: Query) -> None:
     [read] = sql("SELECT to_jsonb(r.filter) AS filter, to_jsonb(r.request) AS request "
-                 "FROM recall.read_search_request('{}') r")  # fmt: skip
+                 "FROM recall_private.read_search_request('{}') r")  # fmt: skip
     values = read["filter"] | read["request"]
     usual = SearchRequest()
     sent = {field.name for field in fields(SearchRequest)} - HERE_ALONE

@@ -89,7 +89,7 @@ def test_words_that_are_weighed_nothing_leave_no_session_coverage(memory: Memory
 def test_the_weight_of_the_words_held(query: Query, held: list[bool], idfs: list[float]) -> None:
     mask = sum(1 << place for place, here in enumerate(held) if here)
 
-    (row,) = query("SELECT recall.weight_of_held(%s, %s::float8[]) AS weight", (mask, idfs))
+    (row,) = query("SELECT recall_private.weight_of_held(%s, %s::float8[]) AS weight", (mask, idfs))
 
     assert row["weight"] == pytest.approx(
         math.fsum(idf for idf, here in zip(idfs, held, strict=False) if here)
@@ -99,7 +99,7 @@ def test_the_weight_of_the_words_held(query: Query, held: list[bool], idfs: list
 @pytest.mark.parametrize("held", [(), ("harbour",), ("storm", "lantern"), WORDS])
 def test_words_held_are_bits_in_the_order_of_the_words(query: Query, held: tuple[str, ...]) -> None:
     (row,) = query(
-        "SELECT recall.words_held(to_tsvector('simple', %s), %s::tsquery[]) AS bits",
+        "SELECT recall_private.words_held(to_tsvector('simple', %s), %s::tsquery[]) AS bits",
         (" ".join(held), list(WORDS)),
     )
 
@@ -115,9 +115,10 @@ def test_every_word_of_a_long_question_counts(query: Query, held: list[bool], as
 
     (row,) = query(
         """
-        SELECT recall.words_held(t.words, q.queries) AS bits,
-               recall.lexical_strength(t.words, '{.25, .25, .25, .25}', q.queries, q.idfs) AS strength,
-               (SELECT sum(recall.lexical_strength(
+        SELECT recall_private.words_held(t.words, q.queries) AS bits,
+               recall_private.lexical_strength(t.words, '{.25, .25, .25, .25}', q.queries, q.idfs) AS
+               strength,
+               (SELECT sum(recall_private.lexical_strength(
                     t.words, '{.25, .25, .25, .25}', ARRAY[u.query], ARRAY[u.idf]))
                 FROM unnest(q.queries, q.idfs) u(query, idf)) AS alone
         FROM (SELECT to_tsvector('simple', %s) AS words OFFSET 0) t,

@@ -156,8 +156,9 @@ def test_directives_are_bounded(memory: Memory, query: Query) -> None:
     found = memory.search("Can you tell me what the crane lifts?", k=10)
     assert "crane" in [hit.key for hit in found.hits[:6]]
     [row] = query(
-        "SELECT count(*) AS found FROM recall.directive_arm(recall.current_tenant(), "
-        "(SELECT embedding FROM recall.vector_shared LIMIT 1), (recall.read_search_request('{}')).filter)"
+        "SELECT count(*) AS found FROM recall_private.directive_arm(recall.current_tenant(), "
+        "(SELECT embedding FROM recall.vector_shared LIMIT 1), "
+        "(recall_private.read_search_request('{}')).filter)"
     )
     assert row["found"] <= 20
 
@@ -226,7 +227,7 @@ def test_entries_of_a_list_are_no_versions(memory: Memory) -> None:
     ],
 )
 def test_what_a_query_seeks(query: Query, asked: str, seeks: str | None) -> None:
-    [row] = query("SELECT (recall.query_intent(%s)).seeks", (asked,))
+    [row] = query("SELECT (recall_private.query_intent(%s)).seeks", (asked,))
     assert row["seeks"] == seeks
 
 
@@ -245,7 +246,7 @@ def test_what_a_query_seeks(query: Query, asked: str, seeks: str | None) -> None
     ],
 )
 def test_which_queries_ask_for_a_number(query: Query, asked: str, number: bool) -> None:
-    [row] = query("SELECT (recall.query_intent(%s)).asks_number", (asked,))
+    [row] = query("SELECT (recall_private.query_intent(%s)).asks_number", (asked,))
     assert row["asks_number"] is number
 
 

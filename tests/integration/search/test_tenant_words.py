@@ -11,13 +11,14 @@ from tests.conftest import Query
 
 LEXEMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 FOUND = """
-SELECT t.words @@ t.query AS plainly, t.led @@ recall.tenant_query(%(tenant)s, t.query) AS by_index,
-       t.led @@ recall.tenant_query(%(other)s, t.query) AS by_others
+SELECT t.words @@ t.query AS plainly, t.led @@ recall_private.tenant_query(%(tenant)s, t.query) AS by_index,
+       t.led @@ recall_private.tenant_query(%(other)s, t.query) AS by_others
 FROM (
     SELECT w AS words,
-           recall.tenant_words(%(tenant)s, w || array_to_tsvector(ARRAY[chr(1) || %(tenant)s])) AS led,
-           recall.lexeme_query(%(first)s)
-           && (recall.lexeme_query(%(second)s) || recall.prefix_query(%(third)s)) AS query
+           recall_private.tenant_words(%(tenant)s, w || array_to_tsvector(ARRAY[chr(1) || %(tenant)s]))
+           AS led,
+           recall_private.lexeme_query(%(first)s)
+           && (recall_private.lexeme_query(%(second)s) || recall_private.prefix_query(%(third)s)) AS query
     FROM array_to_tsvector(%(words)s::text[]) w) t
 """
 
@@ -54,7 +55,8 @@ def test_a_look_for_words_reads_no_other_tenants_rows(sql: Query) -> None:
     sql("SET enable_seqscan = off")
     (plan,) = sql(
         "EXPLAIN (ANALYZE, FORMAT JSON) SELECT FROM recall.memory m WHERE"
-        " recall.tenant_words(m.tenant, m.search_text) @@ recall.tenant_query('acme', 'harbour & contract')"
+        " recall_private.tenant_words(m.tenant, m.search_text) @@ recall_private.tenant_query('acme', "
+        "'harbour & contract')"
     )
     (found,) = plan["QUERY PLAN"]
     assert found["Plan"]["Plans"][0]["Index Name"] == "memory_words_idx"

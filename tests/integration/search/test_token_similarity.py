@@ -49,7 +49,7 @@ def max_similarity(question: Sequence[bytes], own: Sequence[bytes], before: Sequ
 
 def store(query: Query, memory_id: int, tokens: Sequence[bytes], model: str = "m") -> None:
     query(
-        "SELECT recall.store_token_signs('acme', ARRAY[%s::bigint], %s::jsonb, %s)",
+        "SELECT recall_private.store_token_signs('acme', ARRAY[%s::bigint], %s::jsonb, %s)",
         (memory_id, json.dumps([hexed(tokens)]), model),
     )
 
@@ -64,7 +64,8 @@ def similarities(
     answers: Sequence[int] = (),
 ) -> dict[int, float]:
     rows = query(
-        "SELECT * FROM recall.token_similarities('acme', %s::bigint[], %s, recall.tokens_read(%s::jsonb),"
+        "SELECT * FROM recall_private.token_similarities('acme', %s::bigint[], %s, "
+        "recall_private.tokens_read(%s::jsonb),"
         " %s::bigint[], %s::bigint[])",
         (ids, model, json.dumps(hexed(question)), list(questions), list(answers)),
     )
@@ -271,8 +272,8 @@ def test_links_of_a_hub_are_not_read_to_find_the_turn_before(query: Query, datab
         connection.execute("SELECT set_config('recall.tenant', 'acme', true)")
         before_it = connection.execute(LINKS_READ).fetchall()
         [(similarity,)] = connection.execute(
-            "SELECT similarity FROM recall.token_similarities("
-            "'acme', ARRAY[%s::bigint], 'm', recall.tokens_read(%s::jsonb), '{}', '{}')",
+            "SELECT similarity FROM recall_private.token_similarities("
+            "'acme', ARRAY[%s::bigint], 'm', recall_private.tokens_read(%s::jsonb), '{}', '{}')",
             (hub, json.dumps(hexed([b"\x00" * BYTES]))),
         ).fetchall()
         read = connection.execute(LINKS_READ).fetchall()[0][0] - before_it[0][0]

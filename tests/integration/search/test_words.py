@@ -23,7 +23,10 @@ def count(sql: Query, tenant: str = "acme") -> None:
 
 def words(sql: Query, question: str) -> Words:
     """By word, rarest first."""
-    rows = sql("SELECT * FROM recall.query_words('acme', recall.text_configuration('acme'), %s)", (question,))
+    rows = sql(
+        "SELECT * FROM recall_private.query_words('acme', recall_private.text_configuration('acme'), %s)",
+        (question,),
+    )
     assert [row["documents"] for row in rows] == sorted(row["documents"] for row in rows)
     return {row["word"]: row for row in rows}
 
@@ -203,13 +206,14 @@ def test_awkward_characters_are_only_characters(sql: Query) -> None:
 
 def test_a_phrase_is_of_the_tenants_language(sql: Query) -> None:
     [row] = sql(
-        "SELECT recall.phrase_query(recall.text_configuration('acme'), 'the harbours of contract') AS phrase"
+        "SELECT recall_private.phrase_query(recall_private.text_configuration('acme'), 'the harbours of "
+        "contract') AS phrase"
     )
     assert row["phrase"] == "'harbour' <2> 'contract'"
 
 
 def hint_query(sql: Query, hints: Sequence[str | None] | None) -> str | None:
-    [row] = sql("SELECT recall.hint_query('acme', %s::text[])::text AS query", (hints,))
+    [row] = sql("SELECT recall_private.hint_query('acme', %s::text[])::text AS query", (hints,))
     return None if row["query"] is None else str(row["query"])
 
 

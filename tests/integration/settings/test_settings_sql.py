@@ -14,12 +14,12 @@ EVERYBODY = "INSERT INTO recall.setting (tenant, name, value) VALUES ('*', %s, t
 
 
 def weights(sql: Query, tenant: str = "acme") -> dict[str, Any]:
-    [row] = sql("SELECT w.* FROM recall.vitality_weights(%s) w", (tenant,))
+    [row] = sql("SELECT w.* FROM recall_private.vitality_weights(%s) w", (tenant,))
     return row
 
 
 def number(sql: Query, name: str, tenant: str = "acme") -> float:
-    return float(sql("SELECT recall.setting_number(%s, %s) AS value", (tenant, name))[0]["value"])
+    return float(sql("SELECT recall_private.setting_number(%s, %s) AS value", (tenant, name))[0]["value"])
 
 
 def test_the_weights_of_a_new_database_are_those_of_python(sql: Query) -> None:
@@ -27,7 +27,7 @@ def test_the_weights_of_a_new_database_are_those_of_python(sql: Query) -> None:
 
 
 def test_sql_bounds_weights_as_python_does(sql: Query) -> None:
-    known = {row["name"]: row for row in sql("SELECT * FROM recall.known_settings()")}
+    known = {row["name"]: row for row in sql("SELECT * FROM recall_private.known_settings()")}
     for weight, bounds in WEIGHT_BOUNDS.items():
         row = known[f"vitality.{weight}"]
         # Where Python leaves an end out, SQL stops a little before it.
@@ -56,7 +56,7 @@ def test_settings_that_are_none_of_vitality_are_no_weights(sql: Query) -> None:
 
 
 def test_a_weight_of_a_kind_counts_for_the_next_access(sql: Query) -> None:
-    call = "SELECT recall.access_weight('acme', %s) AS weight"
+    call = "SELECT recall_private.access_weight('acme', %s) AS weight"
     kinds = ("write", "read", "reference", "used", "retrieval", "glance")
     assert [sql(call, (kind,))[0]["weight"] for kind in kinds] == [1, 1, 1, 1, 0.1, None]
     sql("SELECT recall.set_setting('access.weight_reference', 0.4)")

@@ -17,9 +17,9 @@ _CACHED = """
 SELECT a.memory_id, m.layer, a.vitality, a.computed_at, t.vitality AS wanted, t.zone
 FROM recall.activation a
 JOIN recall.memory m ON m.tenant = a.tenant AND m.id = a.memory_id
-JOIN recall.effective_layers('acme') l ON l.name = m.layer
-CROSS JOIN (SELECT recall.vitality_weights('acme') AS weights OFFSET 0) w
-CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, w.weights, %s) t
+JOIN recall_private.effective_layers('acme') l ON l.name = m.layer
+CROSS JOIN (SELECT recall_private.vitality_weights('acme') AS weights OFFSET 0) w
+CROSS JOIN LATERAL recall_private.vitality_terms(a, m.pinned, l, w.weights, %s) t
 WHERE a.tenant = 'acme' ORDER BY a.memory_id
 """
 

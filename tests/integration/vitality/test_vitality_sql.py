@@ -24,10 +24,11 @@ COMPONENTS = DOCUMENT["components"]
 LOOSE = ("10000 regular", "t_n nearly t_k", "d just below 1", "d just above 1")
 
 POWER_SUM = (
-    "SELECT recall.power_sum(%(n)s, %(first)s, %(t1)s, %(t2)s, %(t3)s, %(t4)s, %(t5)s, %(t6)s, %(t7)s, "
+    "SELECT recall_private.power_sum(%(n)s, %(first)s, %(t1)s, %(t2)s, %(t3)s, %(t4)s, %(t5)s, %(t6)s, "
+    "%(t7)s, "
     "%(t8)s, %(decay)s, 0, %(min_age)s) AS total"
 )
-DEFAULTS = "(SELECT recall.vitality_weights('acme') AS w OFFSET 0) x"
+DEFAULTS = "(SELECT recall_private.vitality_weights('acme') AS w OFFSET 0) x"
 
 
 def newest_times(ages: list[float]) -> dict[str, float | None]:
@@ -58,25 +59,28 @@ def test_power_sum_on_every_vector(sql: Query, vector: dict[str, Any]) -> None:
 
 def test_stretch_on_every_component(sql: Query) -> None:
     for entry in COMPONENTS["structural_boost"]:
-        [row] = sql(f"SELECT recall.link_stretch(%(in_degree)s, x.w) AS s FROM {DEFAULTS}", entry)
+        [row] = sql(f"SELECT recall_private.link_stretch(%(in_degree)s, x.w) AS s FROM {DEFAULTS}", entry)
         assert row["s"] == pytest.approx(entry["s"], abs=1e-11)
 
 
 def test_revival_on_every_component_with_the_cut_of_the_source(sql: Query) -> None:
     for entry in COMPONENTS["revival"]:
-        [row] = sql("SELECT recall.decayed_revival(%s, %s) AS r", (entry["days"], SEED_REVIVAL_DAYS))
+        [row] = sql("SELECT recall_private.decayed_revival(%s, %s) AS r", (entry["days"], SEED_REVIVAL_DAYS))
         assert row["r"] == pytest.approx(entry["r"], abs=1e-11)
 
 
 def test_spread_now_on_every_component(sql: Query) -> None:
     for entry in COMPONENTS["boost_decay_half_life_7d"]:
-        [row] = sql("SELECT recall.decayed_spread(%(boost)s, %(days)s) AS value", entry)
+        [row] = sql("SELECT recall_private.decayed_spread(%(boost)s, %(days)s) AS value", entry)
         assert row["value"] == pytest.approx(entry["value"], abs=1e-11)
 
 
 def test_zone_of_on_every_component(sql: Query) -> None:
     for entry in COMPONENTS["zones"]:
-        call = "SELECT recall.zone_of(%(vitality)s, l) AS zone FROM recall.effective_layers('acme') l"
+        call = (
+            "SELECT recall_private.zone_of(%(vitality)s, l) AS zone FROM "
+            "recall_private.effective_layers('acme') l"
+        )
         assert {row["zone"] for row in sql(call, entry)} == {entry["zone"]}
 
 
@@ -126,11 +130,12 @@ def test_vitality_of_a_stored_memory_is_a_share_at_every_time(query: Query) -> N
 @pytest.mark.parametrize(
     "statement",
     [
-        "SELECT recall.activation_sum(a, x.w, 1.78e9) "
+        "SELECT recall_private.activation_sum(a, x.w, 1.78e9) "
         f"FROM recall.activation a, {DEFAULTS} WHERE a.tenant = 'acme'",
         f"SELECT a.memory_id FROM recall.activation a, {DEFAULTS} "
-        "ORDER BY recall.activation_sum(a, x.w, recall.epoch(now()))",
-        "SELECT m.id, recall.activation_sum(a, x.w, 1.78e9) FROM recall.memory m JOIN recall.activation a "
+        "ORDER BY recall_private.activation_sum(a, x.w, recall_private.epoch(now()))",
+        "SELECT m.id, recall_private.activation_sum(a, x.w, 1.78e9) FROM recall.memory m JOIN "
+        "recall.activation a "
         f"ON a.tenant = m.tenant AND a.memory_id = m.id, {DEFAULTS} WHERE m.tenant = 'acme'",
     ],
 )

@@ -21,16 +21,20 @@ _GIVEN = (
     "CROSS JOIN LATERAL jsonb_populate_record(NULL::recall.weights, e.value -> 'weights') w "
     "CROSS JOIN LATERAL jsonb_populate_record(NULL::recall.layer_in_force, e.value -> 'layer') l "
 )
-SUMS = f"SELECT recall.activation_sum(a, w, (e.value ->> 'now')::float8) AS total {_GIVEN} ORDER BY e.place"
+SUMS = (
+    f"SELECT recall_private.activation_sum(a, w, (e.value ->> 'now')::float8) AS total {_GIVEN} "
+    f"ORDER BY e.place"
+)
 USE = (
-    "SELECT s.total, recall.use_term(s.total, g.median, recall.use_scale("
+    "SELECT s.total, recall_private.use_term(s.total, g.median, recall_private.use_scale("
     "jsonb_populate_record(l, jsonb_build_object('median_base', g.median)))) AS term "
     f"{_GIVEN} CROSS JOIN (SELECT %s::float8 AS min_age, %s::float8 AS median) g CROSS JOIN LATERAL ("
-    "SELECT recall.activation_sum(a, w, (e.value ->> 'now')::float8, g.min_age) AS total OFFSET 0) s "
+    "SELECT recall_private.activation_sum(a, w, (e.value ->> 'now')::float8, g.min_age) AS total OFFSET 0) s "
     "ORDER BY e.place"
 )
 TERMS = (
-    f"SELECT t.* {_GIVEN} CROSS JOIN LATERAL recall.vitality_terms(a, (e.value ->> 'pinned')::boolean, l, w, "
+    f"SELECT t.* {_GIVEN} CROSS JOIN LATERAL recall_private.vitality_terms(a, (e.value ->> "
+    f"'pinned')::boolean, l, w, "
     "to_timestamp((e.value ->> 'now')::float8)) t ORDER BY e.place"
 )
 

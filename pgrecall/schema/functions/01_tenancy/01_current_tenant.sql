@@ -11,21 +11,21 @@ DECLARE
     v_tenant text := (SELECT r.tenant FROM recall.tenant_role r WHERE r.role = session_user);
 BEGIN
     IF v_tenant IS NULL AND NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
-        PERFORM recall.raise_denied(
+        PERFORM recall_private.raise_denied(
             format('Role %s is bound to no tenant and may not name one', session_user),
             format('An administrator runs: SELECT recall.bind_role(%L, ''the-tenant'');', session_user));
     ELSIF v_tenant IS NULL OR v_tenant = '*' THEN
         v_tenant := nullif(current_setting('recall.tenant', true), '');
         IF v_tenant IS NULL OR v_tenant = '*' THEN
-            PERFORM recall.raise_invalid(
+            PERFORM recall_private.raise_invalid(
                 'No tenant is set for this transaction.',
                 'Run: SELECT set_config(''recall.tenant'', ''your-tenant'', true);');
         END IF;
     END IF;
     -- in_cells() is a constant while this database is the only cell, so the check costs nothing.
-    IF recall.in_cells() THEN
+    IF recall_private.in_cells() THEN
         IF NOT EXISTS (SELECT FROM recall.resident r WHERE r.tenant = v_tenant AND r.state = 'here') THEN
-            PERFORM recall.require_resident(v_tenant);
+            PERFORM recall_private.require_resident(v_tenant);
         END IF;
     END IF;
     RETURN v_tenant;
@@ -33,9 +33,8 @@ END $$;
 
 -- bound_tenant: the tenant that the login role is bound to; '*' if it may name any, NULL if it may name none.
 -- Called as the owner.
-CREATE OR REPLACE FUNCTION recall.bound_tenant() RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.bound_tenant() RETURNS text
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN coalesce(
         (SELECT r.tenant FROM recall.tenant_role r WHERE r.role = session_user),
@@ -44,12 +43,11 @@ END $$;
 
 -- require_any_tenant: raises an error unless the login role may name any tenant. For actions that concern the whole
 -- database.
-CREATE OR REPLACE FUNCTION recall.require_any_tenant(p_action text) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.require_any_tenant(p_action text) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    IF recall.bound_tenant() IS DISTINCT FROM '*' THEN
-        PERFORM recall.raise_denied(
+    IF recall_private.bound_tenant() IS DISTINCT FROM '*' THEN
+        PERFORM recall_private.raise_denied(
             format('Role %s may not %s: that concerns all tenants', session_user, p_action),
             format('Use a role that may name any tenant; an administrator runs: SELECT recall.bind_role(%L, ''*'');',
                    session_user));

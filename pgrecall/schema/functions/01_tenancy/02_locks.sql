@@ -8,13 +8,13 @@
 -- with a bound role always has its own rows, so a bound role can never hold a common row alone.
 
 -- common_lock: the purpose of the common row used for a lock that has no row of its own.
-CREATE OR REPLACE FUNCTION recall.common_lock(p_tenant text, p_purpose text) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.common_lock(p_tenant text, p_purpose text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_purpose || ' ' || (hashtextextended(p_tenant, 0) & 63);
 
 -- lock_tenant: waits until no other transaction holds the lock of a tenant for this purpose, and holds it alone until
 -- this transaction ends.
-CREATE OR REPLACE FUNCTION recall.lock_tenant(p_tenant text, p_purpose text) RETURNS void
+CREATE OR REPLACE FUNCTION recall_private.lock_tenant(p_tenant text, p_purpose text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
@@ -25,7 +25,7 @@ BEGIN
         INSERT INTO recall.tenant_lock (tenant, purpose) VALUES (p_tenant, p_purpose) ON CONFLICT DO NOTHING;
         IF FOUND THEN
             PERFORM FROM recall.tenant_lock l
-            WHERE l.tenant = '*' AND l.purpose = recall.common_lock(p_tenant, p_purpose) FOR UPDATE;
+            WHERE l.tenant = '*' AND l.purpose = recall_private.common_lock(p_tenant, p_purpose) FOR UPDATE;
             EXIT;
         END IF;
     END LOOP;
@@ -33,9 +33,8 @@ END $$;
 
 -- share_tenant_locks: holds the locks of a tenant for these purposes, sorted by name, until this transaction ends. Any
 -- number of transactions can share a lock. Waits for a transaction that holds one alone.
-CREATE OR REPLACE FUNCTION recall.share_tenant_locks(p_tenant text, p_purposes text[]) RETURNS void
+CREATE OR REPLACE FUNCTION recall_private.share_tenant_locks(p_tenant text, p_purposes text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
 DECLARE
     v_locked bigint;
@@ -45,7 +44,7 @@ BEGIN
     GET DIAGNOSTICS v_locked = ROW_COUNT;
     IF v_locked < cardinality(p_purposes) THEN
         PERFORM FROM recall.tenant_lock l
-        WHERE l.tenant = '*' AND l.purpose = ANY (ARRAY(SELECT recall.common_lock(p_tenant, u) FROM unnest(p_purposes) u))
+        WHERE l.tenant = '*' AND l.purpose = ANY (ARRAY(SELECT recall_private.common_lock(p_tenant, u) FROM unnest(p_purposes) u))
         ORDER BY l.purpose FOR KEY SHARE;
         -- A transaction that held the common row alone has inserted the tenant's own row, which is locked from then on.
         PERFORM FROM recall.tenant_lock l WHERE l.tenant = p_tenant AND l.purpose = ANY (p_purposes)
@@ -54,9 +53,8 @@ BEGIN
 END $$;
 
 -- try_lock_tenant: like lock_tenant, but returns false instead of waiting. For locks that are never shared.
-CREATE OR REPLACE FUNCTION recall.try_lock_tenant(p_tenant text, p_purpose text) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.try_lock_tenant(p_tenant text, p_purpose text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
 BEGIN
     INSERT INTO recall.tenant_lock (tenant, purpose) VALUES (p_tenant, p_purpose) ON CONFLICT DO NOTHING;

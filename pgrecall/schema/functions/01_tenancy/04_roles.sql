@@ -10,13 +10,13 @@ DECLARE
     v_changed boolean;
 BEGIN
     IF coalesce(p_to_tenant, '') = '' THEN
-        PERFORM recall.raise_invalid('The tenant to bind to is empty.', 'Name one, or give * for a role that may name any.');
+        PERFORM recall_private.raise_invalid('The tenant to bind to is empty.', 'Name one, or give * for a role that may name any.');
     ELSIF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = p_role) THEN
-        PERFORM recall.raise_invalid(format('There is no role %L on this server.', left(p_role, 100)), 'Create it first.');
+        PERFORM recall_private.raise_invalid(format('There is no role %L on this server.', left(p_role, 100)), 'Create it first.');
     ELSIF EXISTS (
         SELECT FROM pg_roles r WHERE r.rolname = p_role AND (
             r.rolsuper OR r.rolbypassrls OR pg_has_role(r.oid, current_user, 'MEMBER'))) THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('Role %s is a superuser, bypasses row security or may act as the owner, so a binding would not restrict it.', p_role),
             'Bind a role without these rights.');
     END IF;
@@ -25,7 +25,7 @@ BEGIN
     WHERE r.tenant <> excluded.tenant;
     v_changed := FOUND;
     IF p_to_tenant <> '*' THEN
-        PERFORM recall.lock_tenant(p_to_tenant, 'rules'), recall.lock_tenant(p_to_tenant, 'vectors');
+        PERFORM recall_private.lock_tenant(p_to_tenant, 'rules'), recall_private.lock_tenant(p_to_tenant, 'vectors');
     END IF;
     RETURN v_changed;
 END $$;
@@ -40,9 +40,8 @@ BEGIN
 END $$;
 
 -- role_rights: the highest right of a role: worker, app, reader or nothing.
-CREATE OR REPLACE FUNCTION recall.role_rights(p_role oid) RETURNS text
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.role_rights(p_role oid) RETURNS text
+LANGUAGE sql STABLE AS $$
     SELECT coalesce((
         SELECT k.name FROM (VALUES ('worker', 1), ('app', 2), ('reader', 3)) k(name, place)
         WHERE pg_has_role(p_role, to_regrole('recall_' || k.name), 'USAGE') ORDER BY k.place LIMIT 1), 'nothing')
@@ -54,7 +53,7 @@ CREATE OR REPLACE FUNCTION recall.role_bindings()
 RETURNS TABLE (role text, tenant text, bound_at timestamptz, present boolean, may_log_in boolean, may text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT r.role, r.tenant, r.bound_at, p.oid IS NOT NULL, coalesce(p.rolcanlogin, false), recall.role_rights(p.oid)
+    SELECT r.role, r.tenant, r.bound_at, p.oid IS NOT NULL, coalesce(p.rolcanlogin, false), recall_private.role_rights(p.oid)
     FROM recall.tenant_role r LEFT JOIN pg_roles p ON p.rolname = r.role ORDER BY r.role
 $$;
 
@@ -67,6 +66,6 @@ RETURNS TABLE (
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT r.rolname::text, r.rolsuper, r.rolbypassrls, pg_has_role(r.oid, current_user, 'MEMBER'),
-           recall.bound_tenant(), recall.role_rights(r.oid), current_user::text
+           recall_private.bound_tenant(), recall_private.role_rights(r.oid), current_user::text
     FROM pg_roles r WHERE r.rolname = session_user
 $$;

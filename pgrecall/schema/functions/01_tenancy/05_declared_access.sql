@@ -3,9 +3,10 @@
 -- defence, for roles that an administrator lets read tables. Every upgrade applies the declaration; `pgrecall doctor`
 -- compares it with the database.
 
--- declared_functions: the functions that roles other than the owner may call, and the lowest role that may call each:
--- recall_reader reads, recall_app also writes, recall_worker also runs jobs. Only the owner may call all others.
-CREATE OR REPLACE FUNCTION recall.declared_functions() RETURNS TABLE (name text, least_role text)
+-- declared_functions: the functions of the schema recall, which people and programs call, and the lowest role that may call
+-- each: recall_reader reads, recall_app also writes, recall_worker also runs jobs. Those for recall_owner act as their
+-- caller, who must be the owner. All other functions are in the schema recall_private, which only the owner may use.
+CREATE OR REPLACE FUNCTION recall_private.declared_functions() RETURNS TABLE (name text, least_role text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT u, 'recall_reader' FROM unnest(ARRAY[
@@ -33,12 +34,14 @@ SET search_path FROM CURRENT AS $$
         'alarm_changes', 'begin_job', 'begin_reembedding', 'count_unembedded', 'due_tenants', 'end_job', 'expire_memories', 'expire_searches', 'shortest_job_interval',
         'make_access_partitions', 'report_job', 'run_due_job', 'store_embeddings', 'tenants', 'unembedded',
         'expire_changes']) u
+    UNION ALL
+    SELECT u, 'recall_owner' FROM unnest(ARRAY['bind_role', 'forget_tenant', 'role_bindings', 'unbind_role']) u
 $$;
 
 -- declared_policies: the policies of every table that others than the owner may be allowed to read. A role sees and
 -- changes the rows of its tenant, and sees rows of '*' where they apply to all tenants. The sub-select makes Postgres
 -- call the function once for each query.
-CREATE OR REPLACE FUNCTION recall.declared_policies()
+CREATE OR REPLACE FUNCTION recall_private.declared_policies()
 RETURNS TABLE (relation oid, policy text, command text, condition text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -54,13 +57,12 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- protect_table: enables row security and creates the declared policies on one table.
-CREATE OR REPLACE FUNCTION recall.protect_table(p_table regclass) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.protect_table(p_table regclass) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_statement text;
 BEGIN
-    FOREACH v_statement IN ARRAY ARRAY(SELECT p.fix FROM recall.table_problems() p WHERE p.relation = p_table) LOOP
+    FOREACH v_statement IN ARRAY ARRAY(SELECT p.fix FROM recall_private.table_problems() p WHERE p.relation = p_table) LOOP
         EXECUTE v_statement;
     END LOOP;
 END $$;
@@ -68,7 +70,7 @@ END $$;
 -- apply_declared_access: makes owners, rights, row security and policies agree with the declaration. Returns the number
 -- of changes. Only for the owner. It takes two passes, because a right that is revoked as a whole may have to be granted
 -- again in part.
-CREATE OR REPLACE FUNCTION recall.apply_declared_access() RETURNS int
+CREATE OR REPLACE FUNCTION recall_private.apply_declared_access() RETURNS int
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE

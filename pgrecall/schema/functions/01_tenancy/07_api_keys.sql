@@ -3,15 +3,14 @@
 -- cannot be guessed.
 
 -- check_key: raises an error for a name or a digest that no key can have.
-CREATE OR REPLACE FUNCTION recall.check_key(p_name text, p_hash bytea) RETURNS void
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.check_key(p_name text, p_hash bytea) RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     IF coalesce(length(btrim(p_name)), 0) NOT BETWEEN 1 AND 200 THEN
-        PERFORM recall.raise_invalid(format('The name of a key has 1 to 200 characters, not %s.',
+        PERFORM recall_private.raise_invalid(format('The name of a key has 1 to 200 characters, not %s.',
             coalesce(length(btrim(p_name)), 0)), 'Name it after the person or program that uses it.');
     ELSIF octet_length(p_hash) IS DISTINCT FROM 32 THEN
-        PERFORM recall.raise_invalid('The digest of a key has 32 bytes.', 'Give sha256 of the key.');
+        PERFORM recall_private.raise_invalid('The digest of a key has 32 bytes.', 'Give sha256 of the key.');
     END IF;
 END $$;
 
@@ -25,13 +24,13 @@ CREATE OR REPLACE FUNCTION recall.create_key(
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM recall.check_key(p_name, p_hash), recall.require_moment(p_now);
+    PERFORM recall_private.check_key(p_name, p_hash), recall_private.require_moment(p_now);
     RETURN QUERY
     INSERT INTO recall.api_key AS k (tenant, name, hash, created_at, read_only)
     VALUES (recall.current_tenant(), btrim(p_name), p_hash, p_now, coalesce(p_read_only, false))
     RETURNING k.id, k.name, k.created_at, k.last_used_at, k.revoked_at, k.read_only;
 EXCEPTION WHEN unique_violation THEN  -- the message of Postgres would reveal that another tenant has this digest
-    PERFORM recall.raise_invalid('This digest cannot be stored.', 'Create another key.');
+    PERFORM recall_private.raise_invalid('This digest cannot be stored.', 'Create another key.');
 END $$;
 
 -- revoke_key: revokes a key. Returns false if it was revoked before.
@@ -41,13 +40,13 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM recall.require_moment(p_now);
+    PERFORM recall_private.require_moment(p_now);
     UPDATE recall.api_key k SET revoked_at = p_now
     WHERE k.tenant = v_tenant AND k.id = p_id AND k.revoked_at IS NULL;
     IF FOUND THEN
         RETURN true;
     ELSIF NOT EXISTS (SELECT FROM recall.api_key k WHERE k.tenant = v_tenant AND k.id = p_id) THEN
-        PERFORM recall.raise_invalid(format('There is no key %s in this tenant.', coalesce(p_id::text, 'NULL')),
+        PERFORM recall_private.raise_invalid(format('There is no key %s in this tenant.', coalesce(p_id::text, 'NULL')),
             '`pgrecall keys list` shows them.');
     END IF;
     RETURN false;
@@ -72,9 +71,9 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN EXISTS (
-        SELECT FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
+        SELECT FROM (SELECT recall_private.bound_tenant() AS tenant OFFSET 0) b
         JOIN recall.api_key k ON b.tenant IN (k.tenant, '*')
-        WHERE k.revoked_at IS NULL AND recall.lives_here(k.tenant));
+        WHERE k.revoked_at IS NULL AND recall_private.lives_here(k.tenant));
 END $$;
 
 -- key_holder: the tenant and id of the key with this digest. Returns no row if the key is unknown or revoked, or if it
@@ -88,12 +87,12 @@ DECLARE
     v_key recall.api_key;
 BEGIN
     SELECT * INTO v_key FROM recall.api_key k
-    WHERE k.hash = p_hash AND k.revoked_at IS NULL AND recall.bound_tenant() IN (k.tenant, '*');
-    IF NOT FOUND OR NOT recall.lives_here(v_key.tenant) THEN
+    WHERE k.hash = p_hash AND k.revoked_at IS NULL AND recall_private.bound_tenant() IN (k.tenant, '*');
+    IF NOT FOUND OR NOT recall_private.lives_here(v_key.tenant) THEN
         RETURN;
     END IF;
     IF coalesce(v_key.last_used_at NOT BETWEEN p_now - interval '1 minute' AND p_now + interval '1 minute', true)
-       AND NOT current_setting('transaction_read_only')::boolean AND NOT recall.is_moving(v_key.tenant) THEN
+       AND NOT current_setting('transaction_read_only')::boolean AND NOT recall_private.is_moving(v_key.tenant) THEN
         -- SKIP LOCKED: a transaction that holds the row is recording the same.
         PERFORM FROM recall.api_key k WHERE k.tenant = v_key.tenant AND k.id = v_key.id FOR UPDATE SKIP LOCKED;
         IF FOUND THEN

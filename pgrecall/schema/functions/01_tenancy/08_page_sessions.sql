@@ -12,15 +12,15 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_key record;
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.require_between(p_seconds, 1, 86400, 'p_seconds');
+    PERFORM recall_private.require_moment(p_now), recall_private.require_between(p_seconds, 1, 86400, 'p_seconds');
     IF octet_length(p_digest) IS DISTINCT FROM 32 THEN
-        PERFORM recall.raise_invalid('The digest of a cookie has 32 bytes.', 'Give sha256 of the cookie.');
+        PERFORM recall_private.raise_invalid('The digest of a cookie has 32 bytes.', 'Give sha256 of the cookie.');
     END IF;
     SELECT * INTO v_key FROM recall.key_holder(p_key_hash, p_now);
     IF NOT FOUND THEN
         RETURN false;
-    ELSIF recall.in_cells() THEN
-        PERFORM recall.require_resident(v_key.tenant);
+    ELSIF recall_private.in_cells() THEN
+        PERFORM recall_private.require_resident(v_key.tenant);
     END IF;
     PERFORM FROM recall.api_key k WHERE k.tenant = v_key.tenant AND k.id = v_key.id FOR NO KEY UPDATE;
     DELETE FROM recall.page_session s
@@ -31,7 +31,7 @@ BEGIN
     VALUES (v_key.tenant, p_digest, v_key.id, p_now + make_interval(secs => p_seconds));
     RETURN true;
 EXCEPTION WHEN unique_violation THEN
-    PERFORM recall.raise_invalid('This digest cannot be stored.', 'Create another cookie.');
+    PERFORM recall_private.raise_invalid('This digest cannot be stored.', 'Create another cookie.');
 END $$;
 
 -- page_session_tenant: the tenant of the session whose cookie has this digest. NULL if there is none, if it has ended,
@@ -56,12 +56,12 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := (
         SELECT s.tenant FROM recall.page_session s
-        WHERE s.digest = p_digest AND recall.bound_tenant() IN (s.tenant, '*'));
+        WHERE s.digest = p_digest AND recall_private.bound_tenant() IN (s.tenant, '*'));
 BEGIN
-    IF v_tenant IS NULL OR NOT recall.lives_here(v_tenant) THEN
+    IF v_tenant IS NULL OR NOT recall_private.lives_here(v_tenant) THEN
         RETURN false;
-    ELSIF recall.in_cells() THEN
-        PERFORM recall.require_resident(v_tenant);
+    ELSIF recall_private.in_cells() THEN
+        PERFORM recall_private.require_resident(v_tenant);
     END IF;
     DELETE FROM recall.page_session s WHERE s.tenant = v_tenant AND s.digest = p_digest;
     RETURN FOUND;

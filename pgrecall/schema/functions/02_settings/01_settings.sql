@@ -1,7 +1,7 @@
 -- Settings: tuning parameters with defaults and bounds. A tenant's own value overrides the database's value ('*').
 
 -- known_settings: all settings by name, with default, inclusive bounds and meaning. Inlined.
-CREATE OR REPLACE FUNCTION recall.known_settings()
+CREATE OR REPLACE FUNCTION recall_private.known_settings()
 RETURNS TABLE (
     name text, default_value double precision, low double precision, high double precision, about text
 )
@@ -101,9 +101,8 @@ END;
 
 -- setting_value: the tenant's value of a setting, else the database's, else NULL. It is PL/pgSQL, which caches its
 -- plans, because almost every call of the schema reads settings.
-CREATE OR REPLACE FUNCTION recall.setting_value(p_tenant text, p_name text) RETURNS jsonb
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.setting_value(p_tenant text, p_name text) RETURNS jsonb
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN (
         SELECT s.value FROM recall.setting s
@@ -112,42 +111,39 @@ BEGIN
 END $$;
 
 -- default_settings: the default of every setting, by name. IMMUTABLE, so that plans contain its result.
-CREATE OR REPLACE FUNCTION recall.default_settings() RETURNS jsonb
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
-    SELECT jsonb_object_agg(k.name, k.default_value) FROM recall.known_settings() k
+CREATE OR REPLACE FUNCTION recall_private.default_settings() RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT jsonb_object_agg(k.name, k.default_value) FROM recall_private.known_settings() k
 $$;
 
 -- is_number: whether a value is a number that can be used in a computation. Other values are ignored wherever a number
 -- is read, and verify() reports them: one tenant's bad row must not stop a function that reads the settings of all.
-CREATE OR REPLACE FUNCTION recall.is_number(p_value jsonb) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.is_number(p_value jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE jsonb_typeof(p_value)
     WHEN 'number' THEN p_value = '0' OR abs(p_value::numeric) BETWEEN 1e-30 AND 1e15 ELSE false END;
 
 -- setting_number: the value in force for this tenant: its own, else the database's, else the default. It is PL/pgSQL,
 -- which caches its plans, because every access reads a dozen settings.
-CREATE OR REPLACE FUNCTION recall.setting_number(p_tenant text, p_name text) RETURNS double precision
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.setting_number(p_tenant text, p_name text) RETURNS double precision
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN coalesce(
         (SELECT s.value::double precision FROM recall.setting s
-         WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name AND recall.is_number(s.value)
+         WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name AND recall_private.is_number(s.value)
          ORDER BY s.tenant = '*' LIMIT 1),
-        (recall.default_settings() ->> p_name)::double precision);
+        (recall_private.default_settings() ->> p_name)::double precision);
 END $$;
 
 -- effective_settings: all values in force for this tenant, by name: the defaults, overridden by the database's values,
 -- overridden by the tenant's. For callers that read many.
-CREATE OR REPLACE FUNCTION recall.effective_settings(p_tenant text) RETURNS jsonb
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.effective_settings(p_tenant text) RETURNS jsonb
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
-    RETURN recall.default_settings() || coalesce((
+    RETURN recall_private.default_settings() || coalesce((
         SELECT jsonb_object_agg(s.name, s.value ORDER BY s.tenant <> '*')
         FROM recall.setting s WHERE s.tenant IN (p_tenant, '*')
-          AND (recall.is_number(s.value) OR NOT recall.default_settings() ? s.name)), '{}');
+          AND (recall_private.is_number(s.value) OR NOT recall_private.default_settings() ? s.name)), '{}');
 END $$;
 
 -- settings: every setting with the value in force for this tenant and its source, by name.
@@ -161,31 +157,30 @@ SET search_path FROM CURRENT AS $$
     SELECT k.name, coalesce(s.value::double precision, k.default_value),
            CASE WHEN s.tenant IS NULL THEN 'default' WHEN s.tenant = '*' THEN 'database' ELSE 'tenant' END,
            k.default_value, k.low, k.high, k.about
-    FROM recall.known_settings() k
+    FROM recall_private.known_settings() k
     LEFT JOIN LATERAL (
         SELECT s.tenant, s.value FROM recall.setting s
-        WHERE s.tenant IN ((SELECT recall.current_tenant()), '*') AND s.name = k.name AND recall.is_number(s.value)
+        WHERE s.tenant IN ((SELECT recall.current_tenant()), '*') AND s.name = k.name AND recall_private.is_number(s.value)
         ORDER BY s.tenant = '*' LIMIT 1) s ON true
     ORDER BY k.name
 $$;
 
 -- check_setting: raises an error for an unknown name or a value out of bounds.
-CREATE OR REPLACE FUNCTION recall.check_setting(p_name text, p_value double precision) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.check_setting(p_name text, p_value double precision) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_known record;
 BEGIN
-    SELECT * INTO v_known FROM recall.known_settings() k WHERE k.name = p_name;
+    SELECT * INTO v_known FROM recall_private.known_settings() k WHERE k.name = p_name;
     IF NOT FOUND THEN
-        PERFORM recall.raise_invalid(format('There is no setting %L.', left(p_name, 100)),
+        PERFORM recall_private.raise_invalid(format('There is no setting %L.', left(p_name, 100)),
             'SELECT name FROM recall.settings() lists them.');
     ELSIF NOT coalesce(p_value BETWEEN v_known.low AND v_known.high, p_value IS NULL) THEN
-        PERFORM recall.raise_invalid(format('%s is %s; it must lie between %s and %s.',
+        PERFORM recall_private.raise_invalid(format('%s is %s; it must lie between %s and %s.',
             p_name, p_value, v_known.low, v_known.high));
     ELSIF p_value <> 0 AND abs(p_value) < 1e-30 THEN
         -- A product with it may be too small for a double, which is an error in Postgres.
-        PERFORM recall.raise_invalid(format('%s is %s; it must be 0 or at least 1e-30 from it.', p_name, p_value));
+        PERFORM recall_private.raise_invalid(format('%s is %s; it must be 0 or at least 1e-30 from it.', p_name, p_value));
     END IF;
 END $$;
 
@@ -196,7 +191,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM recall.check_setting(p_name, p_value);
+    PERFORM recall_private.check_setting(p_name, p_value);
     IF p_value IS NULL THEN
         DELETE FROM recall.setting s WHERE s.tenant = v_tenant AND s.name = p_name;
     ELSE
@@ -209,9 +204,8 @@ BEGIN
 END $$;
 
 -- vitality_weights_from: the weights of the terms of vitality, read from these settings.
-CREATE OR REPLACE FUNCTION recall.vitality_weights_from(p_settings jsonb) RETURNS recall.weights
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.vitality_weights_from(p_settings jsonb) RETURNS recall.weights
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_weights recall.weights := ROW(
         p_settings -> 'vitality.spread_weight', p_settings -> 'vitality.spread_half_life_days',
@@ -223,9 +217,8 @@ BEGIN
 END $$;
 
 -- vitality_weights: the weights of the terms of vitality that apply to this tenant.
-CREATE OR REPLACE FUNCTION recall.vitality_weights(p_tenant text) RETURNS recall.weights
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.vitality_weights(p_tenant text) RETURNS recall.weights
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN recall.vitality_weights_from(recall.effective_settings(p_tenant));
+    RETURN recall_private.vitality_weights_from(recall_private.effective_settings(p_tenant));
 END $$;

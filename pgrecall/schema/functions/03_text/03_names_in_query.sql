@@ -1,14 +1,13 @@
 -- Entities, authors and keys that a query names.
 
 -- check_query: raises an error for a query that is empty or too long.
-CREATE OR REPLACE FUNCTION recall.check_query(p_query text) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.check_query(p_query text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
-        PERFORM recall.raise_invalid('The query is empty.', 'Give at least one word.');
+        PERFORM recall_private.raise_invalid('The query is empty.', 'Give at least one word.');
     ELSIF length(p_query) > 10000 THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The query has %s characters; the limit is 10,000.', length(p_query)),
             'Give only the part that matters.');
     END IF;
@@ -16,11 +15,10 @@ END $$;
 
 -- query_phrases: every sequence of one to three words of a query, in the form in which names are compared, and every
 -- sequence of two to six of the first 40 Chinese, Japanese or Korean letters. Only the first 60 words are read.
-CREATE OR REPLACE FUNCTION recall.query_phrases(p_query text) RETURNS text[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.query_phrases(p_query text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    v_query text := recall.folded(p_query);
+    v_query text := recall_private.folded(p_query);
     v_words text[] := ARRAY(
         SELECT btrim(regexp_replace(lower(w.found[1]), '(''|’)s?$', ''), '.-_')
         FROM regexp_matches(v_query, '[[:alnum:]][[:alnum:]''’._-]*', 'g') WITH ORDINALITY w(found, place)
@@ -37,7 +35,7 @@ BEGIN
         v_phrases := v_phrases || ARRAY(
             SELECT lower(substr(r.run, first, letters))
             FROM (SELECT left(string_agg(m.found[1], ' ' ORDER BY m.place), 40) AS run
-                  FROM regexp_matches(v_query, '[' || recall.unspaced_letters() || ']{2,}', 'g')
+                  FROM regexp_matches(v_query, '[' || recall_private.unspaced_letters() || ']{2,}', 'g')
                        WITH ORDINALITY m(found, place)) r,
                  generate_series(1, length(r.run) - 1) first,
                  generate_series(2, least(6, length(r.run) - first + 1)) letters
@@ -48,31 +46,29 @@ END $$;
 
 -- key_like_words: the words of a query that look like the key of a memory: they contain a digit or one of - _ / . : # @,
 -- and are not just a number or a time of day. Only the first 60 words are read.
-CREATE OR REPLACE FUNCTION recall.key_like_words(p_query text) RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.key_like_words(p_query text) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(array_agg(DISTINCT k.word) FILTER (
         WHERE k.word ~ '[0-9_/.:#@-]' AND k.word !~ '^[0-9.,:]*$'), '{}')
     FROM (
         SELECT btrim(w.word, '.,:;!?"()[]') AS word
-        FROM regexp_split_to_table(p_query, '\s+') WITH ORDINALITY w(word, place)
+        FROM regexp_split_to_table(p_query, '[[:space:]]+') WITH ORDINALITY w(word, place)
         WHERE w.word <> '' ORDER BY w.place LIMIT 60) k
 $$;
 
 -- plain_texts: plain() of each of these texts, in their order.
-CREATE OR REPLACE FUNCTION recall.plain_texts(p_texts text[]) RETURNS text[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.plain_texts(p_texts text[]) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF octet_length(array_to_string(p_texts, '')) = length(array_to_string(p_texts, '')) THEN
         RETURN p_texts;  -- ASCII has no accents
     END IF;
-    RETURN ARRAY(SELECT recall.plain(u.text) FROM unnest(p_texts) WITH ORDINALITY u(text, place) ORDER BY u.place);
+    RETURN ARRAY(SELECT recall_private.plain(u.text) FROM unnest(p_texts) WITH ORDINALITY u(text, place) ORDER BY u.place);
 END $$;
 
 -- memories_named: the memories with this name, which is given without accents; with p_entities only entities. No rows if
 -- more than 50 have it: a title that a tool gives to every conversation names none of them. Inlined.
-CREATE OR REPLACE FUNCTION recall.memories_named(p_tenant text, p_plain text, p_entities boolean)
+CREATE OR REPLACE FUNCTION recall_private.memories_named(p_tenant text, p_plain text, p_entities boolean)
 RETURNS TABLE (name text, memory_id bigint)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -86,26 +82,24 @@ BEGIN ATOMIC
 END;
 
 -- exact_names_in_query: the part of names_in_query that finds exact names.
-CREATE OR REPLACE FUNCTION recall.exact_names_in_query(p_tenant text, p_language regconfig, p_query text, p_phrases text[])
+CREATE OR REPLACE FUNCTION recall_private.exact_names_in_query(p_tenant text, p_language regconfig, p_query text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
-LANGUAGE plpgsql STABLE ROWS 5
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 5 AS $$
 DECLARE
-    v_normalized text := recall.normalized_name(p_query);
-    v_whole text := recall.plain(v_normalized);
-    v_plain text[] := recall.plain_texts(p_phrases);
-    v_keys text[] := recall.key_like_words(p_query);
+    v_normalized text := recall_private.normalized_name(p_query);
+    v_whole text := recall_private.plain(v_normalized);
+    v_plain text[] := recall_private.plain_texts(p_phrases);
+    v_keys text[] := recall_private.key_like_words(p_query);
 BEGIN
     -- One index probe for all phrases, because most queries contain no name.
     IF EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = ANY (v_plain || v_whole)) THEN
         RETURN QUERY
         SELECT v_normalized, n.name, n.memory_id, 1::double precision, true
-        FROM recall.memories_named(p_tenant, v_whole, false) n
+        FROM recall_private.memories_named(p_tenant, v_whole, false) n
         UNION ALL
         SELECT p.phrase, n.name, n.memory_id, 1, false
         FROM unnest(p_phrases, v_plain) p(phrase, plain)
-        CROSS JOIN LATERAL recall.memories_named(p_tenant, p.plain, true) n
+        CROSS JOIN LATERAL recall_private.memories_named(p_tenant, p.plain, true) n
         WHERE p.plain <> v_whole AND to_tsvector(p_language, n.name) <> '';
     END IF;
     IF v_keys <> '{}' THEN
@@ -115,19 +109,17 @@ BEGIN
     END IF;
     IF EXISTS (
         SELECT FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND recall.plain(lower(m.author)) COLLATE "C" >= '') THEN
-        RETURN QUERY SELECT * FROM recall.authors_in_query(p_tenant, p_language, v_normalized, p_phrases, v_plain);
+        WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND recall_private.plain(lower(m.author)) COLLATE "C" >= '') THEN
+        RETURN QUERY SELECT * FROM recall_private.authors_in_query(p_tenant, p_language, v_normalized, p_phrases, v_plain);
     END IF;
 END $$;
 
 -- authors_in_query: which of these phrases are the whole name or the first name of an author. p_plain has the phrases
 -- without accents.
-CREATE OR REPLACE FUNCTION recall.authors_in_query(
+CREATE OR REPLACE FUNCTION recall_private.authors_in_query(
     p_tenant text, p_language regconfig, p_query text, p_phrases text[], p_plain text[]
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
-LANGUAGE plpgsql STABLE ROWS 5
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 5 AS $$
 BEGIN
     RETURN QUERY
     SELECT DISTINCT a.phrase, a.plain, NULL::bigint, 1::double precision, a.phrase = p_query
@@ -136,12 +128,12 @@ BEGIN
         WHERE EXISTS (  -- the whole name; two conditions, so that each is one index probe
                 SELECT FROM recall.memory m
                 WHERE m.tenant = p_tenant AND m.author IS NOT NULL
-                  AND recall.plain(lower(m.author)) COLLATE "C" = p.plain)
+                  AND recall_private.plain(lower(m.author)) COLLATE "C" = p.plain)
            OR EXISTS (  -- the first name
                 SELECT FROM recall.memory m
                 WHERE m.tenant = p_tenant AND m.author IS NOT NULL
-                  AND recall.plain(lower(m.author)) COLLATE "C" > p.plain || ' '
-                  AND recall.plain(lower(m.author)) COLLATE "C" < p.plain || '!')
+                  AND recall_private.plain(lower(m.author)) COLLATE "C" > p.plain || ' '
+                  AND recall_private.plain(lower(m.author)) COLLATE "C" < p.plain || '!')
         OFFSET 0) a
     WHERE to_tsvector(p_language, a.phrase) <> '' AND a.phrase NOT IN ('user', 'assistant', 'system', 'tool');
 END $$;
@@ -149,11 +141,9 @@ END $$;
 -- misspelt_names: the entities with a name that is similar, but not equal, to one of the first 12 of these phrases; the
 -- most similar first. All names of the tenant are read once, with their signatures, from a B-tree that begins with the
 -- tenant. The cost of reading a trigram index would depend on the names of all tenants.
-CREATE OR REPLACE FUNCTION recall.misspelt_names(p_tenant text, p_phrases text[])
+CREATE OR REPLACE FUNCTION recall_private.misspelt_names(p_tenant text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 5
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan
 SET pg_trgm.similarity_threshold = 0.3 AS $$
 DECLARE
     v_part constant double precision := 0.2307;  -- .3 / 1.3, rounded down
@@ -173,8 +163,8 @@ BEGIN
     SELECT array_agg(p.phrase), array_agg(p.plain), array_agg(p.bits), array_agg(p.least), bit_or(p.bits), min(p.least)
     INTO v_phrases, v_plain, v_bits, v_least, v_any, v_fewest
     FROM (SELECT t.phrase, t.plain, t.bits, v_part * t.trigrams - (t.trigrams - bit_count(t.bits)) AS least
-          FROM (SELECT d.phrase, recall.plain(d.phrase) AS plain, recall.trigram_signature(d.phrase) AS bits,
-                       cardinality(show_trgm(recall.plain(d.phrase))) AS trigrams
+          FROM (SELECT d.phrase, recall_private.plain(d.phrase) AS plain, recall_private.trigram_signature(d.phrase) AS bits,
+                       cardinality(show_trgm(recall_private.plain(d.phrase))) AS trigrams
                 FROM unnest(p_phrases) d(phrase) WHERE length(d.phrase) >= 4 OFFSET 0) t
           WHERE t.trigrams > 0 LIMIT 12) p;
     b1 := v_bits[1]; b2 := v_bits[2]; b3 := v_bits[3]; b4 := v_bits[4]; b5 := v_bits[5]; b6 := v_bits[6];
@@ -208,17 +198,15 @@ END $$;
 -- any length and any characters. Inside a query, stop words ("will", "the") and roles ("user") are not names, and a word
 -- that is the key of a memory names it. Misspelt names are searched only if the query is short or has a word that no
 -- memory contains (p_unknown has the lexemes of such words).
-CREATE OR REPLACE FUNCTION recall.names_in_query(
+CREATE OR REPLACE FUNCTION recall_private.names_in_query(
     p_tenant text, p_language regconfig, p_query text, p_unknown text[] DEFAULT '{}'
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
-LANGUAGE plpgsql STABLE ROWS 5
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 5 AS $$
 DECLARE
-    v_phrases text[] := recall.query_phrases(p_query);
+    v_phrases text[] := recall_private.query_phrases(p_query);
     v_doubtful text[];
 BEGIN
-    RETURN QUERY SELECT * FROM recall.exact_names_in_query(p_tenant, p_language, p_query, v_phrases);
+    RETURN QUERY SELECT * FROM recall_private.exact_names_in_query(p_tenant, p_language, p_query, v_phrases);
 
     IF NOT EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.entity) THEN
         RETURN;
@@ -232,14 +220,13 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT m.phrase, m.name, m.memory_id, m.similarity, m.phrase = recall.normalized_name(p_query)
-    FROM recall.misspelt_names(p_tenant, v_doubtful) m;
+    SELECT m.phrase, m.name, m.memory_id, m.similarity, m.phrase = recall_private.normalized_name(p_query)
+    FROM recall_private.misspelt_names(p_tenant, v_doubtful) m;
 END $$;
 
 -- without_names: a query from which these phrases are removed, in any case and with a possessive ending.
-CREATE OR REPLACE FUNCTION recall.without_names(p_query text, p_names text[]) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.without_names(p_query text, p_names text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_rest text := p_query;
     v_name text;
@@ -263,17 +250,17 @@ LANGUAGE plpgsql STABLE ROWS 1
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_language regconfig := recall.text_configuration(v_tenant);
+    v_language regconfig := recall_private.text_configuration(v_tenant);
     v_query text;
 BEGIN
     place := 0;
     FOREACH v_query IN ARRAY coalesce(p_queries, '{}') LOOP
-        PERFORM recall.check_query(v_query);
+        PERFORM recall_private.check_query(v_query);
         place := place + 1;
         names := ARRAY(
-            SELECT n.phrase FROM recall.exact_names_in_query(v_tenant, v_language, v_query, recall.query_phrases(v_query)) n
+            SELECT n.phrase FROM recall_private.exact_names_in_query(v_tenant, v_language, v_query, recall_private.query_phrases(v_query)) n
             GROUP BY n.phrase ORDER BY length(n.phrase) DESC, n.phrase);
-        query := recall.without_names(CASE WHEN names = '{}' THEN v_query ELSE recall.folded(v_query) END, names);
+        query := recall_private.without_names(CASE WHEN names = '{}' THEN v_query ELSE recall_private.folded(v_query) END, names);
         IF to_tsvector(v_language, query) = '' THEN
             query := v_query;
             names := '{}';

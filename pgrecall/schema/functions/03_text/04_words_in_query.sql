@@ -1,21 +1,19 @@
 -- The words of a query: which of them memories contain, how rare each is, and substitutes for the others.
 
 -- prefix_query: a tsquery that matches every lexeme that begins with this one.
-CREATE OR REPLACE FUNCTION recall.prefix_query(p_lexeme text) RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.prefix_query(p_lexeme text) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (recall.lexeme_query(p_lexeme)::text || ':*')::tsquery;
+RETURN (recall_private.lexeme_query(p_lexeme)::text || ':*')::tsquery;
 
 -- any_of: a tsquery that matches whatever one of these matches. NULL for an empty array.
-CREATE OR REPLACE FUNCTION recall.any_of(p_queries tsquery[]) RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.any_of(p_queries tsquery[]) RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT string_agg('(' || q::text || ')', ' | ')::tsquery FROM unnest(p_queries) q WHERE numnode(q) > 0
 $$;
 
 -- all_of: a tsquery that matches whatever all of these match. NULL for an empty array.
-CREATE OR REPLACE FUNCTION recall.all_of(p_queries tsquery[]) RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.all_of(p_queries tsquery[]) RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT string_agg('(' || q::text || ')', ' & ')::tsquery FROM unnest(p_queries) q WHERE numnode(q) > 0
 $$;
 
@@ -24,15 +22,14 @@ $$;
 -- no memory contains it: a whole compound, a pair with a hiragana letter (mostly endings and particles), and a stop word
 -- that is written like a name ("IT", "Will" inside a sentence), in lower case. In a query that consists of stop words,
 -- every word is an identifier.
-CREATE OR REPLACE FUNCTION recall.lexemes_of(p_language regconfig, p_text text)
+CREATE OR REPLACE FUNCTION recall_private.lexemes_of(p_language regconfig, p_text text)
 RETURNS TABLE (word text, identifier boolean)
-LANGUAGE plpgsql STABLE ROWS 8
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 8 AS $$
 DECLARE
-    v_text text := recall.folded(p_text);
-    v_words text[] := tsvector_to_array(to_tsvector(p_language, recall.spaced(v_text)));
-    v_compounds text[] := recall.compounds(v_text);
-    v_parts text[] := tsvector_to_array(to_tsvector(p_language, recall.compound_parts(v_compounds)));
+    v_text text := recall_private.folded(p_text);
+    v_words text[] := tsvector_to_array(to_tsvector(p_language, recall_private.spaced(v_text)));
+    v_compounds text[] := recall_private.compounds(v_text);
+    v_parts text[] := tsvector_to_array(to_tsvector(p_language, recall_private.compound_parts(v_compounds)));
     v_wholes text[] := '{}';
     v_hiragana text;
 BEGIN
@@ -57,14 +54,14 @@ BEGIN
     FROM ts_parse('default', left(v_text, 2000)) WITH ORDINALITY t(kind, token, place)
     WHERE (cardinality(v_words) = 0
            OR t.token <> lower(t.token) AND (t.place > 1 OR length(t.token) > 1 AND t.token = upper(t.token)))
-      AND to_tsvector(p_language, t.token) = '' AND to_tsvector(recall.configuration('simple'), t.token) <> ''
+      AND to_tsvector(p_language, t.token) = '' AND to_tsvector(recall_private.configuration('simple'), t.token) <> ''
     LIMIT 16;
 END $$;
 
 -- one_edit_away: words of which this one may be a misspelling: with two neighbouring letters swapped; from six letters
 -- on with one letter fewer or more; from seven on with one other letter. In shorter words, and at the first letter, such
 -- an edit usually makes a different word ("world" is not "word").
-CREATE OR REPLACE FUNCTION recall.one_edit_away(p_word text) RETURNS SETOF text
+CREATE OR REPLACE FUNCTION recall_private.one_edit_away(p_word text) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 400
 SET search_path FROM CURRENT AS $$
     WITH place AS (
@@ -88,13 +85,12 @@ $$;
 -- Similarity is the number of common trigrams divided by the number of all, so at least p_similarity * n of n trigrams
 -- must be common. The query asks for any two: it numbers the trigrams, and two numbers differ in at least one binary
 -- digit.
-CREATE OR REPLACE FUNCTION recall.trigram_query(p_tenant text, p_text text, p_similarity double precision)
+CREATE OR REPLACE FUNCTION recall_private.trigram_query(p_tenant text, p_text text, p_similarity double precision)
 RETURNS tsquery
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_words text[] := ARRAY(
-        SELECT recall.lexeme_query(recall.tenant_mark(p_tenant) || u)::text FROM unnest(show_trgm(p_text)) u);
+        SELECT recall_private.lexeme_query(recall_private.tenant_mark(p_tenant) || u)::text FROM unnest(show_trgm(p_text)) u);
     v_number int := cardinality(v_words);
 BEGIN
     IF v_number = 0 THEN
@@ -116,25 +112,23 @@ END $$;
 -- away, else those with many of its trigrams. (A short word keeps few of its trigrams when two letters are swapped.)
 -- `share` is the weight of the substitutes, `step` how they were found. No row if there are none; a number has none.
 -- Before the words are counted, only longer words with this beginning are found.
-CREATE OR REPLACE FUNCTION recall.word_substitutes(p_tenant text, p_word text, p_counted boolean, p_similar boolean)
+CREATE OR REPLACE FUNCTION recall_private.word_substitutes(p_tenant text, p_word text, p_counted boolean, p_similar boolean)
 RETURNS TABLE (documents bigint, query tsquery, share double precision, step text)
 LANGUAGE plpgsql STABLE ROWS 1
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan
 SET pg_trgm.similarity_threshold = 0.5 AS $$
 BEGIN
     IF length(p_word) < 4 OR p_word ~ '[0-9]$' THEN
         RETURN;
     ELSIF NOT p_counted THEN
-        SELECT count(*), recall.prefix_query(p_word), 0.7, 'prefix' INTO documents, query, share, step
+        SELECT count(*), recall_private.prefix_query(p_word), 0.7, 'prefix' INTO documents, query, share, step
         FROM (
             SELECT FROM recall.memory m
-            WHERE recall.tenant_words(m.tenant, m.search_text)
-                  @@ recall.tenant_query(p_tenant, recall.prefix_query(p_word))
+            WHERE recall_private.tenant_words(m.tenant, m.search_text)
+                  @@ recall_private.tenant_query(p_tenant, recall_private.prefix_query(p_word))
               AND m.tenant || '' = p_tenant
             LIMIT 10000) counted;
     ELSE
-        SELECT sum(f.documents), recall.any_of(array_agg(recall.lexeme_query(f.word))), 0.7, 'prefix'
+        SELECT sum(f.documents), recall_private.any_of(array_agg(recall_private.lexeme_query(f.word))), 0.7, 'prefix'
         INTO documents, query, share, step
         FROM (
             SELECT b.word, b.documents
@@ -148,26 +142,26 @@ BEGIN
     IF documents > 0 THEN
         RETURN NEXT;
     ELSIF p_counted AND p_similar AND p_word !~ '[0-9]' THEN
-        SELECT sum(f.documents), recall.any_of(array_agg(recall.lexeme_query(f.word))), max(f.likeness), 'similar'
+        SELECT sum(f.documents), recall_private.any_of(array_agg(recall_private.lexeme_query(f.word))), max(f.likeness), 'similar'
         INTO documents, query, share, step
         FROM (
             SELECT l.word, l.documents, greatest(similarity(l.word, p_word), 0.5)::double precision AS likeness
             FROM recall.lexeme l
             WHERE l.tenant = p_tenant AND length(p_word) <= 20
-              AND l.word = ANY (ARRAY(SELECT v COLLATE "C" FROM recall.one_edit_away(p_word) v))
+              AND l.word = ANY (ARRAY(SELECT v COLLATE "C" FROM recall_private.one_edit_away(p_word) v))
             ORDER BY 3 DESC, 2 DESC, 1 LIMIT 3) f;
         IF documents > 0 THEN
             RETURN NEXT;
             RETURN;
         END IF;
         -- `tenant || ''` forces the trigram index, whose entries begin with the tenant.
-        SELECT sum(f.documents), recall.any_of(array_agg(recall.lexeme_query(f.word))), max(f.likeness), 'similar'
+        SELECT sum(f.documents), recall_private.any_of(array_agg(recall_private.lexeme_query(f.word))), max(f.likeness), 'similar'
         INTO documents, query, share, step
         FROM (
             SELECT l.word, l.documents, similarity(l.word, p_word)::double precision AS likeness
             FROM recall.lexeme l
             WHERE l.tenant || '' = p_tenant
-              AND recall.tenant_trigrams(l.tenant, l.word) @@ recall.trigram_query(p_tenant, p_word, 0.5)
+              AND recall_private.tenant_trigrams(l.tenant, l.word) @@ recall_private.trigram_query(p_tenant, p_word, 0.5)
               AND l.word % p_word
             ORDER BY 3 DESC, 2 DESC, 1 LIMIT 3) f;
         IF documents > 0 THEN
@@ -178,7 +172,7 @@ END $$;
 
 -- may_stand_for: whether a word of a tenant may be a substitute of this one by any of the steps of word_substitutes; true
 -- for more words than those. Inlined.
-CREATE OR REPLACE FUNCTION recall.may_stand_for(p_known text, p_word text) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.may_stand_for(p_known text, p_word text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN starts_with(p_known, p_word)
     -- One edit changes one letter at most.
@@ -190,13 +184,11 @@ RETURN starts_with(p_known, p_word)
 -- memories contain a word; `query` finds them; `share` is the part of the word's weight that a match is worth. `step` is
 -- word (memories contain it), prefix or similar (it has substitutes), or unknown. If there are more than 16 words, at
 -- most eight unknown ones precede the known ones. Substitutes by spelling are searched for the four longest.
-CREATE OR REPLACE FUNCTION recall.query_words(p_tenant text, p_language regconfig, p_query text)
+CREATE OR REPLACE FUNCTION recall_private.query_words(p_tenant text, p_language regconfig, p_query text)
 RETURNS TABLE (
     word text, documents bigint, total bigint, query tsquery, share double precision, step text
 )
-LANGUAGE plpgsql STABLE ROWS 8
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 8 AS $$
 DECLARE
     v_total bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
     v_counted boolean := v_total IS NOT NULL;
@@ -204,7 +196,7 @@ DECLARE
 BEGIN
     IF NOT v_counted THEN
         -- Without statistics, this counts now, up to a limit, so that rare words weigh more from the first search on.
-        v_total := recall.memory_count(p_tenant);
+        v_total := recall_private.memory_count(p_tenant);
     ELSIF v_total <= 100 THEN
         v_known := ARRAY(SELECT l.word FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word > '' ORDER BY l.word LIMIT 201);
         v_known := CASE WHEN cardinality(v_known) <= 200 THEN v_known END;
@@ -213,8 +205,8 @@ BEGIN
     WITH asked AS MATERIALIZED (
         SELECT w.word, w.identifier,
                CASE WHEN v_counted THEN coalesce(l.documents, 0)
-                    ELSE recall.document_frequency(p_tenant, w.word, 10000) END AS documents
-        FROM (SELECT * FROM recall.lexemes_of(p_language, p_query) LIMIT CASE WHEN NOT v_counted THEN 64 END) w
+                    ELSE recall_private.document_frequency(p_tenant, w.word, 10000) END AS documents
+        FROM (SELECT * FROM recall_private.lexemes_of(p_language, p_query) LIMIT CASE WHEN NOT v_counted THEN 64 END) w
         LEFT JOIN recall.lexeme l ON v_counted AND l.tenant = p_tenant AND l.word = w.word
     ), missing AS MATERIALIZED (
         SELECT a.word, row_number() OVER (ORDER BY a.word) AS place,
@@ -231,34 +223,32 @@ BEGIN
         FROM (SELECT * FROM chosen k
               -- In a small tenant, most words have nothing like them, which one pass over its words shows.
               WHERE k.documents = 0 AND (v_known IS NULL OR EXISTS (
-                  SELECT FROM unnest(v_known) o(word) WHERE recall.may_stand_for(o.word, k.word))) OFFSET 0) c
-        CROSS JOIN LATERAL recall.word_substitutes(p_tenant, c.word, v_counted, c.by_length <= 4) r
+                  SELECT FROM unnest(v_known) o(word) WHERE recall_private.may_stand_for(o.word, k.word))) OFFSET 0) c
+        CROSS JOIN LATERAL recall_private.word_substitutes(p_tenant, c.word, v_counted, c.by_length <= 4) r
     )
     SELECT c.word, coalesce(r.documents, c.documents), v_total,
            -- The word itself is included, because a memory stored since the count may contain it.
-           coalesce(recall.lexeme_query(c.word) || r.query, recall.lexeme_query(c.word)),
+           coalesce(recall_private.lexeme_query(c.word) || r.query, recall_private.lexeme_query(c.word)),
            coalesce(r.share, 1), coalesce(r.step, CASE WHEN c.documents > 0 THEN 'word' ELSE 'unknown' END)
     FROM chosen c LEFT JOIN stood_in r ON r.word = c.word
     ORDER BY 2, 1;
 END $$;
 
 -- phrase_query: the query as one phrase of this language. Empty if it consists of stop words.
-CREATE OR REPLACE FUNCTION recall.phrase_query(p_language regconfig, p_query text) RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.phrase_query(p_language regconfig, p_query text) RETURNS tsquery
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET client_min_messages = warning AS $$
 BEGIN
-    RETURN phraseto_tsquery(p_language, recall.spaced(recall.folded(p_query)));
+    RETURN phraseto_tsquery(p_language, recall_private.spaced(recall_private.folded(p_query)));
 END $$;
 
 -- hint_query: a tsquery for memories that contain every hint, as a phrase of the tenant's language or as it is written.
 -- NULL for NULL. Raises an error for an empty list and for a hint without words.
-CREATE OR REPLACE FUNCTION recall.hint_query(p_tenant text, p_hints text[]) RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.hint_query(p_tenant text, p_hints text[]) RETURNS tsquery
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET client_min_messages = warning AS $$
 DECLARE
-    v_language regconfig := recall.text_configuration(p_tenant);
+    v_language regconfig := recall_private.text_configuration(p_tenant);
     v_hint text;
     v_phrase tsquery;
     v_written tsquery;
@@ -267,23 +257,23 @@ BEGIN
     IF p_hints IS NULL THEN
         RETURN NULL;
     ELSIF cardinality(p_hints) NOT BETWEEN 1 AND 32 THEN
-        PERFORM recall.raise_invalid(format('There are %s hints; give 1 to 32, or none at all.', cardinality(p_hints)));
+        PERFORM recall_private.raise_invalid(format('There are %s hints; give 1 to 32, or none at all.', cardinality(p_hints)));
     END IF;
     FOREACH v_hint IN ARRAY p_hints LOOP
         IF coalesce(btrim(v_hint, E' \t\r\n'), '') = '' THEN
-            PERFORM recall.raise_invalid('A hint is empty.', 'Name a term that must occur.');
+            PERFORM recall_private.raise_invalid('A hint is empty.', 'Name a term that must occur.');
         ELSIF length(v_hint) > 1000 THEN
-            PERFORM recall.raise_invalid(
+            PERFORM recall_private.raise_invalid(
                 format('A hint has %s characters; the limit is 1,000.', length(v_hint)),
                 'Name a term that must occur.');
         END IF;
-        v_phrase := phraseto_tsquery(v_language, recall.spaced(recall.folded(v_hint)));
-        v_written := phraseto_tsquery(recall.configuration('simple'), recall.spaced(recall.folded(v_hint)));
+        v_phrase := phraseto_tsquery(v_language, recall_private.spaced(recall_private.folded(v_hint)));
+        v_written := phraseto_tsquery(recall_private.configuration('simple'), recall_private.spaced(recall_private.folded(v_hint)));
         IF numnode(v_phrase) = 0 AND (numnode(v_written) = 0 OR NOT EXISTS (
             SELECT FROM recall.memory m
-            WHERE recall.tenant_words(m.tenant, m.search_text) @@ recall.tenant_query(p_tenant, v_written)
+            WHERE recall_private.tenant_words(m.tenant, m.search_text) @@ recall_private.tenant_query(p_tenant, v_written)
               AND m.tenant || '' = p_tenant)) THEN
-            PERFORM recall.raise_invalid(
+            PERFORM recall_private.raise_invalid(
                 format('The hint %L has only stop words or punctuation.', left(v_hint, 100)),
                 'Name a term that must occur.');
         END IF;

@@ -4,7 +4,7 @@
 -- time_words: words for times, each with its term: m a month (a: one that is also another word), s a season or feast (z:
 -- one that is also another word), w a weekday, u a unit, n a number, o an ordinal, f a third, d a day counted from
 -- today. x is a noun after a number that is no year ("in 2000 words").
-CREATE OR REPLACE FUNCTION recall.time_words() RETURNS jsonb
+CREATE OR REPLACE FUNCTION recall_private.time_words() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '{
     "january": "m:1", "february": "m:2", "april": "m:4", "june": "m:6", "july": "m:7", "august": "m:8",
@@ -63,9 +63,8 @@ RETURN '{
     "dem": "the", "des": "the", "el": "the", "la": "the", "los": "the", "las": "the"}'::jsonb;
 
 -- calendar_unit: the week, month or other unit that is p_steps after the one that contains a day.
-CREATE OR REPLACE FUNCTION recall.calendar_unit(p_day date, p_unit text, p_steps int, OUT since date, OUT until date)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.calendar_unit(p_day date, p_unit text, p_steps int, OUT since date, OUT until date)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_unit text := CASE p_unit WHEN 'weekend' THEN 'week' WHEN 'part' THEN 'day' WHEN 'hour' THEN 'day' ELSE p_unit END;
     v_step interval := CASE v_unit WHEN 'quarter' THEN '3 months' ELSE '1 ' || v_unit END;
@@ -78,9 +77,8 @@ END $$;
 
 -- days_in_year: the days of a year that p_name means: a month ("m:5"), a day of a month ("m:5" and p_day), a season or
 -- feast ("s:2", "s:5") or a quarter ("q3"). NULL if they do not exist (30 February).
-CREATE OR REPLACE FUNCTION recall.days_in_year(p_year int, p_name text, p_day int, OUT since date, OUT until date)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.days_in_year(p_year int, p_name text, p_day int, OUT since date, OUT until date)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_number int := nullif(right(p_name, -2), '')::int;
 BEGIN
@@ -114,11 +112,10 @@ END $$;
 -- recurring_days: the days that p_name (see days_in_year; also a weekday, "w:5") means when it is said on a day: the
 -- latest that have begun. With p_which `last`, the latest that are over; with `next`, the next to begin; with `this`,
 -- those of the same year.
-CREATE OR REPLACE FUNCTION recall.recurring_days(
+CREATE OR REPLACE FUNCTION recall_private.recurring_days(
     p_name text, p_day int, p_which text, p_today date, OUT since date, OUT until date
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_year int := date_part('year', p_today);
     v_sign int := CASE p_which WHEN 'next' THEN 1 ELSE -1 END;
@@ -132,7 +129,7 @@ BEGIN
     END IF;
     FOR step IN CASE WHEN p_which = 'this' THEN 0 ELSE -1 END .. 8 LOOP  -- 29 February may be eight years away
         SELECT d.since, d.until INTO since, until
-        FROM recall.days_in_year(v_year + v_sign * step, p_name, p_day) d;
+        FROM recall_private.days_in_year(v_year + v_sign * step, p_name, p_day) d;
         EXIT WHEN CASE p_which WHEN 'this' THEN true WHEN 'last' THEN until <= p_today WHEN 'next' THEN since > p_today
                   ELSE since <= p_today END;
         since := NULL;
@@ -141,23 +138,22 @@ BEGIN
 END $$;
 
 -- moved_day: the day that is p_steps units later. A weekend counts as a week, a part of a day or an hour as nothing.
-CREATE OR REPLACE FUNCTION recall.moved_day(p_day date, p_unit text, p_steps int) RETURNS date
+CREATE OR REPLACE FUNCTION recall_private.moved_day(p_day date, p_unit text, p_steps int) RETURNS date
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (p_day + p_steps * CASE p_unit WHEN 'day' THEN interval '1 day' WHEN 'week' THEN '7 days' WHEN 'weekend' THEN '7 days'
         WHEN 'month' THEN '1 month' WHEN 'quarter' THEN '3 months' WHEN 'year' THEN '1 year' ELSE '0' END)::date;
 
 -- around_day: the days that are p_fewest to p_most units away from a day, to the precision of the unit: "two weeks ago"
 -- means a week.
-CREATE OR REPLACE FUNCTION recall.around_day(
+CREATE OR REPLACE FUNCTION recall_private.around_day(
     p_day date, p_unit text, p_fewest int, p_most int, OUT since date, OUT until date
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_half int := CASE p_unit WHEN 'week' THEN 3 WHEN 'weekend' THEN 3 WHEN 'month' THEN 15 WHEN 'quarter' THEN 45
                               WHEN 'year' THEN 182 ELSE 0 END;
-    v_one date := recall.moved_day(p_day, p_unit, p_fewest);
-    v_other date := recall.moved_day(p_day, p_unit, p_most);
+    v_one date := recall_private.moved_day(p_day, p_unit, p_fewest);
+    v_other date := recall_private.moved_day(p_day, p_unit, p_most);
 BEGIN
     since := least(v_one, v_other) - v_half;
     until := greatest(v_one, v_other) + v_half + 1;

@@ -9,9 +9,8 @@
 
 -- figures_at: the date in figures at this place: 2024-06-03, 2024-06, 3.6.2024, 6/13/2024. 3/4/2024 is not read, because
 -- it means different days in different countries.
-CREATE OR REPLACE FUNCTION recall.figures_at(p_word text, OUT since date, OUT until date)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.figures_at(p_word text, OUT since date, OUT until date)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v int[] := regexp_split_to_array(p_word, '[-./]');
 BEGIN
@@ -19,14 +18,13 @@ BEGIN
               WHEN p_word ~ '[.]' OR v[1] > 12 OR v[1] = v[2] THEN ARRAY[v[3], v[2], v[1]]
               WHEN v[2] > 12 THEN ARRAY[v[3], v[1], v[2]] END;
     IF v[2] BETWEEN 1 AND 12 THEN
-        SELECT d.since, d.until INTO since, until FROM recall.days_in_year(v[1], 'm:' || v[2], v[3]) d;
+        SELECT d.since, d.until INTO since, until FROM recall_private.days_in_year(v[1], 'm:' || v[2], v[3]) d;
     END IF;
 END $$;
 
 -- units_at: a number of units: two weeks, a few days, a couple of months. "A few" is 2 to 6.
-CREATE OR REPLACE FUNCTION recall.units_at(t text[], p_at int, OUT fewest int, OUT most int, OUT unit text, OUT past int)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.units_at(t text[], p_at int, OUT fewest int, OUT most int, OUT unit text, OUT past int)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_at int := p_at + CASE WHEN t[p_at] = 'n:1' AND t[p_at + 1] ~ '^n:' THEN 1 ELSE 0 END;  -- "a" few
     v_unit int := v_at + CASE WHEN t[v_at + 1] = 'of' THEN 2 ELSE 1 END;
@@ -43,12 +41,11 @@ END $$;
 
 -- calendar_name_at: a month, day of a month, season, feast, quarter, weekday or year, with its year if one is named.
 -- p_which is the word `last`, `this` or `next` before it.
-CREATE OR REPLACE FUNCTION recall.calendar_name_at(
+CREATE OR REPLACE FUNCTION recall_private.calendar_name_at(
     t text[], p_at int, p_which text, p_today date,
     OUT since date, OUT until date, OUT past int, OUT needs int, OUT dated boolean
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_year constant text := '^(19|20|21)\d\d$';
     v_day_before int := CASE WHEN t[p_at] ~ '^\d{1,2}(st|nd|rd|th)?$' THEN substring(t[p_at] FROM '^\d+')::int END;
@@ -93,19 +90,18 @@ BEGIN
         needs := 0;
         dated := true;
         SELECT d.since, d.until INTO since, until
-        FROM recall.days_in_year(t[past - 1]::int, regexp_replace(t[v_at], '^a', 'm'), v_day) d;
+        FROM recall_private.days_in_year(t[past - 1]::int, regexp_replace(t[v_at], '^a', 'm'), v_day) d;
     ELSE
         SELECT d.since, d.until INTO since, until
-        FROM recall.recurring_days(regexp_replace(t[v_at], '^a', 'm'), v_day, p_which, p_today) d;
+        FROM recall_private.recurring_days(regexp_replace(t[v_at], '^a', 'm'), v_day, p_which, p_today) d;
     END IF;
 END $$;
 
 -- quarter_at: a quarter of a year by its number: the third quarter of 2023, 3. Quartal, the last quarter of last year.
-CREATE OR REPLACE FUNCTION recall.quarter_at(
+CREATE OR REPLACE FUNCTION recall_private.quarter_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_unit int := p_at + CASE WHEN t[p_at + 1] = '.' THEN 2 ELSE 1 END;
     v_quarter text := 'q' || CASE WHEN t[p_at] = 'last' THEN '4' ELSE substring(t[p_at] FROM '^(?:o:)?([1-4])$') END;
@@ -122,21 +118,20 @@ BEGIN
         v_year := date_part('year', p_today) + v_step;
         past := CASE WHEN v_step IS NOT NULL THEN v_at + 2 END;
     ELSIF v_at = v_unit + 1 AND t[p_at] <> 'last' AND (p_at = 1 OR t[p_at - 1] <> '' AND t[p_at - 1] !~ '^n:') THEN
-        SELECT d.since, d.until INTO since, until FROM recall.recurring_days(v_quarter, NULL, NULL, p_today) d;
+        SELECT d.since, d.until INTO since, until FROM recall_private.recurring_days(v_quarter, NULL, NULL, p_today) d;
         past := v_at;
         dated := false;
         RETURN;
     END IF;
     dated := t[v_at] ~ '^\d';
-    SELECT d.since, d.until INTO since, until FROM recall.days_in_year(v_year, v_quarter, NULL) d;
+    SELECT d.since, d.until INTO since, until FROM recall_private.days_in_year(v_year, v_quarter, NULL) d;
 END $$;
 
 -- part_of_period_at: part of a period: early 2023, the first half of May, the second or last week of May.
-CREATE OR REPLACE FUNCTION recall.part_of_period_at(
+CREATE OR REPLACE FUNCTION recall_private.part_of_period_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_part text := CASE WHEN t[p_at] ~ '^f:' THEN 'third' WHEN t[p_at + 1] IN ('half', 'u:week') THEN t[p_at + 1] END;
     v_place int := CASE WHEN t[p_at] ~ '^[of]:' THEN right(t[p_at], 1)::int END;
@@ -149,11 +144,11 @@ BEGIN
     END IF;
     v_at := v_at + CASE WHEN t[v_at] = 'of' THEN 1 ELSE 0 END;
     v_at := v_at + CASE WHEN t[v_at] = 'the' THEN 1 ELSE 0 END;
-    SELECT * INTO v_whole FROM recall.calendar_name_at(
+    SELECT * INTO v_whole FROM recall_private.calendar_name_at(
         t, v_at + CASE WHEN t[v_at] IN ('last', 'this', 'next') THEN 1 ELSE 0 END,
         CASE WHEN t[v_at] IN ('last', 'this', 'next') THEN t[v_at] END, p_today) c;
     IF v_whole.past IS NULL AND t[v_at] IN ('last', 'this', 'next') AND t[v_at + 1] IN ('u:month', 'u:quarter', 'u:year') THEN
-        SELECT c.since, c.until, v_at + 2 AS past, false AS dated INTO v_whole FROM recall.calendar_unit(
+        SELECT c.since, c.until, v_at + 2 AS past, false AS dated INTO v_whole FROM recall_private.calendar_unit(
             p_today, right(t[v_at + 1], -2), array_position(ARRAY['last', 'this', 'next'], t[v_at]) - 2) c;
     END IF;
     past := v_whole.past;
@@ -170,13 +165,12 @@ BEGIN
 END $$;
 
 -- before_date_at: days relative to a date: two weeks before 11 August, the Sunday before Christmas.
-CREATE OR REPLACE FUNCTION recall.before_date_at(
+CREATE OR REPLACE FUNCTION recall_private.before_date_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    v_count record := recall.units_at(t, p_at);
+    v_count record := recall_private.units_at(t, p_at);
     v_at int := coalesce(v_count.past, p_at + 1);  -- of before or after
     v_sign int := CASE t[v_at] WHEN 'after' THEN 1 WHEN 'before' THEN -1 WHEN 'vor' THEN -1 END;
     v_unit text := right(t[p_at], -2);
@@ -186,24 +180,23 @@ BEGIN
         RETURN;
     END IF;
     SELECT a.since, a.past, a.dated INTO v_date, past, dated
-    FROM recall.period_at(t, v_at + CASE WHEN t[v_at + 1] = 'the' THEN 2 ELSE 1 END, p_today) a WHERE a.past IS NOT NULL;
+    FROM recall_private.period_at(t, v_at + CASE WHEN t[v_at + 1] = 'the' THEN 2 ELSE 1 END, p_today) a WHERE a.past IS NOT NULL;
     IF v_count.past IS NOT NULL THEN
         SELECT r.since, r.until INTO since, until
-        FROM recall.around_day(v_date, v_count.unit, v_sign * v_count.fewest, v_sign * v_count.most) r;
+        FROM recall_private.around_day(v_date, v_count.unit, v_sign * v_count.fewest, v_sign * v_count.most) r;
     ELSIF t[p_at] ~ '^w:' THEN
-        SELECT d.since, d.until INTO since, until FROM recall.recurring_days(t[p_at], NULL, 'last', v_date) d;
+        SELECT d.since, d.until INTO since, until FROM recall_private.recurring_days(t[p_at], NULL, 'last', v_date) d;
     ELSE
-        since := recall.moved_day(v_date, v_unit, -1);
+        since := recall_private.moved_day(v_date, v_unit, -1);
         until := v_date;
     END IF;
 END $$;
 
 -- period_at: the period whose words begin at this place, in days. It is never empty.
-CREATE OR REPLACE FUNCTION recall.period_at(
+CREATE OR REPLACE FUNCTION recall_private.period_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT needs int, OUT dated boolean
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_which text := CASE WHEN t[p_at] IN ('last', 'this', 'next') THEN t[p_at] WHEN 'gone' IN (t[p_at], t[p_at + 1]) THEN 'last' END;
     v_at int := p_at + CASE WHEN t[p_at] IN ('last', 'this', 'next', 'gone', 'vor') THEN 1 ELSE 0 END;
@@ -211,14 +204,14 @@ DECLARE
     v_count record;
     v_day date;
 BEGIN
-    v_count := recall.units_at(t, v_at);
+    v_count := recall_private.units_at(t, v_at);
     IF coalesce(t[v_at], '') = '' OR t[v_at] ~ '^[.,;]' OR t[p_at] = 'vor' AND v_count.past IS NULL THEN
         RETURN;
     END IF;
     needs := 0;
     dated := false;
     IF t[v_at] ~ '^\d+[-./]' THEN
-        SELECT f.since, f.until, v_at + 1, true INTO since, until, past, dated FROM recall.figures_at(t[v_at]) f;
+        SELECT f.since, f.until, v_at + 1, true INTO since, until, past, dated FROM recall_private.figures_at(t[v_at]) f;
     ELSIF t[v_at] ~ '^d:' THEN
         since := p_today + right(t[v_at], -2)::int;
         until := since + 1;
@@ -228,31 +221,31 @@ BEGIN
         until := p_today;
         past := v_at + CASE t[v_at] WHEN 'other' THEN 2 ELSE 1 END;
     ELSIF v_count.past IS NOT NULL AND v_which IN ('last', 'next') THEN  -- the last two weeks
-        v_day := recall.moved_day(p_today, v_count.unit, v_step * v_count.most);
+        v_day := recall_private.moved_day(p_today, v_count.unit, v_step * v_count.most);
         since := least(p_today, v_day);
         until := greatest(p_today, v_day) + 1;
         past := v_count.past;
     ELSIF v_count.past IS NOT NULL AND (t[p_at] = 'vor' OR t[v_count.past] = 'ago') THEN  -- two weeks ago, vor zwei Wochen
         SELECT r.since, r.until INTO since, until
-        FROM recall.around_day(p_today, v_count.unit, -v_count.fewest, -v_count.most) r;
+        FROM recall_private.around_day(p_today, v_count.unit, -v_count.fewest, -v_count.most) r;
         past := v_count.past + CASE WHEN t[p_at] = 'vor' THEN 0 ELSE 1 END;
     ELSE
         SELECT p.since, p.until, p.past, p.dated INTO since, until, past, dated
-        FROM recall.quarter_at(t, p_at, p_today) p;
+        FROM recall_private.quarter_at(t, p_at, p_today) p;
     END IF;
     IF past IS NULL THEN
         SELECT p.since, p.until, p.past, p.dated INTO since, until, past, dated
-        FROM recall.part_of_period_at(t, p_at, p_today) p;
+        FROM recall_private.part_of_period_at(t, p_at, p_today) p;
     END IF;
     IF past IS NULL AND (t[v_at] ~ '^[uw]:' OR v_count.past IS NOT NULL) THEN
         SELECT p.since, p.until, p.past, p.dated INTO since, until, past, dated
-        FROM recall.before_date_at(t, v_at, p_today) p;
+        FROM recall_private.before_date_at(t, v_at, p_today) p;
     END IF;
     IF past IS NULL AND v_which IS NOT NULL AND t[v_at] ~ '^u:' THEN  -- last week
-        SELECT c.since, c.until INTO since, until FROM recall.calendar_unit(p_today, right(t[v_at], -2), v_step) c;
+        SELECT c.since, c.until INTO since, until FROM recall_private.calendar_unit(p_today, right(t[v_at], -2), v_step) c;
         past := v_at + 1;
     ELSIF past IS NULL THEN
-        SELECT c.* INTO since, until, past, needs, dated FROM recall.calendar_name_at(t, v_at, v_which, p_today) c;
+        SELECT c.* INTO since, until, past, needs, dated FROM recall_private.calendar_name_at(t, v_at, v_which, p_today) c;
     END IF;
     past := past + CASE WHEN t[past] = 'gone' THEN 1 ELSE 0 END;
     IF NOT coalesce(since < until AND since >= '0001-01-01' AND until < '10000-01-01', false) THEN
@@ -261,12 +254,11 @@ BEGIN
 END $$;
 
 -- query_terms: the first 100 words of a query as they are written, and as terms of recall.time_words.
-CREATE OR REPLACE FUNCTION recall.query_terms(p_query text, OUT written text[], OUT terms text[])
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.query_terms(p_query text, OUT written text[], OUT terms text[])
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     SELECT array_agg(m.found[1] ORDER BY m.place),
-           array_agg(coalesce(recall.time_words() ->> lower(m.found[1]), CASE
+           array_agg(coalesce(recall_private.time_words() ->> lower(m.found[1]), CASE
                WHEN m.found[1] ~ '^(\d|[qQ][1-4]$)' THEN lower(m.found[1]) WHEN m.found[1] IN (',', '.') THEN m.found[1]
                WHEN m.found[1] ~ '^[[:alnum:]]' THEN '' ELSE ';' END) ORDER BY m.place)
     INTO written, terms
@@ -279,12 +271,10 @@ END $$;
 
 -- named_event_in_query: the day of a memory that the query names by its exact title or alias after a word like "before",
 -- "during" or "since". Also the place of that word and the place after the name.
-CREATE OR REPLACE FUNCTION recall.named_event_in_query(
+CREATE OR REPLACE FUNCTION recall_private.named_event_in_query(
     p_tenant text, p_written text[], t text[], p_moment timestamptz, OUT day date, OUT place int, OUT past int
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_phrases text[] := '{}';
     v_places int[] := '{}';
@@ -300,7 +290,7 @@ BEGIN
             CONTINUE WHEN t[v_end + 1] = '' AND lower(p_written[v_end + 1]) NOT IN (
                 'or', 'about', 'with', 'for', 'who', 'what', 'which', 'when', 'how', 'did', 'do', 'does', 'was', 'were',
                 'is', 'are', 'have', 'has', 'had', 'we', 'i', 'they', 'you', 'he', 'she', 'it', 'my', 'our');
-            v_phrases := v_phrases || recall.plain(lower(array_to_string(p_written[v_begin:v_end], ' ')));
+            v_phrases := v_phrases || recall_private.plain(lower(array_to_string(p_written[v_begin:v_end], ' ')));
             v_places := v_places || i;
             v_pasts := v_pasts || (v_end + 1);
         END LOOP;
@@ -320,12 +310,11 @@ END $$;
 
 -- period_in_query: the period that a query names, seen from p_moment. NULL if it names none. Dates with a year take
 -- precedence over words like "last week". If there are several dates, the period spans them; otherwise the first counts.
-CREATE OR REPLACE FUNCTION recall.period_in_query(p_tenant text, p_query text, p_moment timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.period_in_query(p_tenant text, p_query text, p_moment timestamptz)
 RETURNS recall.period
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_query text := recall.folded(p_query);
+    v_query text := recall_private.folded(p_query);
     v_today date := (p_moment AT TIME ZONE 'UTC')::date;
     v_written text[];
     t text[];
@@ -341,10 +330,10 @@ DECLARE
     v_dated boolean := false;
 BEGIN
     -- Most queries name no period and end here.
-    IF v_query !~* recall.hint_of_time() THEN
+    IF v_query !~* recall_private.hint_of_time() THEN
         RETURN NULL;
     END IF;
-    SELECT q.written, q.terms INTO v_written, t FROM recall.query_terms(v_query) q;
+    SELECT q.written, q.terms INTO v_written, t FROM recall_private.query_terms(v_query) q;
     -- Without the name of a time, as in "after the meeting", only an event can be named.
     IF array_to_string(t, ' ') !~ '(^| )([maszwud]:|lately|q[1-4]|\d)' THEN
         i := cardinality(t) + 1;
@@ -359,7 +348,7 @@ BEGIN
         v_place := i - CASE WHEN t[i - 1] = 'the' OR t[i - 1] = 'of' AND t[i - 2] IN ('before', 'after') THEN 2 ELSE 1 END;
         v_word := CASE WHEN t[v_place] IN ('in', 'on', 'since', 'until', 'before', 'after', 'during', 'between') THEN t[v_place]
                        WHEN t[v_place] = 'vor' THEN 'before' END;
-        f := recall.period_at(t, i, v_today);
+        f := recall_private.period_at(t, i, v_today);
         IF f.past IS NULL OR NOT coalesce(CASE f.needs
             WHEN 0 THEN true WHEN 1 THEN v_word IS NOT NULL OR t[i - 1] = 'the' WHEN 2 THEN v_word IS NOT NULL
             WHEN 3 THEN v_word <> 'on' AND v_place = i - 1
@@ -372,13 +361,13 @@ BEGIN
         v_until := f.until;
         v_days := f.until - f.since;
         IF v_word = 'between' AND t[f.past] IN ('and', 'until') THEN
-            s := recall.period_at(t, f.past + 1, v_today);
+            s := recall_private.period_at(t, f.past + 1, v_today);
             IF s.past IS NOT NULL AND s.dated AND NOT f.dated THEN  -- between March and May 2024
-                f := recall.period_at(t, i, s.until - 1);
+                f := recall_private.period_at(t, i, s.until - 1);
             ELSIF s.past IS NOT NULL AND f.dated AND NOT s.dated THEN  -- between March 2024 and May
-                s := recall.period_at(t, f.past + 1, (f.since + interval '1 year')::date - 1);
+                s := recall_private.period_at(t, f.past + 1, (f.since + interval '1 year')::date - 1);
             ELSIF s.until <= f.since THEN  -- between November and February
-                f := recall.period_at(t, i, s.until - 1);
+                f := recall_private.period_at(t, i, s.until - 1);
             END IF;
             IF f.since < s.until THEN
                 v_since := f.since;
@@ -392,19 +381,19 @@ BEGIN
             v_until := CASE v_word WHEN 'until' THEN f.until WHEN 'before' THEN f.since END;
         END IF;
         IF v_found IS NULL OR f.dated AND NOT v_dated THEN
-            v_found := recall.period_of_days(v_since, v_until, v_days, v_written[
+            v_found := recall_private.period_of_days(v_since, v_until, v_days, v_written[
                 CASE WHEN v_word IS NULL THEN i ELSE v_place END : f.past - 1]);
             v_dated := f.dated;
         ELSIF f.dated AND v_found.since IS NOT NULL AND v_found.until IS NOT NULL AND v_since < v_until THEN
-            v_found := recall.span_of_periods(v_found, recall.period_of_days(v_since, v_until, v_days, v_written[i : f.past - 1]));
+            v_found := recall_private.span_of_periods(v_found, recall_private.period_of_days(v_since, v_until, v_days, v_written[i : f.past - 1]));
         END IF;
         i := f.past;
     END LOOP;
     IF v_found IS NULL THEN
-        f := recall.named_event_in_query(p_tenant, v_written, t, p_moment);
+        f := recall_private.named_event_in_query(p_tenant, v_written, t, p_moment);
         IF f.day IS NOT NULL THEN
             v_word := CASE t[f.place] WHEN 'vor' THEN 'before' ELSE t[f.place] END;
-            v_found := recall.period_of_days(
+            v_found := recall_private.period_of_days(
                 CASE WHEN v_word IN ('after', 'since', 'during') THEN f.day END,
                 CASE v_word WHEN 'during' THEN f.day + 1 WHEN 'until' THEN f.day + 1 WHEN 'before' THEN f.day END,
                 1, v_written[f.place : f.past - 1]);
@@ -414,7 +403,7 @@ BEGIN
 END $$;
 
 -- hint_of_time: a regular expression that every query with a period matches.
-CREATE OR REPLACE FUNCTION recall.hint_of_time() RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.hint_of_time() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '\d{4}|\m(jan|feb|mar|m.rz|ma[iy]|apr|abr|ju[nl]|aug|ago|sep|o[ck]t|nov|de[cz]|di[ce]|ener|enero|last|past|prev|this|next|n.chst|'
     'letzt|verg|diese|est[ea]\M|pr.xim|seman|a.o|mes|veran|primav|oto|invie|yester|today|tonight|tomor|heute|gestern|'
@@ -423,7 +412,7 @@ RETURN '\d{4}|\m(jan|feb|mar|m.rz|ma[iy]|apr|abr|ju[nl]|aug|ago|sep|o[ck]t|nov|d
     '|\m(mon|diens|donners|frei|sams|sonn)tag|mittwoch|lunes|martes|mi.rcoles|jueves|viernes|s.bado|domingo';
 
 -- period_of_days: these days as a period. If the period is open, p_days is the length of what the query names.
-CREATE OR REPLACE FUNCTION recall.period_of_days(p_since date, p_until date, p_days int, p_words text[])
+CREATE OR REPLACE FUNCTION recall_private.period_of_days(p_since date, p_until date, p_days int, p_words text[])
 RETURNS recall.period
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW(
@@ -431,14 +420,14 @@ RETURN ROW(
     regexp_replace(array_to_string(p_words, ' '), ' ([,.])', '\1', 'g'))::recall.period;
 
 -- span_of_periods: the period from the first day of two periods to the last.
-CREATE OR REPLACE FUNCTION recall.span_of_periods(p recall.period, o recall.period) RETURNS recall.period
+CREATE OR REPLACE FUNCTION recall_private.span_of_periods(p recall.period, o recall.period) RETURNS recall.period
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW(least((p).since, (o).since), greatest((p).until, (o).until), greatest((p).fade, (o).fade),
            (p).words || ' ... ' || (o).words)::recall.period;
 
 -- period_match: how well a time fits a period: 1 inside. Outside, it halves with every quarter of the period's length (at
 -- least a day) from it. 0 without a period or a time.
-CREATE OR REPLACE FUNCTION recall.period_match(p recall.period, p_at timestamptz) RETURNS double precision
+CREATE OR REPLACE FUNCTION recall_private.period_match(p recall.period, p_at timestamptz) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (p).fade IS NULL OR p_at IS NULL THEN 0
             ELSE 0.5 ^ least(greatest(date_part('epoch', (p).since) - date_part('epoch', p_at),

@@ -2,7 +2,7 @@
 -- over the words of the text, which cost a hundredth of regular expressions of this size.
 
 -- instruction_words: matches what tells an assistant how to act from now on.
-CREATE OR REPLACE FUNCTION recall.instruction_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.instruction_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English: "always ...", "from now on", "when I ask ...", "stop giving me ...", "keep it short".
@@ -130,7 +130,7 @@ RETURN (
 )::tsquery;
 
 -- preference_words: matches what tells of a like, a dislike, a habit or a constraint.
-CREATE OR REPLACE FUNCTION recall.preference_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.preference_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English

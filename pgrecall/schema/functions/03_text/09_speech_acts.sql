@@ -3,22 +3,22 @@
 -- it is about.
 
 -- speech_acts: the speech acts that a memory can have.
-CREATE OR REPLACE FUNCTION recall.speech_acts() RETURNS text[]
+CREATE OR REPLACE FUNCTION recall_private.speech_acts() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY['statement', 'question', 'acknowledgement', 'instruction', 'preference'];
 
 -- is_directive: whether this is the speech act of a directive. Inlined.
-CREATE OR REPLACE FUNCTION recall.is_directive(p_act text) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.is_directive(p_act text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_act IN ('instruction', 'preference');
 
 -- says_nothing: whether a message with this speech act is no evidence for an answer. Inlined.
-CREATE OR REPLACE FUNCTION recall.says_nothing(p_act text) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.says_nothing(p_act text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_act IN ('question', 'acknowledgement');
 
 -- acknowledgement_pattern: matches a message of nothing but thanks, agreement, greetings and the like, in lower case.
-CREATE OR REPLACE FUNCTION recall.acknowledgement_pattern() RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.acknowledgement_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
     '^\W*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it|sure|yes|yeah|yep|yup|yea|no|nope'
@@ -30,7 +30,7 @@ RETURN
 
 -- question_pattern: matches a sentence that asks something, or asks for something now, from its beginning and in lower
 -- case.
-CREATE OR REPLACE FUNCTION recall.question_pattern() RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.question_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
     '^\W*(?:(?:and|so|but|ok|okay|hey|hi|hello|also|btw|um|well|then|yes|no|right|wait|please|pls|there|quick question|und|aber|also|sag mal|hallo|y|pero|oye|bueno|hola)[,:!.]? +)*'
@@ -45,7 +45,7 @@ RETURN
 
 -- clause_pattern: matches a sentence that begins as a question does and, without a question mark, asks nothing: "When we
 -- were children she sold the boat.", "which I can't eat". In lower case.
-CREATE OR REPLACE FUNCTION recall.clause_pattern() RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.clause_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
     '^\W*(?:when|where|while|which|who|what|wann|wo|was|wer|wie|als|weil|cuando|donde|que|quien|como)\M'
@@ -54,7 +54,7 @@ RETURN
     '|^\W*(?:hatte|hat|war|ist|sind|gibt) (?:ich|er|sie|es|wir)\M[^?]*$';
 
 -- lack_pattern: matches a sentence that says why one asks: "I forgot.", "I can't remember." In lower case.
-CREATE OR REPLACE FUNCTION recall.lack_pattern() RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.lack_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
     '^\W*(?:(?:sorry|but|and|aber|und|pero|y),? )?(?:(?:i|we)(?: just| really| always| keep)* (?:forgot|forget|forgetting|(?:can.?t|cannot|don.?t|do not) '
@@ -65,7 +65,7 @@ RETURN
 
 -- fragment_pattern: matches what somebody adds to a question without saying anything by it: "like Japan", "the boy", "for
 -- the flat". In lower case; a word that could be a verb of a statement ends it.
-CREATE OR REPLACE FUNCTION recall.fragment_pattern() RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.fragment_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
     '^\W*(?:the|a|an|like|for|in|with|about|or|preferably|maybe|roughly|this|that|my|our|ideally|just|der|die|das|den|dem|ein|eine|für|mit|oder|wie'
@@ -76,7 +76,7 @@ RETURN
 
 -- fact_pattern: matches a text that says something of a person beside what it asks: "I'm vegetarian, what can I cook?". In
 -- lower case.
-CREATE OR REPLACE FUNCTION recall.fact_pattern() RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.fact_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
     '\m(?:i[’'']?(?:m|ve)|(?:he|she)[’'']?s|(?:we|they)[’'']?(?:re|ve))\M'
@@ -86,7 +86,7 @@ RETURN
     '|\m(?:soy|somos|es|tengo|tiene|tenemos|odio|odia|prefiero|prefiere|soporto|no (?:puedo|puede|podemos)|me gusta)\M';
 
 -- no_answer_words: matches an answer that says that there is none.
-CREATE OR REPLACE FUNCTION recall.no_answer_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.no_answer_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
@@ -107,9 +107,8 @@ RETURN (
 
 -- without_quotations: a text without code, quotations and mail that it answers or forwards. For short texts: the time grows
 -- with the square of the length.
-CREATE OR REPLACE FUNCTION recall.without_quotations(p_text text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.without_quotations(p_text text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_text text := p_text;
     v_block text;
@@ -135,35 +134,34 @@ END $$;
 
 -- own_words: what a message says in its author's own words (see without_quotations). Of a long one, the beginning and the end are
 -- read, so that no text takes long.
-CREATE OR REPLACE FUNCTION recall.own_words(p_text text) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.own_words(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN length(p_text) <= 1500 THEN recall.without_quotations(p_text) ELSE
-    recall.without_quotations(left(p_text, 1000)) || E'\n' || recall.without_quotations(
+RETURN CASE WHEN length(p_text) <= 1500 THEN recall_private.without_quotations(p_text) ELSE
+    recall_private.without_quotations(left(p_text, 1000)) || E'\n' || recall_private.without_quotations(
         -- A block of code that is open where the end begins.
         CASE WHEN (length(left(p_text, -500)) - length(replace(left(p_text, -500), '```', ''))) / 3 % 2 = 1 THEN '```' ELSE '' END
         || right(p_text, 500)) END;
 
 -- is_only_question: whether a message does nothing but ask: each of its sentences asks something or only leads up to that.
 -- A long message tells something too.
-CREATE OR REPLACE FUNCTION recall.is_only_question(p_text text) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.is_only_question(p_text text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_sentence text;
     v_asks boolean := false;
 BEGIN
-    IF length(p_text) > 300 OR NOT (p_text ~ '[?¿？]' OR lower(p_text) ~ recall.question_pattern()) THEN
+    IF length(p_text) > 300 OR NOT (p_text ~ '[?¿？]' OR lower(p_text) ~ recall_private.question_pattern()) THEN
         RETURN false;
     END IF;
     FOREACH v_sentence IN ARRAY regexp_split_to_array(p_text, '(?<=[.!?？。])\s+|\n+') LOOP
-        CONTINUE WHEN v_sentence !~ '\w' OR lower(v_sentence) ~ recall.acknowledgement_pattern()
-            OR length(v_sentence) <= 80 AND v_sentence !~ '[?？]\W*$' AND lower(v_sentence) ~ recall.lack_pattern()
+        CONTINUE WHEN v_sentence !~ '\w' OR lower(v_sentence) ~ recall_private.acknowledgement_pattern()
+            OR length(v_sentence) <= 80 AND v_sentence !~ '[?？]\W*$' AND lower(v_sentence) ~ recall_private.lack_pattern()
             -- One word, as an answer before a question; any more of them tell something.
             OR v_sentence !~ '[?？]\W*$' AND v_sentence ~ '^\W*\w+\W*$'
-            OR v_asks AND v_sentence !~ '\d' AND lower(v_sentence) ~ recall.fragment_pattern();
+            OR v_asks AND v_sentence !~ '\d' AND lower(v_sentence) ~ recall_private.fragment_pattern();
         -- "I have a meeting on Friday, can you remind me?" tells something.
-        IF length(v_sentence) <= 200 AND lower(v_sentence) ~ recall.question_pattern()
-               AND (v_sentence ~ '[?？]\W*$' OR lower(v_sentence) !~ recall.clause_pattern())
+        IF length(v_sentence) <= 200 AND lower(v_sentence) ~ recall_private.question_pattern()
+               AND (v_sentence ~ '[?？]\W*$' OR lower(v_sentence) !~ recall_private.clause_pattern())
            OR length(v_sentence) <= 80 AND v_sentence ~ '[?？]\W*$'
               AND lower(v_sentence) !~ '^\W*(?:i|we|my|our|ich|wir|meine?|unsere?|yo|nosotros|mi)\M' THEN
             v_asks := true;
@@ -177,9 +175,8 @@ END $$;
 -- found_speech_act: the speech act of a memory, by its text and the role of who said it. Only what a user said is a
 -- directive, since anybody can write a document that looks like one. A memory with a title is a note, whatever role it
 -- claims: it states something.
-CREATE OR REPLACE FUNCTION recall.found_speech_act(p_title text, p_body text, p_role text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.found_speech_act(p_title text, p_body text, p_role text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_own tsvector;
 BEGIN
@@ -189,29 +186,29 @@ BEGIN
         -- Few texts have such words at all; only of these, the author's own are looked for, which takes longer.
         v_own := to_tsvector('pg_catalog.simple', CASE WHEN length(p_body) <= 1500 THEN p_body
             ELSE left(p_body, 1000) || E'\n' || right(p_body, 500) END);
-        IF v_own @@ recall.instruction_words() OR v_own @@ recall.preference_words() THEN
-            v_own := to_tsvector('pg_catalog.simple', recall.own_words(p_body));
+        IF v_own @@ recall_private.instruction_words() OR v_own @@ recall_private.preference_words() THEN
+            v_own := to_tsvector('pg_catalog.simple', recall_private.own_words(p_body));
         ELSE
             v_own := '';
         END IF;
         -- "Could you always ...?" wants something; "Do you always ...?" asks whether it is so.
-        IF v_own @@ recall.instruction_words() AND NOT (
+        IF v_own @@ recall_private.instruction_words() AND NOT (
                lower(p_body) ~ '^\W*(?:do|does|did|is|are|was|were|have|has|had|who|what|when|where|why|how|which|machst|hast|bist|ist|sind|warum|haces|has|es|por qué)\M'
-               AND recall.is_only_question(p_body)) THEN
+               AND recall_private.is_only_question(p_body)) THEN
             RETURN 'instruction';
         -- "What else could he be allergic to?" states none.
-        ELSIF v_own @@ recall.preference_words()
-              AND (NOT recall.is_only_question(p_body) OR lower(p_body) ~ recall.fact_pattern()) THEN
+        ELSIF v_own @@ recall_private.preference_words()
+              AND (NOT recall_private.is_only_question(p_body) OR lower(p_body) ~ recall_private.fact_pattern()) THEN
             RETURN 'preference';
         END IF;
     END IF;
     IF length(p_body) > 300 THEN
         RETURN 'statement';
-    ELSIF length(p_body) <= 80 AND lower(p_body) ~ recall.acknowledgement_pattern()
+    ELSIF length(p_body) <= 80 AND lower(p_body) ~ recall_private.acknowledgement_pattern()
           OR length(p_body) <= 160
-             AND to_tsvector('pg_catalog.simple', left(p_body, 50) || ' | ' || right(p_body, 40)) @@ recall.no_answer_words() THEN
+             AND to_tsvector('pg_catalog.simple', left(p_body, 50) || ' | ' || right(p_body, 40)) @@ recall_private.no_answer_words() THEN
         RETURN 'acknowledgement';
-    ELSIF recall.is_only_question(p_body) THEN
+    ELSIF recall_private.is_only_question(p_body) THEN
         RETURN 'question';
     END IF;
     RETURN 'statement';
@@ -219,18 +216,18 @@ END $$;
 
 -- find_speech_act: trigger that finds out the speech act of a memory that nobody marked, when it is stored and when its
 -- text or role changes.
-CREATE OR REPLACE FUNCTION recall.find_speech_act() RETURNS trigger
+CREATE OR REPLACE FUNCTION recall_private.find_speech_act() RETURNS trigger
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    NEW.speech_act := recall.found_speech_act(NEW.title, NEW.body, NEW.role);
+    NEW.speech_act := recall_private.found_speech_act(NEW.title, NEW.body, NEW.role);
     RETURN NEW;
 END $$;
 
 CREATE OR REPLACE TRIGGER memory_act_inserted BEFORE INSERT ON recall.memory
-FOR EACH ROW WHEN (NEW.speech_act IS NULL) EXECUTE FUNCTION recall.find_speech_act();
+FOR EACH ROW WHEN (NEW.speech_act IS NULL) EXECUTE FUNCTION recall_private.find_speech_act();
 
 CREATE OR REPLACE TRIGGER memory_act_updated BEFORE UPDATE OF title, body, role, speech_act ON recall.memory
 FOR EACH ROW WHEN (NEW.speech_act IS NULL OR NOT NEW.act_marked AND (
     OLD.title, OLD.body, OLD.role) IS DISTINCT FROM (NEW.title, NEW.body, NEW.role))
-EXECUTE FUNCTION recall.find_speech_act();
+EXECUTE FUNCTION recall_private.find_speech_act();

@@ -2,7 +2,7 @@
 -- something done; whose words it asks for; and whether it makes sense only with its conversation.
 
 -- did_words: matches a query about what somebody did, whatever else it has.
-CREATE OR REPLACE FUNCTION recall.did_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.did_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
@@ -15,7 +15,7 @@ RETURN (
 )::tsquery;
 
 -- assistant_words: matches a query about what the assistant said.
-CREATE OR REPLACE FUNCTION recall.assistant_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.assistant_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
@@ -44,7 +44,7 @@ RETURN (
 )::tsquery;
 
 -- user_words: matches a query about what the user said.
-CREATE OR REPLACE FUNCTION recall.user_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.user_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
@@ -61,7 +61,7 @@ RETURN (
 )::tsquery;
 
 -- asked_words: matches a query about what was asked.
-CREATE OR REPLACE FUNCTION recall.asked_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.asked_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
@@ -78,7 +78,7 @@ RETURN (
 )::tsquery;
 
 -- recall_words: matches a query about what happened or was said.
-CREATE OR REPLACE FUNCTION recall.recall_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.recall_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
@@ -101,7 +101,7 @@ RETURN (
 )::tsquery;
 
 -- request_words: matches a query that wants something done, or advice.
-CREATE OR REPLACE FUNCTION recall.request_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.request_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
@@ -128,7 +128,7 @@ RETURN (
 )::tsquery;
 
 -- advice_words: matches a query that wants advice or help whatever it tells of before it.
-CREATE OR REPLACE FUNCTION recall.advice_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.advice_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
@@ -147,7 +147,7 @@ RETURN (
 )::tsquery;
 
 -- talker_words: matches a query that speaks of the one who asks or the one who is asked.
-CREATE OR REPLACE FUNCTION recall.talker_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.talker_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     'i | me | my | mine | we | us | our | ours | you | your | '  -- English
@@ -156,7 +156,7 @@ RETURN (
 )::tsquery;
 
 -- person_words: matches a query about a person of whom was spoken.
-CREATE OR REPLACE FUNCTION recall.person_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.person_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     'he | she | his | her | him | hers | '  -- English
@@ -166,16 +166,15 @@ RETURN (
 
 -- asks_about_someone: whether a query asks for what is known of a person or thing that it names, and speaks of nobody who
 -- talks. In German every noun looks like a name, so only pronouns tell.
-CREATE OR REPLACE FUNCTION recall.asks_about_someone(p_query text, p_words tsvector) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
-    SELECT NOT p_words @@ recall.talker_words() AND (p_words @@ recall.person_words()
+CREATE OR REPLACE FUNCTION recall_private.asks_about_someone(p_query text, p_words tsvector) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT NOT p_words @@ recall_private.talker_words() AND (p_words @@ recall_private.person_words()
         OR p_words @@ 'what | which | who | whose | where | when | why | how | does | is | are | qué | quién | cuál | dónde'
            AND substr(p_query, 2) ~ '[^.?!:"] [[:upper:]][[:lower:]]+')
 $$;
 
 -- past_words: matches a query about how something was before.
-CREATE OR REPLACE FUNCTION recall.past_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.past_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
@@ -191,7 +190,7 @@ RETURN (
 )::tsquery;
 
 -- reference_words: matches a query that refers to what was said just before it.
-CREATE OR REPLACE FUNCTION recall.reference_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.reference_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
@@ -214,7 +213,7 @@ RETURN (
 )::tsquery;
 
 -- number_words: matches a query that asks for a number.
-CREATE OR REPLACE FUNCTION recall.number_words() RETURNS tsquery
+CREATE OR REPLACE FUNCTION recall_private.number_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
@@ -229,7 +228,7 @@ RETURN (
 )::tsquery;
 
 -- holds_number: whether a text holds a number, in digits or, near its beginning, in words.
-CREATE OR REPLACE FUNCTION recall.holds_number(p_text text) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.holds_number(p_text text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN left(p_text, 10000) ~ '\d' OR lower(left(p_text, 2000)) ~ (
     '\m(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand|million|half|dozen|once|twice'
@@ -238,7 +237,7 @@ RETURN left(p_text, 10000) ~ '\d' OR lower(left(p_text, 2000)) ~ (
 
 -- has_topic: whether these words contain one that says what a text is about: one that is neither a pronoun, an auxiliary
 -- verb nor a word that any conversation has.
-CREATE OR REPLACE FUNCTION recall.has_topic(p_words tsvector) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.has_topic(p_words tsvector) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN NOT tsvector_to_array(p_words) <@ string_to_array(
     'a aber about acerca after again ahora al algo all alle alles already als also am an and andere anderen '
@@ -268,28 +267,27 @@ RETURN NOT tsvector_to_array(p_words) <@ string_to_array(
 -- and for advice, else NULL; `speaker` is the role whose words it asks for; `about_questions` whether it asks for
 -- questions that were asked, `about_past` for how something was before, `asks_number` for a number. `needs_context` is whether it has no word of its
 -- own that says what it is about, so that only its conversation does.
-CREATE OR REPLACE FUNCTION recall.query_intent(p_query text) RETURNS recall.query_intent
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.query_intent(p_query text) RETURNS recall.query_intent
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_words tsvector := to_tsvector('pg_catalog.simple', left(p_query, 1000));
-    v_requests boolean := v_words @@ recall.request_words();
-    v_recalls boolean := v_words @@ recall.recall_words();
+    v_requests boolean := v_words @@ recall_private.request_words();
+    v_recalls boolean := v_words @@ recall_private.recall_words();
     v_intent recall.query_intent;
 BEGIN
-    v_intent.about_questions := v_words @@ recall.asked_words();
+    v_intent.about_questions := v_words @@ recall_private.asked_words();
     v_intent.speaker := CASE
         WHEN v_intent.about_questions THEN NULL
-        WHEN v_words @@ recall.assistant_words() THEN 'assistant'
-        WHEN v_words @@ recall.user_words() THEN 'user' END;
-    v_intent.about_past := v_words @@ recall.past_words();
+        WHEN v_words @@ recall_private.assistant_words() THEN 'assistant'
+        WHEN v_words @@ recall_private.user_words() THEN 'user' END;
+    v_intent.about_past := v_words @@ recall_private.past_words();
     v_intent.seeks := CASE
-        WHEN v_intent.about_questions OR v_intent.speaker IS NOT NULL OR v_words @@ recall.did_words() THEN 'recall'
-        WHEN v_words @@ recall.advice_words() OR v_requests > v_recalls THEN 'request'
-        WHEN v_recalls > v_requests OR recall.asks_about_someone(p_query, v_words) THEN 'recall' END;
-    v_intent.asks_number := v_words @@ recall.number_words();
-    v_intent.needs_context := length(p_query) <= 120 AND v_words @@ recall.reference_words()
-        AND NOT recall.has_topic(v_words);
+        WHEN v_intent.about_questions OR v_intent.speaker IS NOT NULL OR v_words @@ recall_private.did_words() THEN 'recall'
+        WHEN v_words @@ recall_private.advice_words() OR v_requests > v_recalls THEN 'request'
+        WHEN v_recalls > v_requests OR recall_private.asks_about_someone(p_query, v_words) THEN 'recall' END;
+    v_intent.asks_number := v_words @@ recall_private.number_words();
+    v_intent.needs_context := length(p_query) <= 120 AND v_words @@ recall_private.reference_words()
+        AND NOT recall_private.has_topic(v_words);
     RETURN v_intent;
 END $$;
 

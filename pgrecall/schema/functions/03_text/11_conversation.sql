@@ -2,7 +2,7 @@
 
 -- referring_pattern: matches a query that points to something said before: "your second one", "the part you warned me
 -- about", "like last time", "what was it again". In lower case.
-CREATE OR REPLACE FUNCTION recall.referring_pattern() RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.referring_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
     '\m(?:your (?:first|second|third|fourth|last|next|middle|other)|(?:the|that) (?:bit|part|thing|one) (?:that )?you|like last time'
@@ -11,7 +11,7 @@ RETURN
     '|\m(?:you|du|sie)\M.*\m(?:again|noch ?mal)\W*$|\m(?:dijiste|decías)\M.*\m(?:otra vez|de nuevo)\W*$';
 
 -- reply_pattern: matches a text that begins as a reply does. In lower case.
-CREATE OR REPLACE FUNCTION recall.reply_pattern() RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.reply_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
     '^\W*(?:yes|yeah|yea|yep|yup|no|nope|nah|none|nothing|neither|both|exactly|all of (?:it|them)|some of (?:it|them)|not (?:yet|really|quite)|kind of|sort of'
@@ -19,17 +19,16 @@ RETURN
 
 -- refers_back: whether a query makes sense only after this turn, the last of a conversation: it points to something said
 -- before, speaks of somebody whom it does not name, or replies to a question.
-CREATE OR REPLACE FUNCTION recall.refers_back(p_query text, p_role text, p_turn text) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.refers_back(p_query text, p_role text, p_turn text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_query text := lower(left(p_query, 1000));
 BEGIN
-    RETURN (recall.query_intent(p_query)).needs_context
-        OR v_query ~ recall.referring_pattern()
-        OR length(p_query) <= 40 AND to_tsvector('pg_catalog.simple', v_query) @@ recall.person_words()
+    RETURN (recall_private.query_intent(p_query)).needs_context
+        OR v_query ~ recall_private.referring_pattern()
+        OR length(p_query) <= 40 AND to_tsvector('pg_catalog.simple', v_query) @@ recall_private.person_words()
            AND substr(p_query, 2) !~ '[^.?!:"] [[:upper:]][[:lower:]]+'
-        OR p_role = 'assistant' AND p_turn ~ '[?？]\W*$' AND v_query ~ recall.reply_pattern();
+        OR p_role = 'assistant' AND p_turn ~ '[?？]\W*$' AND v_query ~ recall_private.reply_pattern();
 END $$;
 
 -- completed_query: a query with the end of the conversation that it refers to, or as it is where it makes sense alone.
@@ -47,7 +46,7 @@ DECLARE
     v_told text := '';
 BEGIN
     IF v_turns IS NULL OR v_turns > 100 THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             'The conversation is not an array of at most 100 turns.', 'Give its last turns, oldest first.');
     END IF;
     FOR i IN REVERSE v_turns - 1 .. 0 LOOP
@@ -55,14 +54,14 @@ BEGIN
         v_text := v_turn ->> 'content';
         IF jsonb_typeof(v_turn -> 'content') IS DISTINCT FROM 'string'
            OR (v_turn ->> 'role') IS NULL OR v_turn ->> 'role' NOT IN ('user', 'assistant', 'system', 'tool') THEN
-            PERFORM recall.raise_invalid(
+            PERFORM recall_private.raise_invalid(
                 format('Turn %s of the conversation has no role and content.', i + 1),
                 'Write a turn as {"role": "user", "content": "..."}; roles are user, assistant, system and tool.');
         END IF;
         CONTINUE WHEN v_turn ->> 'role' NOT IN ('user', 'assistant') OR v_text !~ '\w';
         IF v_last IS NULL THEN
             v_last := i;
-            IF NOT recall.refers_back(p_query, v_turn ->> 'role', right(v_text, 1000)) THEN
+            IF NOT recall_private.refers_back(p_query, v_turn ->> 'role', right(v_text, 1000)) THEN
                 RETURN p_query;
             END IF;
         END IF;

@@ -4,9 +4,8 @@
 -- are its parts 1 and up. Part 0 is the vector of the memory itself.
 
 -- vector_table: the table with the vectors of a tenant, in the snapshot of the caller.
-CREATE OR REPLACE FUNCTION recall.vector_table(p_tenant text) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.vector_table(p_tenant text) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN coalesce(
         'vector_' || (SELECT h.number FROM recall.vector_home h WHERE h.tenant = p_tenant), 'vector_shared');
@@ -14,48 +13,45 @@ END $$;
 
 -- lock_vectors_shared: keeps the vectors of a tenant in their table until this transaction ends; every writer of
 -- vectors calls it.
-CREATE OR REPLACE FUNCTION recall.lock_vectors_shared(p_tenant text) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.lock_vectors_shared(p_tenant text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    PERFORM recall.share_tenant_locks(p_tenant, ARRAY['vectors']);
+    PERFORM recall_private.share_tenant_locks(p_tenant, ARRAY['vectors']);
 END $$;
 
 -- replace_vectors: stores one vector for each of these memories, replacing its vector and those of its passages. Raises
 -- an error for a memory that does not exist.
-CREATE OR REPLACE FUNCTION recall.replace_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.replace_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_stored bigint;
 BEGIN
-    PERFORM recall.lock_vectors_shared(p_tenant);
-    PERFORM recall.delete_passages(p_tenant, p_ids);
+    PERFORM recall_private.lock_vectors_shared(p_tenant);
+    PERFORM recall_private.delete_passages(p_tenant, p_ids);
     EXECUTE format(
         'INSERT INTO recall.%I AS v (tenant, memory_id, archived, embedding) '
         'SELECT $1, m.id, m.archived_at IS NOT NULL, u.embedding FROM unnest($2, $3) u(id, embedding) '
         'JOIN recall.memory m ON m.tenant = (SELECT $1) AND m.id = u.id ORDER BY m.id '
         'ON CONFLICT (tenant, memory_id, part) DO UPDATE SET archived = excluded.archived, embedding = excluded.embedding',
-        recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
+        recall_private.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
     GET DIAGNOSTICS v_stored = ROW_COUNT;
     IF v_stored < cardinality(p_ids) THEN
-        PERFORM recall.raise_invalid('a vector is of a memory that is not there');
+        PERFORM recall_private.raise_invalid('a vector is of a memory that is not there');
     END IF;
 END $$;
 
 -- sync_vectors: makes the vectors of these memories agree with them: deletes the vector of a memory with a new text, and
 -- copies `archived`.
-CREATE OR REPLACE FUNCTION recall.sync_vectors(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.sync_vectors(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_table text;
 BEGIN
     IF cardinality(p_ids) = 0 THEN
         RETURN;
     END IF;
-    PERFORM recall.lock_vectors_shared(p_tenant);
-    v_table := recall.vector_table(p_tenant);
+    PERFORM recall_private.lock_vectors_shared(p_tenant);
+    v_table := recall_private.vector_table(p_tenant);
     EXECUTE format(
         'DELETE FROM recall.%I v USING recall.memory m WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ($2) '
         'AND m.tenant = (SELECT $1) AND m.id = v.memory_id AND m.embedded_with IS NULL', v_table) USING p_tenant, p_ids;
@@ -66,48 +62,46 @@ BEGIN
 END $$;
 
 -- delete_vector: trigger that deletes the vectors of a deleted memory.
-CREATE OR REPLACE FUNCTION recall.delete_vector() RETURNS trigger
+CREATE OR REPLACE FUNCTION recall_private.delete_vector() RETURNS trigger
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM recall.lock_vectors_shared(OLD.tenant);
+    PERFORM recall_private.lock_vectors_shared(OLD.tenant);
     EXECUTE format('DELETE FROM recall.%I v WHERE v.tenant = (SELECT $1) AND v.memory_id = $2',
-                   recall.vector_table(OLD.tenant))
+                   recall_private.vector_table(OLD.tenant))
     USING OLD.tenant, OLD.id;
     RETURN NULL;
 END $$;
 
 CREATE OR REPLACE TRIGGER memory_vector_deleted AFTER DELETE ON recall.memory
-FOR EACH ROW WHEN (OLD.embedded_with IS NOT NULL) EXECUTE FUNCTION recall.delete_vector();
+FOR EACH ROW WHEN (OLD.embedded_with IS NOT NULL) EXECUTE FUNCTION recall_private.delete_vector();
 
 -- stored_vectors: the vectors of these memories of a tenant (NULL means all), and the embedder that made them; by id.
 -- Vectors of passages are left out.
-CREATE OR REPLACE FUNCTION recall.stored_vectors(p_tenant text, p_ids bigint[])
+CREATE OR REPLACE FUNCTION recall_private.stored_vectors(p_tenant text, p_ids bigint[])
 RETURNS TABLE (id bigint, embedded_with text, embedding halfvec, archived boolean)
-LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 50 AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT m.id, m.embedded_with, v.embedding, v.archived FROM recall.%I v '
         'JOIN recall.memory m ON m.tenant = (SELECT $1) AND m.id = v.memory_id '
         'WHERE v.tenant = (SELECT $1) AND v.part = 0%s ORDER BY v.memory_id',
-        recall.vector_table(p_tenant), CASE WHEN p_ids IS NOT NULL THEN ' AND v.memory_id = ANY ($2)' END)
+        recall_private.vector_table(p_tenant), CASE WHEN p_ids IS NOT NULL THEN ' AND v.memory_id = ANY ($2)' END)
     USING p_tenant, p_ids;
 END $$;
 
 -- similarities_to_vector: the cosine of each of these memories with a vector: that of its own vector or, if this is
 -- greater, that of its best passage minus passage_handicap. Memories without a vector are left out, and so are vectors of
 -- length zero, which have no cosine.
-CREATE OR REPLACE FUNCTION recall.similarities_to_vector(p_tenant text, p_ids bigint[], p_embedding halfvec)
+CREATE OR REPLACE FUNCTION recall_private.similarities_to_vector(p_tenant text, p_ids bigint[], p_embedding halfvec)
 RETURNS TABLE (id bigint, similarity double precision)
-LANGUAGE plpgsql STABLE ROWS 100
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 100 AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT x.memory_id, 1 - least(min(x.distance) FILTER (WHERE x.part = 0), '
-        'min(x.distance) FILTER (WHERE x.part > 0) + recall.passage_handicap(max(x.part))) '
+        'min(x.distance) FILTER (WHERE x.part > 0) + recall_private.passage_handicap(max(x.part))) '
         'FROM (SELECT v.memory_id, v.part, v.embedding <=> $3 AS distance '
         'FROM recall.%I v WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ($2) OFFSET 0) x WHERE x.distance <> ''NaN'' '
         'GROUP BY x.memory_id',
-        recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embedding;
+        recall_private.vector_table(p_tenant)) USING p_tenant, p_ids, p_embedding;
 END $$;

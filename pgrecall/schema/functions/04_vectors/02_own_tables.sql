@@ -12,32 +12,31 @@ DECLARE
     v_number bigint;
     v_table text;
 BEGIN
-    PERFORM recall.require_between(p_more_than, 0, 1000000000, 'p_more_than');
-    PERFORM recall.lock_tenant(v_tenant, 'vector table');
-    IF recall.in_cells() AND EXISTS (SELECT FROM pg_publication p WHERE p.pubname = recall.move_name(v_tenant)) THEN
+    PERFORM recall_private.require_between(p_more_than, 0, 1000000000, 'p_more_than');
+    PERFORM recall_private.lock_tenant(v_tenant, 'vector table');
+    IF recall_private.in_cells() AND EXISTS (SELECT FROM pg_publication p WHERE p.pubname = recall_private.move_name(v_tenant)) THEN
         RETURN 0;  -- the rows are being copied to another cell and must stay where they are
-    ELSIF recall.vector_table(v_tenant) <> 'vector_shared' OR (
+    ELSIF recall_private.vector_table(v_tenant) <> 'vector_shared' OR (
         SELECT count(*) FROM (
             SELECT FROM recall.vector_shared v WHERE v.tenant = v_tenant LIMIT p_more_than + 1) counted) <= p_more_than THEN
         RETURN 0;
     END IF;
     v_number := nextval(pg_get_serial_sequence('recall.vector_home', 'number'));
     v_table := 'vector_' || v_number;
-    PERFORM recall.build_vector_table(v_tenant, v_table);
-    RETURN recall.switch_vector_table(v_tenant, v_table, v_number);
+    PERFORM recall_private.build_vector_table(v_tenant, v_table);
+    RETURN recall_private.switch_vector_table(v_tenant, v_table, v_number);
 END $$;
 
 -- lock_vectors_exclusive: waits until no transaction writes vectors of this tenant, and prevents writes until this
 -- transaction ends. It gives up and retries before Postgres would detect a deadlock between it and the transactions that
 -- wait for it.
-CREATE OR REPLACE FUNCTION recall.lock_vectors_exclusive(p_tenant text) RETURNS void
+CREATE OR REPLACE FUNCTION recall_private.lock_vectors_exclusive(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET lock_timeout = '400ms' AS $$
 BEGIN
     FOR v_try IN 1 .. 12 LOOP
         BEGIN
-            PERFORM recall.lock_tenant(p_tenant, 'vectors');
+            PERFORM recall_private.lock_tenant(p_tenant, 'vectors');
             RETURN;
         EXCEPTION WHEN lock_not_available THEN
             PERFORM pg_sleep(0.1);
@@ -49,17 +48,17 @@ BEGIN
 END $$;
 
 -- make_vector_table: creates an empty table with its key for the vectors of one tenant.
-CREATE OR REPLACE FUNCTION recall.make_vector_table(p_table text) RETURNS void
+CREATE OR REPLACE FUNCTION recall_private.make_vector_table(p_table text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
     EXECUTE format('CREATE TABLE IF NOT EXISTS recall.%I (LIKE recall.vector_shared INCLUDING DEFAULTS, '
                    'CONSTRAINT %I PRIMARY KEY (tenant, memory_id, part))', p_table, p_table || '_pkey');
-    PERFORM recall.protect_table(format('recall.%I', p_table)::regclass);
+    PERFORM recall_private.protect_table(format('recall.%I', p_table)::regclass);
 END $$;
 
 -- index_vector_table: creates the indexes that searches by meaning use in a table of one tenant's vectors.
-CREATE OR REPLACE FUNCTION recall.index_vector_table(p_table text) RETURNS void
+CREATE OR REPLACE FUNCTION recall_private.index_vector_table(p_table text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -73,30 +72,28 @@ END $$;
 
 -- build_vector_table: creates a table of this name, with a copy of a tenant's vectors in the shared table, and its
 -- indexes.
-CREATE OR REPLACE FUNCTION recall.build_vector_table(p_tenant text, p_table text) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.build_vector_table(p_tenant text, p_table text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     EXECUTE format('CREATE TABLE recall.%I (LIKE recall.vector_shared INCLUDING DEFAULTS)', p_table);
-    PERFORM recall.protect_table(format('recall.%I', p_table)::regclass);
+    PERFORM recall_private.protect_table(format('recall.%I', p_table)::regclass);
     EXECUTE format(
         'INSERT INTO recall.%I SELECT * FROM recall.vector_shared v WHERE v.tenant = $1 ORDER BY v.memory_id, v.part', p_table)
     USING p_tenant;
     EXECUTE format('ALTER TABLE recall.%I ADD CONSTRAINT %I PRIMARY KEY (tenant, memory_id, part)', p_table, p_table || '_pkey');
-    PERFORM recall.index_vector_table(p_table);
+    PERFORM recall_private.index_vector_table(p_table);
 END $$;
 
 -- switch_vector_table: applies what has changed since this table was copied, and makes it the table of a tenant's
 -- vectors. Returns the number of vectors. Prevents writes of this tenant's vectors until the transaction ends. The size of
 -- the table's statistics does not follow the caller's setting.
-CREATE OR REPLACE FUNCTION recall.switch_vector_table(p_tenant text, p_table text, p_number bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION recall_private.switch_vector_table(p_tenant text, p_table text, p_number bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET default_statistics_target = 100 AS $$
 DECLARE
     v_moved bigint;
 BEGIN
-    PERFORM recall.lock_vectors_exclusive(p_tenant);
+    PERFORM recall_private.lock_vectors_exclusive(p_tenant);
     EXECUTE format(
         'DELETE FROM recall.%I h WHERE NOT EXISTS (SELECT FROM recall.vector_shared v '
         'WHERE v.tenant = (SELECT $1) AND v.memory_id = h.memory_id AND v.part = h.part AND v.archived = h.archived '

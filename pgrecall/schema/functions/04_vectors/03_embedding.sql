@@ -2,7 +2,7 @@
 
 -- awaits_passages: whether it is not yet known if this memory, which has a vector, needs passages. A shorter text fits
 -- into the window of any model.
-CREATE OR REPLACE FUNCTION recall.awaits_passages(p_memory recall.memory) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.awaits_passages(p_memory recall.memory) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_memory.embedded_with IS NOT NULL AND p_memory.passage_count IS NULL
     AND octet_length(p_memory.title) + octet_length(p_memory.body) > 250;
@@ -25,25 +25,25 @@ BEGIN
         RETURN QUERY
         SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.id > p_after AND m.embedded_with IS NULL
-        ORDER BY m.id LIMIT recall.require_limit(p_limit);
+        ORDER BY m.id LIMIT recall_private.require_limit(p_limit);
     ELSIF p_passages THEN
         RETURN QUERY
         SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
-        WHERE m.tenant = v_tenant AND m.id > p_after AND m.embedded_with = p_model AND recall.awaits_passages(m)
-        ORDER BY m.id LIMIT recall.require_limit(p_limit);
+        WHERE m.tenant = v_tenant AND m.id > p_after AND m.embedded_with = p_model AND recall_private.awaits_passages(m)
+        ORDER BY m.id LIMIT recall_private.require_limit(p_limit);
     ELSIF NOT p_tokens THEN
         RETURN QUERY
         SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.id > p_after
           AND m.embedded_with IS DISTINCT FROM p_model
-        ORDER BY m.id LIMIT recall.require_limit(p_limit);
+        ORDER BY m.id LIMIT recall_private.require_limit(p_limit);
     ELSE
         RETURN QUERY
         SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.id > p_after
           AND m.embedded_with = p_model AND NOT EXISTS (
               SELECT FROM recall.token_signs s WHERE s.tenant = v_tenant AND s.memory_id = m.id AND s.model = p_model)
-        ORDER BY m.id LIMIT recall.require_limit(p_limit);
+        ORDER BY m.id LIMIT recall_private.require_limit(p_limit);
     END IF;
 END $$;
 
@@ -60,7 +60,7 @@ BEGIN
         RETURN (SELECT count(*) FROM recall.memory m WHERE m.tenant = v_tenant AND m.embedded_with IS NULL);
     ELSIF p_passages THEN
         RETURN (SELECT count(*) FROM recall.memory m
-                WHERE m.tenant = v_tenant AND m.embedded_with = p_model AND recall.awaits_passages(m));
+                WHERE m.tenant = v_tenant AND m.embedded_with = p_model AND recall_private.awaits_passages(m));
     ELSIF NOT p_tokens THEN
         RETURN (SELECT count(*) FROM recall.memory m
                 WHERE m.tenant = v_tenant AND m.embedded_with IS DISTINCT FROM p_model);
@@ -79,7 +79,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_dimensions int := recall.setting_value('*', 'embedding.dimensions')::int;
+    v_dimensions int := recall_private.setting_value('*', 'embedding.dimensions')::int;
     v_bad record;
     v_ids bigint[];
     v_embeddings halfvec[];
@@ -88,29 +88,29 @@ DECLARE
 BEGIN
     IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
        OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
-        PERFORM recall.raise_invalid('The embeddings must be a JSON array of objects.');
+        PERFORM recall_private.raise_invalid('The embeddings must be a JSON array of objects.');
     ELSIF coalesce(p_model, '') = '' THEN
-        PERFORM recall.raise_invalid('The embeddings have no name of an embedder.',
+        PERFORM recall_private.raise_invalid('The embeddings have no name of an embedder.',
             'Name the model, so that vectors of two models are never compared.');
     END IF;
-    PERFORM recall.require_embedder(p_model);
+    PERFORM recall_private.require_embedder(p_model);
     SELECT i.id, p.problem INTO v_bad
     FROM jsonb_to_recordset(p_items)
         AS i(id bigint, content_hash text, embedding text, tokens jsonb, passages jsonb)
     CROSS JOIN LATERAL (
-        SELECT coalesce(recall.vector_problem(i.embedding, v_dimensions), recall.tokens_problem(i.tokens),
-                        recall.passages_problem(i.passages, coalesce(
+        SELECT coalesce(recall_private.vector_problem(i.embedding, v_dimensions), recall_private.tokens_problem(i.tokens),
+                        recall_private.passages_problem(i.passages, coalesce(
                             (SELECT length(m.body) FROM recall.memory m
                              WHERE i.passages <> '[]' AND m.tenant = v_tenant AND m.id = i.id
                                AND m.content_hash = i.content_hash), 2147483647),
                             v_dimensions)) AS problem) p
     WHERE p.problem IS NOT NULL ORDER BY i.id LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(format('Memory %s cannot be embedded: %s.', v_bad.id, v_bad.problem));
+        PERFORM recall_private.raise_invalid(format('Memory %s cannot be embedded: %s.', v_bad.id, v_bad.problem));
     END IF;
     -- A statement of its own locks the rows first. A statement that locks and updates a row would lock its old version
     -- twice, and another transaction that does the same could come in between.
-    PERFORM recall.lock_memories(v_tenant, p_changed => ARRAY(SELECT i.id FROM jsonb_to_recordset(p_items) AS i(id bigint)));
+    PERFORM recall_private.lock_memories(v_tenant, p_changed => ARRAY(SELECT i.id FROM jsonb_to_recordset(p_items) AS i(id bigint)));
     WITH fitting AS MATERIALIZED (
         SELECT m.id, i.embedding::halfvec AS embedding, coalesce(i.tokens, 'null') AS tokens,
                coalesce(i.passages, 'null') AS passages, m.embedded_with IS DISTINCT FROM p_model AS new
@@ -119,17 +119,17 @@ BEGIN
         WHERE i.embedding IS NOT NULL AND (m.embedded_with IS DISTINCT FROM p_model OR 'array' IN (jsonb_typeof(i.tokens), jsonb_typeof(i.passages)))
         ORDER BY m.id
     ), stored AS (
-        UPDATE recall.memory m SET embedded_with = p_model, passage_count = recall.passages_counted(f.passages)
+        UPDATE recall.memory m SET embedded_with = p_model, passage_count = recall_private.passages_counted(f.passages)
         FROM fitting f
         WHERE m.tenant = v_tenant AND m.id = f.id
-          AND (f.new OR m.passage_count IS DISTINCT FROM recall.passages_counted(f.passages))
+          AND (f.new OR m.passage_count IS DISTINCT FROM recall_private.passages_counted(f.passages))
     )
     SELECT coalesce(array_agg(f.id), '{}'), array_agg(f.embedding), jsonb_agg(f.tokens), jsonb_agg(f.passages)
     INTO v_ids, v_embeddings, v_tokens, v_passages FROM fitting f;
-    PERFORM recall.replace_vectors(v_tenant, v_ids, v_embeddings);
-    PERFORM recall.store_passages(v_tenant, v_ids, v_passages);
+    PERFORM recall_private.replace_vectors(v_tenant, v_ids, v_embeddings);
+    PERFORM recall_private.store_passages(v_tenant, v_ids, v_passages);
     DELETE FROM recall.token_signs s WHERE s.tenant = v_tenant AND s.memory_id = ANY (v_ids) AND s.model <> p_model;
-    PERFORM recall.store_token_signs(v_tenant, v_ids, v_tokens, p_model);
+    PERFORM recall_private.store_token_signs(v_tenant, v_ids, v_tokens, p_model);
     RETURN cardinality(v_ids);
 END $$;
 
@@ -140,14 +140,14 @@ CREATE OR REPLACE FUNCTION recall.begin_reembedding(p_model text, p_dimensions i
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_dimensions int := recall.setting_value('*', 'embedding.dimensions')::int;
+    v_dimensions int := recall_private.setting_value('*', 'embedding.dimensions')::int;
     v_before text;
 BEGIN
-    PERFORM recall.require_any_tenant('change the embedder');
+    PERFORM recall_private.require_any_tenant('change the embedder');
     IF coalesce(btrim(p_model), '') = '' THEN
-        PERFORM recall.raise_invalid('The new embedder has no name.', 'Name the model.');
+        PERFORM recall_private.raise_invalid('The new embedder has no name.', 'Name the model.');
     ELSIF p_dimensions IS DISTINCT FROM v_dimensions THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The embedder %L has %s dimensions, this database %s.',
                    left(p_model, 200), coalesce(p_dimensions::text, 'no'), v_dimensions),
             'Choose an embedder with that many dimensions, or create another database for this one and import again.');

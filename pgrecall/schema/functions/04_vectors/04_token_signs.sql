@@ -3,9 +3,8 @@
 
 -- tokens_problem: why this is not a list of token signs, in one clause, else NULL. Such a list is an array of at most 32
 -- texts of equal length, each `x` and up to 1,024 bits as hexadecimal digits.
-CREATE OR REPLACE FUNCTION recall.tokens_problem(p_tokens jsonb) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.tokens_problem(p_tokens jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_read boolean;
     v_even boolean;
@@ -30,14 +29,13 @@ BEGIN
 END $$;
 
 -- tokens_read: token signs as bit strings. NULL for NULL and JSON null. Raises an error for what tokens_problem finds.
-CREATE OR REPLACE FUNCTION recall.tokens_read(p_tokens jsonb) RETURNS bit varying[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.tokens_read(p_tokens jsonb) RETURNS bit varying[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    v_problem text := recall.tokens_problem(p_tokens);
+    v_problem text := recall_private.tokens_problem(p_tokens);
 BEGIN
     IF v_problem IS NOT NULL THEN
-        PERFORM recall.raise_invalid(format('The token signs of the query cannot be used: %s.', v_problem));
+        PERFORM recall_private.raise_invalid(format('The token signs of the query cannot be used: %s.', v_problem));
     ELSIF p_tokens IS NULL OR jsonb_typeof(p_tokens) = 'null' THEN
         RETURN NULL;
     END IF;
@@ -48,14 +46,13 @@ END $$;
 
 -- store_token_signs: stores token signs of these memories, made by the embedder p_model, replacing existing ones.
 -- p_tokens is an array with one element for each id; null leaves a memory unchanged.
-CREATE OR REPLACE FUNCTION recall.store_token_signs(
+CREATE OR REPLACE FUNCTION recall_private.store_token_signs(
     p_tenant text, p_ids bigint[], p_tokens jsonb, p_model text
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     INSERT INTO recall.token_signs AS s (tenant, memory_id, model, signs)
-    SELECT p_tenant, u.id, p_model, recall.tokens_read(t.signs)
+    SELECT p_tenant, u.id, p_model, recall_private.tokens_read(t.signs)
     FROM unnest(p_ids) WITH ORDINALITY u(id, place)
     JOIN jsonb_array_elements(p_tokens) WITH ORDINALITY t(signs, place) USING (place)
     WHERE u.id IS NOT NULL AND jsonb_typeof(t.signs) = 'array'
@@ -69,14 +66,12 @@ END $$;
 -- question need not be about it. The similarity of two tokens is 1 - 2 h / n, where h of their n signs differ. Memories
 -- without signs by this embedder are left out. Eight tokens of the query are compared in one pass over a memory's
 -- tokens, because few queries have more, and each further variable would cost as much as a comparison.
-CREATE OR REPLACE FUNCTION recall.token_similarities(
+CREATE OR REPLACE FUNCTION recall_private.token_similarities(
     p_tenant text, p_ids bigint[], p_model text, p_tokens bit varying[], p_questions bigint[], p_answers bigint[]
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 40
-SET search_path FROM CURRENT
 -- The planner expects ten elements in an array and would join forty with forty in loops.
-SET enable_nestloop = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_length int := length(p_tokens[1]);
     -- Variables, because reading an element of an array costs as much as comparing two tokens.
@@ -88,8 +83,8 @@ BEGIN
     IF cardinality(p_tokens) > 8 THEN
         RETURN QUERY
         SELECT a.id, (8 * a.similarity + (cardinality(p_tokens) - 8) * b.similarity) / cardinality(p_tokens)
-        FROM recall.token_similarities(p_tenant, p_ids, p_model, p_tokens[:8], p_questions, p_answers) a
-        JOIN recall.token_similarities(p_tenant, p_ids, p_model, p_tokens[9:], p_questions, p_answers) b USING (id);
+        FROM recall_private.token_similarities(p_tenant, p_ids, p_model, p_tokens[:8], p_questions, p_answers) a
+        JOIN recall_private.token_similarities(p_tenant, p_ids, p_model, p_tokens[9:], p_questions, p_answers) b USING (id);
         RETURN;
     END IF;
     RETURN QUERY

@@ -4,15 +4,14 @@
 
 -- passage_handicap: the amount subtracted from the best cosine of p_passages passages. The best of several random cosines
 -- grows about with the logarithm of their number; without a handicap, long answers would crowd out short messages.
-CREATE OR REPLACE FUNCTION recall.passage_handicap(p_passages int) RETURNS double precision
+CREATE OR REPLACE FUNCTION recall_private.passage_handicap(p_passages int) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 0.045 * ln(1 + coalesce(p_passages, 0));
 
 -- passages_problem: why these are not the passages of a body with p_length characters, in one clause, else NULL. Passages
 -- are an array of at most 1,200 objects {start, end, embedding}; characters of the body are counted from 0.
-CREATE OR REPLACE FUNCTION recall.passages_problem(p_passages jsonb, p_length int, p_dimensions int) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.passages_problem(p_passages jsonb, p_length int, p_dimensions int) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_passage jsonb;
     v_problem text;
@@ -34,7 +33,7 @@ BEGIN
             RETURN format('its passage from %s to %s is not within its body of %s characters',
                           v_passage ->> 'start', v_passage ->> 'end', p_length);
         END IF;
-        v_problem := recall.vector_problem(v_passage ->> 'embedding', p_dimensions);
+        v_problem := recall_private.vector_problem(v_passage ->> 'embedding', p_dimensions);
         IF v_problem IS NOT NULL THEN
             RETURN 'of a passage ' || v_problem;
         END IF;
@@ -44,29 +43,27 @@ END $$;
 
 -- passages_counted: the number of passages. NULL if this is not an array, because it is then unknown whether there are
 -- passages.
-CREATE OR REPLACE FUNCTION recall.passages_counted(p_passages jsonb) RETURNS smallint
+CREATE OR REPLACE FUNCTION recall_private.passages_counted(p_passages jsonb) RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN jsonb_typeof(p_passages) = 'array' THEN jsonb_array_length(p_passages)::smallint END;
 
 -- delete_passages: deletes the vectors of the passages of these memories.
-CREATE OR REPLACE FUNCTION recall.delete_passages(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.delete_passages(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     EXECUTE format('DELETE FROM recall.%I v WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ($2) AND v.part > 0',
-                   recall.vector_table(p_tenant)) USING p_tenant, p_ids;
+                   recall_private.vector_table(p_tenant)) USING p_tenant, p_ids;
 END $$;
 
 -- store_passages: stores the passages of these memories, which have none so far. p_passages is an array with one element
 -- for each id, in the form that passages_problem checks; null means none.
-CREATE OR REPLACE FUNCTION recall.store_passages(p_tenant text, p_ids bigint[], p_passages jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.store_passages(p_tenant text, p_ids bigint[], p_passages jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF NOT jsonb_path_exists(p_passages, '$[*][*]') THEN
         RETURN;
     END IF;
-    PERFORM recall.lock_vectors_shared(p_tenant);
+    PERFORM recall_private.lock_vectors_shared(p_tenant);
     EXECUTE format(
         'INSERT INTO recall.%I (tenant, memory_id, archived, embedding, part, passage_start, passage_end) '
         'SELECT $1, m.id, m.archived_at IS NOT NULL, (p.passage ->> ''embedding'')::halfvec, p.part, '
@@ -76,28 +73,26 @@ BEGIN
         'JOIN recall.memory m ON m.tenant = (SELECT $1) AND m.id = u.id '
         'CROSS JOIN LATERAL jsonb_array_elements('
         'CASE jsonb_typeof(t.passages) WHEN ''array'' THEN t.passages ELSE ''[]'' END) WITH ORDINALITY p(passage, part) '
-        'ORDER BY m.id, p.part', recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_passages;
+        'ORDER BY m.id, p.part', recall_private.vector_table(p_tenant)) USING p_tenant, p_ids, p_passages;
 END $$;
 
 -- stored_passages: the passages of these memories of a tenant (NULL means all) with their vectors, by id and part.
-CREATE OR REPLACE FUNCTION recall.stored_passages(p_tenant text, p_ids bigint[])
+CREATE OR REPLACE FUNCTION recall_private.stored_passages(p_tenant text, p_ids bigint[])
 RETURNS TABLE (memory_id bigint, part smallint, passage_start int, passage_end int, embedding halfvec)
-LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 50 AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT v.memory_id, v.part, v.passage_start, v.passage_end, v.embedding FROM recall.%I v '
         'WHERE v.tenant = (SELECT $1) AND v.part > 0%s ORDER BY v.memory_id, v.part',
-        recall.vector_table(p_tenant), CASE WHEN p_ids IS NOT NULL THEN ' AND v.memory_id = ANY ($2)' END)
+        recall_private.vector_table(p_tenant), CASE WHEN p_ids IS NOT NULL THEN ' AND v.memory_id = ANY ($2)' END)
     USING p_tenant, p_ids;
 END $$;
 
 -- best_passages: the passage nearest to a vector of each of these memories, as {start, end, text}. A memory is left out
 -- if its own vector, which covers its beginning, is nearer, or if its vectors are not by the embedder p_model.
-CREATE OR REPLACE FUNCTION recall.best_passages(p_tenant text, p_ids bigint[], p_embedding halfvec, p_model text)
+CREATE OR REPLACE FUNCTION recall_private.best_passages(p_tenant text, p_ids bigint[], p_embedding halfvec, p_model text)
 RETURNS TABLE (id bigint, passage jsonb)
-LANGUAGE plpgsql STABLE ROWS 10
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 10 AS $$
 DECLARE
     v_long bigint[] := ARRAY(
         SELECT m.id FROM recall.memory m
@@ -112,8 +107,8 @@ BEGIN
         m.body, n.passage_start + 1, n.passage_end - n.passage_start))
     FROM (SELECT DISTINCT ON (v.memory_id) v.*
           FROM (SELECT p.memory_id, p.part, p.passage_start, p.passage_end, p.embedding
-                FROM recall.stored_passages(p_tenant, v_long) p
-                UNION ALL SELECT s.id, 0, NULL, NULL, s.embedding FROM recall.stored_vectors(p_tenant, v_long) s) v
+                FROM recall_private.stored_passages(p_tenant, v_long) p
+                UNION ALL SELECT s.id, 0, NULL, NULL, s.embedding FROM recall_private.stored_vectors(p_tenant, v_long) s) v
           ORDER BY v.memory_id, v.embedding <=> p_embedding, v.part) n
     JOIN recall.memory m ON m.tenant = p_tenant AND m.id = n.memory_id
     WHERE n.part > 0;

@@ -4,7 +4,7 @@
 
 -- change_kinds: the kinds of changes that readers get. Readers should ignore unknown kinds, because later versions may
 -- log more.
-CREATE OR REPLACE FUNCTION recall.change_kinds() RETURNS text[]
+CREATE OR REPLACE FUNCTION recall_private.change_kinds() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY['new', 'rewritten', 'archived', 'restored', 'superseded', 'merged', 'deleted', 'risen', 'faded'];
 
@@ -12,7 +12,7 @@ RETURN ARRAY['new', 'rewritten', 'archived', 'restored', 'superseded', 'merged',
 -- where transaction numbers start again, and after a failover or a recovery to an earlier time, which can repeat numbers.
 -- The first writer of an era makes other writers wait until it commits, and can be in a deadlock with them. An
 -- installation begins the first era.
-CREATE OR REPLACE FUNCTION recall.change_era() RETURNS int
+CREATE OR REPLACE FUNCTION recall_private.change_era() RETURNS int
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -34,16 +34,15 @@ BEGIN
 END $$;
 
 -- log_changes: logs a change of this kind for each of these memories. p_other is the memory that replaces them.
-CREATE OR REPLACE FUNCTION recall.log_changes(
+CREATE OR REPLACE FUNCTION recall_private.log_changes(
     p_tenant text, p_ids bigint[], p_kind text, p_at timestamptz, p_other bigint DEFAULT NULL
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_era int;
 BEGIN
     IF cardinality(p_ids) > 0 THEN
-        v_era := recall.change_era();
+        v_era := recall_private.change_era();
         INSERT INTO recall.memory_change (tenant, era, memory_id, kind, at, other_id)
         SELECT p_tenant, v_era, u.id, p_kind, p_at, p_other
         FROM unnest(p_ids) WITH ORDINALITY u(id, place) WHERE u.id IS NOT NULL ORDER BY u.place;
@@ -58,15 +57,15 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_before timestamptz := recall.require_moment(p_now) - make_interval(
-        secs => 86400 * recall.setting_number(v_tenant, 'changes.days'));
+    v_before timestamptz := recall_private.require_moment(p_now) - make_interval(
+        secs => 86400 * recall_private.setting_number(v_tenant, 'changes.days'));
     v_gone bigint;
     v_last record;
 BEGIN
     WITH oldest AS MATERIALIZED (
         SELECT c.era, c.xid, c.id, c.at FROM recall.memory_change c
         WHERE c.tenant = v_tenant AND c.memory_id IS NOT NULL
-        ORDER BY c.era, c.xid, c.id LIMIT recall.require_limit(p_limit) FOR UPDATE SKIP LOCKED
+        ORDER BY c.era, c.xid, c.id LIMIT recall_private.require_limit(p_limit) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM recall.memory_change c USING oldest o
         WHERE c.tenant = v_tenant AND (c.era, c.xid, c.id) = (o.era, o.xid, o.id) AND o.at < v_before

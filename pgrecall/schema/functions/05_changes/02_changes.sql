@@ -2,15 +2,14 @@
 
 -- change_position: the position that a cursor stands for; NULL stands for the position before the first change. Raises an
 -- error for a text that is not a cursor.
-CREATE OR REPLACE FUNCTION recall.change_position(p_cursor text, OUT era int, OUT xid bigint, OUT id bigint)
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.change_position(p_cursor text, OUT era int, OUT xid bigint, OUT id bigint)
+LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_parts text[] := coalesce(regexp_match(p_cursor, '^(\d{1,9})-(\d{1,19})-(\d{1,19})$'),
                                CASE WHEN p_cursor IS NULL THEN '{0,0,0}'::text[] END);
 BEGIN
     IF v_parts IS NULL OR NOT (pg_input_is_valid(v_parts[2], 'bigint') AND pg_input_is_valid(v_parts[3], 'bigint')) THEN
-        PERFORM recall.raise_invalid(format('%L is not a cursor of changes.', left(p_cursor, 100)),
+        PERFORM recall_private.raise_invalid(format('%L is not a cursor of changes.', left(p_cursor, 100)),
             'Give the cursor of the last change you read, or that of now: `pgrecall changes --cursor`, recall.change_cursor().');
     END IF;
     era := v_parts[1];
@@ -20,9 +19,8 @@ END $$;
 
 -- settled_until: the newest era, and the transaction number in it below which no transaction is in progress. In a
 -- database that was restored from a dump and not written to since, all changes are settled.
-CREATE OR REPLACE FUNCTION recall.settled_until(OUT era int, OUT xid bigint)
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.settled_until(OUT era int, OUT xid bigint)
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_known jsonb := (SELECT s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'changes.era');
 BEGIN
@@ -40,7 +38,7 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_settled record := recall.settled_until();
+    v_settled record := recall_private.settled_until();
 BEGIN
     RETURN format('%s-%s-0', v_settled.era, v_settled.xid);
 END $$;
@@ -61,22 +59,22 @@ LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_after record := recall.change_position(p_since);
-    v_settled record := recall.settled_until();
-    v_unknown text := (SELECT min(k) FROM unnest(p_kinds) k WHERE k <> ALL (recall.change_kinds()));
+    v_after record := recall_private.change_position(p_since);
+    v_settled record := recall_private.settled_until();
+    v_unknown text := (SELECT min(k) FROM unnest(p_kinds) k WHERE k <> ALL (recall_private.change_kinds()));
 BEGIN
-    PERFORM recall.require_between(p_limit, 1, 1000, 'p_limit');
+    PERFORM recall_private.require_between(p_limit, 1, 1000, 'p_limit');
     IF v_unknown IS NOT NULL THEN
-        PERFORM recall.raise_invalid(format('There is no kind of change %L.', left(v_unknown, 100)),
-            'There are ' || array_to_string(recall.change_kinds(), ', ') || '.');
+        PERFORM recall_private.raise_invalid(format('There is no kind of change %L.', left(v_unknown, 100)),
+            'There are ' || array_to_string(recall_private.change_kinds(), ', ') || '.');
     ELSIF (v_after.era, v_after.xid) > (v_settled.era, v_settled.xid) AND p_since IS NOT NULL THEN
-        PERFORM recall.raise_invalid(format('The cursor %L lies ahead of this database.', left(p_since, 100)),
+        PERFORM recall_private.raise_invalid(format('The cursor %L lies ahead of this database.', left(p_since, 100)),
             'It is of another database, or this one was restored to an earlier time: read all memories again.');
     ELSIF p_since IS NOT NULL AND EXISTS (
         SELECT FROM recall.memory_change c
         WHERE c.tenant = v_tenant AND c.memory_id IS NULL
           AND (c.era, c.xid, c.id) > (v_after.era, v_after.xid, v_after.id)) THEN
-        PERFORM recall.raise_invalid(format('Changes after the cursor %L are not kept any more.', left(p_since, 100)),
+        PERFORM recall_private.raise_invalid(format('Changes after the cursor %L are not kept any more.', left(p_since, 100)),
             'Read all memories again, then the changes since change_cursor(). The setting changes.days says how long they '
             'are kept.');
     END IF;

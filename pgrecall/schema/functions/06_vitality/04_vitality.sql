@@ -7,10 +7,10 @@ RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT s.activation / (1 + s.activation)
-    FROM (SELECT recall.current_tenant() AS tenant, recall.epoch(recall.require_moment(p_now)) AS moment OFFSET 0) c
-    CROSS JOIN LATERAL (SELECT recall.vitality_weights(c.tenant) AS w OFFSET 0) x
+    FROM (SELECT recall.current_tenant() AS tenant, recall_private.epoch(recall_private.require_moment(p_now)) AS moment OFFSET 0) c
+    CROSS JOIN LATERAL (SELECT recall_private.vitality_weights(c.tenant) AS w OFFSET 0) x
     JOIN recall.activation a ON a.tenant = c.tenant AND a.memory_id = p_memory_id
-    CROSS JOIN LATERAL (SELECT recall.activation_sum(a, x.w, c.moment) AS activation OFFSET 0) s
+    CROSS JOIN LATERAL (SELECT recall_private.activation_sum(a, x.w, c.moment) AS activation OFFSET 0) s
 $$;
 
 -- explain_vitality: every term of a memory's vitality at p_now. No row if there is no such memory. `recent` is the exact
@@ -24,10 +24,10 @@ RETURNS TABLE (
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT t.*
-    FROM (SELECT recall.current_tenant() AS tenant, recall.require_moment(p_now) AS moment OFFSET 0) c
-    CROSS JOIN LATERAL (SELECT recall.vitality_weights(c.tenant) AS w OFFSET 0) x
+    FROM (SELECT recall.current_tenant() AS tenant, recall_private.require_moment(p_now) AS moment OFFSET 0) c
+    CROSS JOIN LATERAL (SELECT recall_private.vitality_weights(c.tenant) AS w OFFSET 0) x
     JOIN recall.activation a ON a.tenant = c.tenant AND a.memory_id = p_memory_id
     JOIN recall.memory m ON m.tenant = a.tenant AND m.id = a.memory_id
-    JOIN recall.effective_layers(c.tenant) l ON l.name = m.layer
-    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, x.w, c.moment) t
+    JOIN recall_private.effective_layers(c.tenant) l ON l.name = m.layer
+    CROSS JOIN LATERAL recall_private.vitality_terms(a, m.pinned, l, x.w, c.moment) t
 $$;

@@ -6,11 +6,10 @@
 -- lock_memories: locks memories in the order of their ids: p_kept against deletion (others may change them meanwhile),
 -- p_changed against changes, p_removed against any use, also by a new link. A memory in several lists is locked once,
 -- as the strongest says. One index probe for each, whatever the planner knows of the table.
-CREATE OR REPLACE FUNCTION recall.lock_memories(
+CREATE OR REPLACE FUNCTION recall_private.lock_memories(
     p_tenant text, p_kept bigint[] DEFAULT '{}', p_changed bigint[] DEFAULT '{}', p_removed bigint[] DEFAULT '{}'
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM FROM (
         SELECT w.id, max(w.strength) AS strength
@@ -33,9 +32,8 @@ BEGIN
 END $$;
 
 -- lock_activations: locks the activations of these memories in the order of their ids. One index probe for each.
-CREATE OR REPLACE FUNCTION recall.lock_activations(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.lock_activations(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM FROM (SELECT DISTINCT u.id FROM unnest(p_ids) u(id) ORDER BY u.id) o
     CROSS JOIN LATERAL (
@@ -44,20 +42,18 @@ END $$;
 
 -- lock_with_references: locks these memories against any use, then their activations and those of the memories that
 -- they refer to. Returns the memories referred to.
-CREATE OR REPLACE FUNCTION recall.lock_with_references(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.lock_with_references(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    PERFORM recall.lock_memories(p_tenant, p_removed => p_ids);
-    RETURN recall.lock_referenced_activations(p_tenant, p_ids);
+    PERFORM recall_private.lock_memories(p_tenant, p_removed => p_ids);
+    RETURN recall_private.lock_referenced_activations(p_tenant, p_ids);
 END $$;
 
 -- lock_referenced_activations: locks the activations of these memories, of those that they refer to (which it
 -- returns), and of p_others. The caller has locked the memories.
-CREATE OR REPLACE FUNCTION recall.lock_referenced_activations(p_tenant text, p_ids bigint[], p_others bigint[] DEFAULT '{}')
+CREATE OR REPLACE FUNCTION recall_private.lock_referenced_activations(p_tenant text, p_ids bigint[], p_others bigint[] DEFAULT '{}')
 RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_cited bigint[];
 BEGIN
@@ -65,6 +61,6 @@ BEGIN
         SELECT DISTINCT l.dst FROM unnest(p_ids) u(id)
         CROSS JOIN LATERAL (
             SELECT k.dst FROM recall.link k WHERE k.tenant = p_tenant AND k.src = u.id OFFSET 0) l);
-    PERFORM recall.lock_activations(p_tenant, v_cited || p_ids || p_others);
+    PERFORM recall_private.lock_activations(p_tenant, v_cited || p_ids || p_others);
     RETURN v_cited;
 END $$;

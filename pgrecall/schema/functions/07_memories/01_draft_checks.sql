@@ -1,21 +1,20 @@
 -- Checks of drafts: the reason why a draft cannot be stored.
 
 -- is_relation: whether p_relation is a relation that links can have.
-CREATE OR REPLACE FUNCTION recall.is_relation(p_relation text) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.is_relation(p_relation text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_relation IN ('links_to', 'next', 'mentions', 'part_of', 'implies', 'supports', 'contradicts',
                       'supersedes', 'co_access');
 
 -- is_reference: whether a link of this relation is a reference of one memory to another, which counts for the
 -- in-degree and revives the target, unlike order, containment and correction.
-CREATE OR REPLACE FUNCTION recall.is_reference(p_relation text) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.is_reference(p_relation text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_relation IN ('links_to', 'mentions', 'implies', 'supports');
 
 -- links_problem: why the links of a draft cannot be stored, else NULL.
-CREATE OR REPLACE FUNCTION recall.links_problem(p_links jsonb) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.links_problem(p_links jsonb) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN CASE
     WHEN p_links IS NULL OR p_links = '[]' THEN NULL
     WHEN jsonb_typeof(p_links) <> 'array' OR jsonb_path_exists(p_links, 'strict $[*] ? (@.type() != "object")')
@@ -26,14 +25,14 @@ RETURN CASE
                 THEN 'a link of it has no target of 1 to 1,000 characters'
             WHEN octet_length(l.target) > 2000
                 THEN format('a link target of it has %s bytes, more than 2,000', octet_length(l.target))
-            WHEN NOT recall.is_relation(coalesce(l.relation, 'links_to'))
+            WHEN NOT recall_private.is_relation(coalesce(l.relation, 'links_to'))
                 THEN format('its link relation %L is unknown', left(l.relation, 100))
             ELSE format('its link weight %s is not above 0 and at most 100', left(l.weight, 100))
         END
         FROM jsonb_to_recordset(p_links) AS l(target text, relation text, weight text)
         WHERE coalesce(length(l.target), 0) NOT BETWEEN 1 AND 1000
            OR octet_length(l.target) > 2000
-           OR NOT recall.is_relation(coalesce(l.relation, 'links_to'))
+           OR NOT recall_private.is_relation(coalesce(l.relation, 'links_to'))
            OR CASE WHEN pg_input_is_valid(coalesce(l.weight, '1'), 'double precision')
                    THEN NOT (l.weight::double precision > 0 AND l.weight::double precision <= 100)
                    ELSE true END
@@ -41,7 +40,7 @@ RETURN CASE
 END;
 
 -- vector_direction_problem: why this database cannot compare a vector, else NULL.
-CREATE OR REPLACE FUNCTION recall.vector_direction_problem(p_vector halfvec, p_dimensions int) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.vector_direction_problem(p_vector halfvec, p_dimensions int) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE
     WHEN vector_dims(p_vector) <> p_dimensions THEN format(
@@ -51,20 +50,18 @@ RETURN CASE
 END;
 
 -- vector_problem: why a text is not a vector that this database can compare, else NULL.
-CREATE OR REPLACE FUNCTION recall.vector_problem(p_text text, p_dimensions int) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.vector_problem(p_text text, p_dimensions int) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN recall.vector_direction_problem(p_text::halfvec, p_dimensions);
+    RETURN recall_private.vector_direction_problem(p_text::halfvec, p_dimensions);
 EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
     RETURN format('its embedding cannot be read: %s', left(SQLERRM, 100));
 END $$;
 
 -- draft_form_problem: why a field of a draft is unknown or cannot be read as its type, else NULL. This and the
 -- following functions are sequences of expressions, which cost a single draft a tenth of a query.
-CREATE OR REPLACE FUNCTION recall.draft_form_problem(p_draft jsonb) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.draft_form_problem(p_draft jsonb) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_fields CONSTANT text[] := ARRAY[
         'key', 'layer', 'title', 'body', 'role', 'author', 'context', 'source', 'session_id', 'tags',
@@ -100,9 +97,8 @@ BEGIN
 END $$;
 
 -- draft_type_problem: why a field of this row has the right type but an invalid value, else NULL.
-CREATE OR REPLACE FUNCTION recall.draft_type_problem(d recall.memory) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.draft_type_problem(d recall.memory) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN CASE
         WHEN array_ndims(d.tags) > 1 OR array_position(d.tags, NULL) > 0 THEN 'its tags are not a JSON array of texts'
@@ -115,9 +111,8 @@ END $$;
 -- json_problem: why a reader could not read a JSON value that this database can, else NULL. Postgres reads more levels and
 -- longer numbers than Python, its serializers and most other languages. Numbers are those that are finite in 8 bytes.
 -- A sentence without its subject.
-CREATE OR REPLACE FUNCTION recall.json_problem(p_value jsonb) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.json_problem(p_value jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     -- Each level takes two characters, and each digit one. This check takes a tenth of the time of the others.
     IF pg_column_size(p_value) < 1000 AND octet_length(p_value::text) < 200 THEN
@@ -133,16 +128,15 @@ BEGIN
 END $$;
 
 -- metadata_problem: why this cannot be the metadata of a memory, else NULL.
-CREATE OR REPLACE FUNCTION recall.metadata_problem(p_metadata jsonb) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.metadata_problem(p_metadata jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     -- As stored; then, if no number is much longer than it is stored, as written.
     v_bytes int := pg_column_size(p_metadata);
     v_problem text;
 BEGIN
     IF v_bytes <= 1000000 THEN
-        v_problem := recall.json_problem(p_metadata);
+        v_problem := recall_private.json_problem(p_metadata);
         IF v_problem IS NOT NULL THEN
             RETURN 'its metadata ' || v_problem;
         END IF;
@@ -152,9 +146,8 @@ BEGIN
 END $$;
 
 -- draft_size_problem: why a text or the metadata of this row is too large to be stored, indexed or read, else NULL.
-CREATE OR REPLACE FUNCTION recall.draft_size_problem(d recall.memory) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.draft_size_problem(d recall.memory) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN CASE
         WHEN length(d.body) > 1000000 THEN format(
@@ -163,7 +156,7 @@ BEGIN
             'its context has %s characters, more than 1,000,000', length(d.context))
         WHEN length(d.title) > 1000 THEN format('its title has %s characters, more than 1,000', length(d.title))
         WHEN length(d.key) > 1000 THEN format('its key has %s characters; a key has 1 to 1,000', length(d.key))
-        ELSE coalesce(recall.metadata_problem(d.metadata), (
+        ELSE coalesce(recall_private.metadata_problem(d.metadata), (
             SELECT format('its %s %s %s bytes, more than %s', f.name, f.verb, octet_length(f.said), f.most)
             FROM (VALUES ('key', 'has', d.key, 2000), ('author', 'has', d.author, 2000),
                          ('source', 'has', d.source, 2000), ('session_id', 'has', d.session_id, 1000),
@@ -175,9 +168,8 @@ BEGIN
 END $$;
 
 -- draft_problem: why this row cannot be stored as a memory in one of these layers, else NULL.
-CREATE OR REPLACE FUNCTION recall.draft_problem(d recall.memory, p_layers text[]) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.draft_problem(d recall.memory, p_layers text[]) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_problem text;
 BEGIN
@@ -187,7 +179,7 @@ BEGIN
                                d.tags, d.aliases)) >= 1000
           OR (CASE WHEN pg_column_size(d.metadata) < 1000 THEN octet_length(d.metadata::text) >= 200 ELSE true END) THEN
         -- A small row has nothing large, deep or long: each level of metadata takes two bytes.
-        v_problem := recall.draft_size_problem(d);
+        v_problem := recall_private.draft_size_problem(d);
     END IF;
     IF v_problem IS NOT NULL THEN
         RETURN v_problem;
@@ -198,9 +190,9 @@ BEGIN
             SELECT string_agg(DISTINCT l, ', ' ORDER BY l) FROM unnest(p_layers) l));
     ELSIF d.role NOT IN ('user', 'assistant', 'system', 'tool') THEN
         RETURN format('its role %L is none of user, assistant, system, tool', left(d.role, 100));
-    ELSIF d.speech_act <> ALL (recall.speech_acts()) THEN
+    ELSIF d.speech_act <> ALL (recall_private.speech_acts()) THEN
         RETURN format('its speech act %L is none of %s', left(d.speech_act, 100),
-                      array_to_string(recall.speech_acts(), ', '));
+                      array_to_string(recall_private.speech_acts(), ', '));
     ELSIF coalesce(d.occurred_at, d.valid_from, d.valid_until, d.expires_at) IS NULL THEN
         RETURN NULL;
     END IF;

@@ -1,9 +1,8 @@
 -- Inserting and updating the rows of drafts.
 
 -- default_draft: the row of a draft without any field at p_now, except its id.
-CREATE OR REPLACE FUNCTION recall.default_draft(p_tenant text, p_language text, p_now timestamptz) RETURNS recall.memory
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.default_draft(p_tenant text, p_language text, p_now timestamptz) RETURNS recall.memory
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_blank recall.memory;
 BEGIN
@@ -27,14 +26,13 @@ END $$;
 -- deleted one of them, everything starts again without locks, since other transactions may hold locks that come earlier
 -- in the order. If no key exists, all drafts are new and have these ids; outcomes are then NULL. With p_given, the drafts
 -- are completed first, as complete_drafts says; `drafts` are those that were stored.
-CREATE OR REPLACE FUNCTION recall.store_drafts_with_retry(
+CREATE OR REPLACE FUNCTION recall_private.store_drafts_with_retry(
     p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_given jsonb[],
     p_revive boolean, p_now timestamptz,
     OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT locked bigint[],
     OUT drafts recall.memory[], OUT changed jsonb[], OUT stale boolean[]
 )
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_linked record;
     v_earlier jsonb;
@@ -45,15 +43,15 @@ BEGIN
     drafts := p_drafts;
     LOOP
         BEGIN
-            v_linked := recall.lock_linked_memories(
-                p_tenant, p_drafts, p_links, p_keys, p_links IS NOT NULL OR recall.has_pending_links(p_tenant));
+            v_linked := recall_private.lock_linked_memories(
+                p_tenant, p_drafts, p_links, p_keys, p_links IS NOT NULL OR recall_private.has_pending_links(p_tenant));
             SELECT jsonb_object_agg(k.key, jsonb_build_object(
                        'id', k.id, 'hash', k.content_hash, 'archived', k.archived)),
                    v_linked.overtaken OR coalesce(bool_or(k.id <> ALL (v_linked.locked)), false)
             INTO v_earlier, v_overtaken
-            FROM recall.memories_with_keys(p_tenant, p_keys) k;
+            FROM recall_private.memories_with_keys(p_tenant, p_keys) k;
             IF NOT v_overtaken AND p_given IS NOT NULL THEN
-                v_completed := recall.complete_drafts(p_tenant, p_drafts, p_keys, p_given, v_earlier);
+                v_completed := recall_private.complete_drafts(p_tenant, p_drafts, p_keys, p_given, v_earlier);
                 drafts := v_completed.drafts;
                 changed := v_completed.changed;
                 stale := v_completed.stale;
@@ -61,10 +59,10 @@ BEGIN
             IF v_overtaken THEN
                 NULL;  -- starts again
             ELSIF v_earlier IS NULL THEN
-                v_overtaken := recall.insert_drafts(p_tenant, drafts, p_now)
+                v_overtaken := recall_private.insert_drafts(p_tenant, drafts, p_now)
                                < cardinality(array_remove(p_ids, NULL));
             ELSE
-                v_stored := recall.store_drafts(p_tenant, drafts, p_keys, v_earlier, p_revive, p_now);
+                v_stored := recall_private.store_drafts(p_tenant, drafts, p_keys, v_earlier, p_revive, p_now);
                 v_overtaken := v_stored.overtaken;
             END IF;
             IF v_overtaken THEN
@@ -91,13 +89,12 @@ END $$;
 -- archived}. Returns ids and outcomes in the order of the drafts, `written` with the ids of stored memories,
 -- `rewritten` with memories that have a new text or were restored, and `overtaken`: whether a key was taken since
 -- p_earlier was read.
-CREATE OR REPLACE FUNCTION recall.store_drafts(
+CREATE OR REPLACE FUNCTION recall_private.store_drafts(
     p_tenant text, p_drafts recall.memory[], p_keys text[], p_earlier jsonb,
     p_revive boolean, p_now timestamptz,
     OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT overtaken boolean
 )
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_born recall.memory[] := '{}';
     v_known recall.memory[] := '{}';
@@ -119,11 +116,11 @@ BEGIN
             v_known[cardinality(v_known)].id := ids[i];
         END IF;
     END LOOP;
-    overtaken := recall.insert_drafts(p_tenant, v_born, p_now) < cardinality(v_born);
+    overtaken := recall_private.insert_drafts(p_tenant, v_born, p_now) < cardinality(v_born);
     written := ids;
     IF v_known <> '{}' AND NOT overtaken THEN
-        PERFORM recall.note_rewrites(p_tenant, v_known, p_now);
-        v_stored := recall.update_drafts(p_tenant, v_known, p_earlier, p_revive);
+        PERFORM recall_private.note_rewrites(p_tenant, v_known, p_now);
+        v_stored := recall_private.update_drafts(p_tenant, v_known, p_earlier, p_revive);
         FOR i IN 1 .. cardinality(p_drafts) LOOP
             v_before := p_earlier -> p_keys[i];
             IF outcomes[i] IN ('updated', 'revived') AND NOT coalesce(v_stored ? p_keys[i], false) THEN
@@ -140,14 +137,13 @@ END $$;
 -- insert_drafts: stores these rows (NULL: rejected) as new memories, with their activations (creation is the first
 -- access) and a logged write, in a single statement, since a statement costs more than a row. Returns the number of
 -- inserted memories: fewer than rows if a key exists.
-CREATE OR REPLACE FUNCTION recall.insert_drafts(
+CREATE OR REPLACE FUNCTION recall_private.insert_drafts(
     p_tenant text, p_drafts recall.memory[], p_now timestamptz
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_stored bigint;
-    v_era int := recall.change_era();
+    v_era int := recall_private.change_era();
 BEGIN
     WITH stored AS (
         INSERT INTO recall.memory (
@@ -165,9 +161,9 @@ BEGIN
         ON CONFLICT (tenant, key) DO NOTHING
         RETURNING id, layer, least(coalesce(occurred_at, p_now), p_now) AS at
     ), newborn AS MATERIALIZED (
-        SELECT s.id, l.decay, l.clock, l.birth_weight, recall.weight_in_millionths(l.birth_weight) AS weight, s.at
+        SELECT s.id, l.decay, l.clock, l.birth_weight, recall_private.weight_in_millionths(l.birth_weight) AS weight, s.at
         FROM stored s
-        JOIN recall.effective_layers(p_tenant) l ON l.name = s.layer
+        JOIN recall_private.effective_layers(p_tenant) l ON l.name = s.layer
     ), logged AS (
         INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
         SELECT p_tenant, n.id, 'write', n.birth_weight, n.at, p_now FROM newborn n
@@ -183,7 +179,7 @@ BEGIN
            CASE WHEN b.n >= 6 THEN b.at END, CASE WHEN b.n >= 7 THEN b.at END,
            CASE WHEN b.n >= 8 THEN b.at END,
            b.credit, b.born_at, b.decay, b.clock
-    FROM (SELECT n.id, n.weight / 1000000 AS n, recall.epoch(n.at) AS at, n.at AS born_at, n.decay, n.clock,
+    FROM (SELECT n.id, n.weight / 1000000 AS n, recall_private.epoch(n.at) AS at, n.at AS born_at, n.decay, n.clock,
                  n.weight % 1000000 / 1000000.0::double precision AS credit FROM newborn n) b;
     GET DIAGNOSTICS v_stored = ROW_COUNT;
     RETURN v_stored;
@@ -191,11 +187,10 @@ END $$;
 
 -- update_drafts: updates the memories with the keys of these rows, which are locked, where they differ. Returns an
 -- object of the keys of changed memories with their new hash.
-CREATE OR REPLACE FUNCTION recall.update_drafts(
+CREATE OR REPLACE FUNCTION recall_private.update_drafts(
     p_tenant text, p_drafts recall.memory[], p_earlier jsonb, p_revive boolean
 ) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_stored jsonb;
 BEGIN
@@ -234,11 +229,10 @@ END $$;
 -- in either array is skipped. The caller knows where the vectors are: in a table of their own (p_own_table) or in the
 -- shared one. A statement with a dynamic table name is planned at each call; for the shared table, which most tenants
 -- use, it is planned once.
-CREATE OR REPLACE FUNCTION recall.store_vectors(
+CREATE OR REPLACE FUNCTION recall_private.store_vectors(
     p_tenant text, p_own_table boolean, p_ids bigint[], p_embeddings halfvec[]
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_stored bigint;
 BEGIN
@@ -248,7 +242,7 @@ BEGIN
             'SELECT $1, u.id, u.embedding FROM unnest($2, $3) u(id, embedding) '
             'WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL ORDER BY u.id '
             'ON CONFLICT (tenant, memory_id, part) DO UPDATE SET archived = false, embedding = excluded.embedding',
-            recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
+            recall_private.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
     ELSE
         INSERT INTO recall.vector_shared AS v (tenant, memory_id, embedding)
         SELECT p_tenant, u.id, u.embedding FROM unnest(p_ids, p_embeddings) u(id, embedding)
@@ -265,9 +259,8 @@ END $$;
 -- than a hundred rows at a time are looked at by memories and links alone, which takes some microseconds. What this
 -- session inserted counts at once: it is reported when its transaction ends, or up to a second later. A table that is
 -- being analyzed is skipped. The statistics are those of all tenants, so their size does not follow the caller's setting.
-CREATE OR REPLACE FUNCTION recall.analyze_grown_tables(p_many int) RETURNS void
+CREATE OR REPLACE FUNCTION recall_private.analyze_grown_tables(p_many int) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET default_statistics_target = 100 AS $$
 DECLARE
     v_table regclass;

@@ -2,14 +2,13 @@
 
 -- archive_memories: archives the live ones of these memories, all or none, and returns their ids. p_keeper is the memory
 -- that they are merged into, if they are.
-CREATE OR REPLACE FUNCTION recall.archive_memories(
+CREATE OR REPLACE FUNCTION recall_private.archive_memories(
     p_tenant text, p_ids bigint[], p_reason text, p_plan_id bigint, p_now timestamptz, p_keeper bigint DEFAULT NULL
 ) RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_archived bigint[];
-    v_cited bigint[] := recall.lock_with_references(p_tenant, p_ids);
+    v_cited bigint[] := recall_private.lock_with_references(p_tenant, p_ids);
 BEGIN
     WITH archived AS (
         UPDATE recall.memory m SET archived_at = p_now
@@ -21,41 +20,39 @@ BEGIN
         RETURNING memory_id
     )
     SELECT coalesce(array_agg(n.memory_id ORDER BY n.memory_id), '{}') INTO v_archived FROM noted n;
-    PERFORM recall.sync_vectors(p_tenant, v_archived), recall.recount_links(p_tenant, v_cited);
-    PERFORM recall.log_changes(
+    PERFORM recall_private.sync_vectors(p_tenant, v_archived), recall_private.recount_links(p_tenant, v_cited);
+    PERFORM recall_private.log_changes(
         p_tenant, v_archived, CASE WHEN p_keeper IS NULL THEN 'archived' ELSE 'merged' END, p_now, p_keeper);
     RETURN v_archived;
 END $$;
 
 -- restore_memories: restores the archived ones of these memories and returns their ids.
-CREATE OR REPLACE FUNCTION recall.restore_memories(p_tenant text, p_ids bigint[], p_now timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.restore_memories(p_tenant text, p_ids bigint[], p_now timestamptz)
 RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_restored bigint[];
     v_cited bigint[];
 BEGIN
     -- This lock does not conflict with new links.
-    PERFORM recall.lock_memories(p_tenant, p_changed => p_ids);
-    v_cited := recall.lock_referenced_activations(p_tenant, p_ids);
+    PERFORM recall_private.lock_memories(p_tenant, p_changed => p_ids);
+    v_cited := recall_private.lock_referenced_activations(p_tenant, p_ids);
     WITH restored AS (
         UPDATE recall.memory m SET archived_at = NULL
         WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND m.archived_at IS NOT NULL
         RETURNING m.id
     )
     SELECT coalesce(array_agg(r.id ORDER BY r.id), '{}') INTO v_restored FROM restored r;
-    PERFORM recall.close_archivals(p_tenant, v_restored, p_now), recall.sync_vectors(p_tenant, v_restored);
-    PERFORM recall.recount_links(p_tenant, v_cited);
+    PERFORM recall_private.close_archivals(p_tenant, v_restored, p_now), recall_private.sync_vectors(p_tenant, v_restored);
+    PERFORM recall_private.recount_links(p_tenant, v_cited);
     RETURN v_restored;
 END $$;
 
 -- close_archivals: closes the archivals of the live ones of these memories and returns the memories that they refer
 -- to.
-CREATE OR REPLACE FUNCTION recall.close_archivals(p_tenant text, p_ids bigint[], p_now timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.close_archivals(p_tenant text, p_ids bigint[], p_now timestamptz)
 RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_closed bigint[];
 BEGIN
@@ -67,16 +64,15 @@ BEGIN
         RETURNING v.memory_id
     )
     SELECT array_agg(c.memory_id ORDER BY c.memory_id) INTO v_closed FROM closed c;
-    PERFORM recall.log_changes(p_tenant, v_closed, 'restored', p_now);
+    PERFORM recall_private.log_changes(p_tenant, v_closed, 'restored', p_now);
     RETURN (SELECT array_agg(DISTINCT l.dst) FROM recall.link l WHERE l.tenant = p_tenant AND l.src = ANY (v_closed));
 END $$;
 
 -- record_floor_changes: records which of these memories gained or lost the protection floor since the last record.
 -- The recorded time is never before that record, although a transaction that waited may have begun earlier. The
 -- caller has locked their activations.
-CREATE OR REPLACE FUNCTION recall.record_floor_changes(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.record_floor_changes(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
+LANGUAGE sql VOLATILE AS $$
     INSERT INTO recall.floor_change (tenant, memory_id, at, floored)
     SELECT p_tenant, m.id, greatest(p_now, f.at), m.pinned OR a.protected
     FROM recall.memory m
@@ -101,16 +97,16 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_changed boolean;
 BEGIN
-    PERFORM recall.require_memory(p_memory_id), recall.require_moment(p_now);
+    PERFORM recall.require_memory(p_memory_id), recall_private.require_moment(p_now);
     IF p_pinned IS NULL THEN
-        PERFORM recall.raise_invalid('p_pinned is NULL; it must be true or false.');
+        PERFORM recall_private.raise_invalid('p_pinned is NULL; it must be true or false.');
     END IF;
     UPDATE recall.memory m SET pinned = p_pinned
     WHERE m.tenant = v_tenant AND m.id = p_memory_id AND m.pinned <> p_pinned;
     v_changed := FOUND;
     -- Otherwise the protection of the memory could change while its floor is recorded.
     PERFORM FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = p_memory_id FOR NO KEY UPDATE;
-    PERFORM recall.record_floor_changes(v_tenant, ARRAY[p_memory_id], p_now);
+    PERFORM recall_private.record_floor_changes(v_tenant, ARRAY[p_memory_id], p_now);
     RETURN v_changed;
 END $$;
 
@@ -123,10 +119,10 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_now timestamptz := recall.require_moment(p_now);
+    v_now timestamptz := recall_private.require_moment(p_now);
 BEGIN
-    RETURN cardinality(recall.archive_memories(v_tenant, ARRAY(
+    RETURN cardinality(recall_private.archive_memories(v_tenant, ARRAY(
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.expires_at <= v_now AND m.archived_at IS NULL
-        ORDER BY m.expires_at, m.id LIMIT recall.require_limit(p_limit) FOR UPDATE SKIP LOCKED), 'expired', NULL, p_now));
+        ORDER BY m.expires_at, m.id LIMIT recall_private.require_limit(p_limit) FOR UPDATE SKIP LOCKED), 'expired', NULL, p_now));
 END $$;

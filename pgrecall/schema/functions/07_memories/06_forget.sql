@@ -11,11 +11,11 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM recall.require_memory(p_memory_id), recall.require_moment(p_now);
+    PERFORM recall.require_memory(p_memory_id), recall_private.require_moment(p_now);
     IF p_hard THEN
-        RETURN recall.delete_memories(v_tenant, ARRAY[p_memory_id], p_now) = 1;
+        RETURN recall_private.delete_memories(v_tenant, ARRAY[p_memory_id], p_now) = 1;
     END IF;
-    RETURN cardinality(recall.archive_memories(v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
+    RETURN cardinality(recall_private.archive_memories(v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
 END $$;
 
 -- unarchive: restores an archived memory, whatever archived it: its links, accesses and vitality are as if it had
@@ -24,19 +24,18 @@ CREATE OR REPLACE FUNCTION recall.unarchive(p_memory_id bigint, p_now timestampt
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM recall.require_memory(p_memory_id), recall.require_moment(p_now);
-    RETURN cardinality(recall.restore_memories(recall.current_tenant(), ARRAY[p_memory_id], p_now)) = 1;
+    PERFORM recall.require_memory(p_memory_id), recall_private.require_moment(p_now);
+    RETURN cardinality(recall_private.restore_memories(recall.current_tenant(), ARRAY[p_memory_id], p_now)) = 1;
 END $$;
 
 -- delete_memories: deletes memories and everything that is only about them; the log of changes keeps their ids, as
 -- deleted. Returns how many it deleted: fewer if another transaction has just deleted some.
-CREATE OR REPLACE FUNCTION recall.delete_memories(p_tenant text, p_ids bigint[], p_now timestamptz DEFAULT now())
+CREATE OR REPLACE FUNCTION recall_private.delete_memories(p_tenant text, p_ids bigint[], p_now timestamptz DEFAULT now())
 RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_cited bigint[];
-    v_spread_to bigint[] := recall.lock_for_deletion(p_tenant, p_ids);
+    v_spread_to bigint[] := recall_private.lock_for_deletion(p_tenant, p_ids);
     v_words text[];
     v_ids bigint[];
     v_replaced bigint[];
@@ -49,24 +48,24 @@ BEGIN
     IF v_ids IS NULL THEN
         RETURN 0;
     END IF;
-    v_cited := recall.lock_referenced_activations(p_tenant, v_ids, v_spread_to || recall.keepers_of(p_tenant, v_ids));
-    PERFORM recall.remove_from_contexts(p_tenant, v_ids), recall.delete_from_logs(p_tenant, v_ids),
-            recall.delete_merged_copies(p_tenant, v_ids);
+    v_cited := recall_private.lock_referenced_activations(p_tenant, v_ids, v_spread_to || recall_private.keepers_of(p_tenant, v_ids));
+    PERFORM recall_private.remove_from_contexts(p_tenant, v_ids), recall_private.delete_from_logs(p_tenant, v_ids),
+            recall_private.delete_merged_copies(p_tenant, v_ids);
     v_replaced := ARRAY(
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = p_tenant AND m.superseded_by = ANY (v_ids) AND m.id <> ALL (v_ids) AND m.archived_at IS NULL
         ORDER BY m.id);
     DELETE FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (v_ids);
     DELETE FROM recall.memory_change c WHERE c.tenant = p_tenant AND c.memory_id = ANY (v_ids);
-    PERFORM recall.log_changes(p_tenant, v_ids, 'deleted', p_now), recall.log_changes(p_tenant, v_replaced, 'restored', p_now);
+    PERFORM recall_private.log_changes(p_tenant, v_ids, 'deleted', p_now), recall_private.log_changes(p_tenant, v_replaced, 'restored', p_now);
     DELETE FROM recall.floor_change f WHERE f.tenant = p_tenant AND f.memory_id = ANY (v_ids);
     DELETE FROM recall.access_key k WHERE k.tenant = p_tenant AND k.memory_id = ANY (v_ids);
-    PERFORM recall.recount_links(p_tenant, v_cited);
+    PERFORM recall_private.recount_links(p_tenant, v_cited);
     IF cardinality(v_spread_to) > 0 THEN
         -- What they spread is deleted too, because a boost is derived from the log.
-        PERFORM recall.rebuild_spread(p_tenant, v_spread_to);
+        PERFORM recall_private.rebuild_spread(p_tenant, v_spread_to);
     END IF;
-    PERFORM recall.drop_unused_lexemes(p_tenant, v_words);
+    PERFORM recall_private.drop_unused_lexemes(p_tenant, v_words);
     RETURN cardinality(v_ids);
 END $$;
 
@@ -74,18 +73,17 @@ END $$;
 -- them. Those that they link to or spread to are locked only against deletion: their activations change twice, which
 -- checks their keys. Returns the memories that they spread to. If any of these came while it waited, it starts again
 -- without locks, since the new ones may come earlier in the order.
-CREATE OR REPLACE FUNCTION recall.lock_for_deletion(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.lock_for_deletion(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_around record;
     v_now record;
 BEGIN
     LOOP
         BEGIN
-            v_around := recall.around_deleted(p_tenant, p_ids);
-            PERFORM recall.lock_memories(p_tenant, v_around.kept || v_around.spread_to, v_around.changed, p_ids);
-            v_now := recall.around_deleted(p_tenant, p_ids);
+            v_around := recall_private.around_deleted(p_tenant, p_ids);
+            PERFORM recall_private.lock_memories(p_tenant, v_around.kept || v_around.spread_to, v_around.changed, p_ids);
+            v_now := recall_private.around_deleted(p_tenant, p_ids);
             IF NOT (v_around.changed @> v_now.changed AND v_around.kept @> v_now.kept
                     AND v_around.spread_to @> v_now.spread_to) THEN
                 RAISE SQLSTATE 'RC000';
@@ -99,11 +97,10 @@ END $$;
 
 -- around_deleted: the memories that change when these are deleted, those that they link to or were merged into,
 -- and those that they spread activation to. One index probe for each (OFFSET 0), whatever the planner knows of the tables.
-CREATE OR REPLACE FUNCTION recall.around_deleted(
+CREATE OR REPLACE FUNCTION recall_private.around_deleted(
     p_tenant text, p_ids bigint[], OUT changed bigint[], OUT kept bigint[], OUT spread_to bigint[]
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     changed := ARRAY(
         SELECT DISTINCT a.id FROM unnest(p_ids) u(id)
@@ -116,7 +113,7 @@ BEGIN
         SELECT DISTINCT a.dst FROM unnest(p_ids) u(id)
         CROSS JOIN LATERAL (
             SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = u.id OFFSET 0) a)
-        || recall.keepers_of(p_tenant, p_ids);
+        || recall_private.keepers_of(p_tenant, p_ids);
     spread_to := ARRAY(
         SELECT DISTINCT t FROM unnest(p_ids) u(id)
         CROSS JOIN LATERAL (
@@ -127,9 +124,8 @@ END $$;
 
 -- remove_from_contexts: removes the text of these memories from the context of those that follow them, where the import
 -- of a conversation put it after the speaker's name.
-CREATE OR REPLACE FUNCTION recall.remove_from_contexts(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.remove_from_contexts(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE sql VOLATILE AS $$
     UPDATE recall.memory f
     SET context = rtrim(left(f.context, -length(q.quote)), E'\n')
     FROM recall.link l

@@ -55,20 +55,19 @@ END $$;
 
 -- ids_of: the ids of memories given by id or key, in their order; NULL for NULL. Raises an error for one that does
 -- not exist.
-CREATE OR REPLACE FUNCTION recall.ids_of(p_memories jsonb) RETURNS bigint[]
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.ids_of(p_memories jsonb) RETURNS bigint[]
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_wrong jsonb;
 BEGIN
     IF jsonb_typeof(p_memories) <> 'array' THEN
-        PERFORM recall.raise_invalid('The memories must be a JSON array of ids and keys.');
+        PERFORM recall_private.raise_invalid('The memories must be a JSON array of ids and keys.');
     END IF;
     SELECT m.value INTO v_wrong FROM jsonb_array_elements(p_memories) m(value)
     WHERE NOT CASE jsonb_typeof(m.value) WHEN 'number' THEN pg_input_is_valid(m.value #>> '{}', 'bigint')
                                          ELSE jsonb_typeof(m.value) = 'string' END LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(format('%s is neither the id nor the key of a memory.', left(v_wrong::text, 100)));
+        PERFORM recall_private.raise_invalid(format('%s is neither the id nor the key of a memory.', left(v_wrong::text, 100)));
     END IF;
     RETURN (
         SELECT array_agg(CASE WHEN jsonb_typeof(m.value) = 'number' THEN recall.require_memory(m.value::bigint)
@@ -77,9 +76,8 @@ BEGIN
 END $$;
 
 -- memory_links: the links of a memory in both directions, newest first, at most 200.
-CREATE OR REPLACE FUNCTION recall.memory_links(p_tenant text, p_memory_id bigint) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.memory_links(p_tenant text, p_memory_id bigint) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_agg(jsonb_build_object(
                'other', o.id, 'other_key', o.key, 'other_title', o.title, 'relation', l.relation,
                'weight', l.weight, 'outgoing', l.outgoing, 'created_at', l.created_at)
@@ -110,12 +108,12 @@ SET search_path FROM CURRENT AS $$
     SELECT m.id, m.key, m.layer, m.title, m.body, m.role, m.author, m.context, m.source, m.session_id,
            m.tags, m.aliases, m.metadata, m.occurred_at, m.valid_from, m.valid_until, m.superseded_by,
            m.expires_at, m.pinned, m.archived_at, m.created_at, m.updated_at, m.embedded_with,
-           to_jsonb(t), recall.memory_links(m.tenant, m.id), recall.access_counts(m.tenant, m.id), m.speech_act,
+           to_jsonb(t), recall_private.memory_links(m.tenant, m.id), recall_private.access_counts(m.tenant, m.id), m.speech_act,
            m.act_marked
-    FROM (SELECT recall.current_tenant() AS tenant, recall.require_moment(p_now) AS moment OFFSET 0) c
-    CROSS JOIN LATERAL (SELECT recall.vitality_weights(c.tenant) AS w OFFSET 0) x
+    FROM (SELECT recall.current_tenant() AS tenant, recall_private.require_moment(p_now) AS moment OFFSET 0) c
+    CROSS JOIN LATERAL (SELECT recall_private.vitality_weights(c.tenant) AS w OFFSET 0) x
     JOIN recall.memory m ON m.tenant = c.tenant AND m.id = p_memory_id
     JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
-    JOIN recall.effective_layers(c.tenant) l ON l.name = m.layer
-    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, x.w, c.moment) t
+    JOIN recall_private.effective_layers(c.tenant) l ON l.name = m.layer
+    CROSS JOIN LATERAL recall_private.vitality_terms(a, m.pinned, l, x.w, c.moment) t
 $$;

@@ -16,53 +16,52 @@ CREATE OR REPLACE FUNCTION recall.list_memories(
     vitality double precision, zone text, cursor text, speech_act text
 )
 LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
-SET jit = off AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_filter recall.search_filter := recall.read_filter(p_filter);
-    v_weights recall.weights := recall.vitality_weights(v_tenant);
-    v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l);
+    v_filter recall.search_filter := recall_private.read_filter(p_filter);
+    v_weights recall.weights := recall_private.vitality_weights(v_tenant);
+    v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall_private.effective_layers(v_tenant) l);
     v_after record;
     v_moment timestamptz;
     v_ids bigint[];
     v_sums double precision[];
 BEGIN
-    PERFORM recall.require_between(p_limit, 1, 1000, 'p_limit');
+    PERFORM recall_private.require_between(p_limit, 1, 1000, 'p_limit');
     IF p_order IS NULL OR p_order NOT IN ('newest', 'vitality') THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The order %s is unknown.', coalesce(quote_literal(left(p_order, 100)), 'NULL')),
             'Use newest or vitality.');
     ELSIF v_filter.as_of IS NOT NULL THEN
-        PERFORM recall.raise_invalid('A list does not take as_of.', 'Search with as_of to see what was known then.');
+        PERFORM recall_private.raise_invalid('A list does not take as_of.', 'Search with as_of to see what was known then.');
     END IF;
-    v_after := recall.read_cursor(p_after, p_order);
-    v_moment := recall.require_moment(coalesce(v_after.moment, p_now));
-    v_filter := recall.checked_filter(v_tenant, v_filter, v_moment);
+    v_after := recall_private.read_cursor(p_after, p_order);
+    v_moment := recall_private.require_moment(coalesce(v_after.moment, p_now));
+    v_filter := recall_private.checked_filter(v_tenant, v_filter, v_moment);
     IF p_order = 'newest' THEN
         EXECUTE format(
             'SELECT array_agg(x.id) FROM (SELECT m.id FROM recall.memory m '
             'WHERE m.tenant = (SELECT $2) AND m.happened_at >= coalesce(($3).since, ''-infinity'') '
             'AND m.happened_at <= least(coalesce(($3).until, ''infinity''), $4) '
-            'AND (m.happened_at < $4 OR m.id < $5) AND recall.passes_filter(m, $3)%s '
-            'ORDER BY m.happened_at DESC, m.id DESC LIMIT %s) x', recall.index_conditions(v_filter), p_limit)
+            'AND (m.happened_at < $4 OR m.id < $5) AND recall_private.passes_filter(m, $3)%s '
+            'ORDER BY m.happened_at DESC, m.id DESC LIMIT %s) x', recall_private.index_conditions(v_filter), p_limit)
         INTO v_ids
         USING NULL, v_tenant, v_filter, coalesce(v_after.happened_at, 'infinity'), coalesce(v_after.id, 0);
     ELSE
         EXECUTE format(
             'SELECT array_agg(x.id), array_agg(x.activation) FROM (SELECT m.id, s.activation FROM recall.memory m '
             'JOIN recall.activation a ON a.tenant = (SELECT $2) AND a.memory_id = m.id '
-            'CROSS JOIN LATERAL (SELECT recall.activation_sum(a, $1, recall.epoch(($3).moment)) AS activation OFFSET 0) s '
-            'WHERE m.tenant = (SELECT $2) AND recall.passes_filter(m, $3)%s '
+            'CROSS JOIN LATERAL (SELECT recall_private.activation_sum(a, $1, recall_private.epoch(($3).moment)) AS activation OFFSET 0) s '
+            'WHERE m.tenant = (SELECT $2) AND recall_private.passes_filter(m, $3)%s '
             'AND (s.activation < $4 OR s.activation = $4 AND m.id > $5) '
-            'ORDER BY s.activation DESC, m.id LIMIT %s) x', recall.index_conditions(v_filter), p_limit)
+            'ORDER BY s.activation DESC, m.id LIMIT %s) x', recall_private.index_conditions(v_filter), p_limit)
         INTO v_ids, v_sums
         USING v_weights, v_tenant, v_filter, coalesce(v_after.activation, 'infinity'), coalesce(v_after.id, 0);
     END IF;
     RETURN QUERY
     SELECT m.id, m.key, m.layer, m.title, m.body, m.role, m.author, m.source, m.tags, m.metadata, m.happened_at,
            m.pinned, m.superseded_by, m.archived_at, s.activation / (1 + s.activation),
-           recall.zone_of(recall.retention_of(
+           recall_private.zone_of(recall_private.retention_of(
                s.activation / (1 + s.activation), a.protected OR m.pinned, v_weights), l),
            CASE p_order WHEN 'newest' THEN jsonb_build_array('newest', m.id, m.happened_at)
                         ELSE jsonb_build_array('vitality', m.id, s.activation, v_moment) END::text,
@@ -76,19 +75,18 @@ BEGIN
     JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = u.id
     JOIN unnest(v_layers) l ON l.name = m.layer
     CROSS JOIN LATERAL (
-        SELECT coalesce(u.activation, recall.activation_sum(a, v_weights, recall.epoch(v_moment))) AS activation
+        SELECT coalesce(u.activation, recall_private.activation_sum(a, v_weights, recall_private.epoch(v_moment))) AS activation
         OFFSET 0) s
     WHERE u.place = 1 OR u.bytes <= p_max_bytes OR p_max_bytes IS NULL
     ORDER BY u.place;
 END $$;
 
 -- read_cursor: the contents of a cursor of a list in this order; NULLs for NULL. Raises an error for any other text.
-CREATE OR REPLACE FUNCTION recall.read_cursor(
+CREATE OR REPLACE FUNCTION recall_private.read_cursor(
     p_cursor text, p_order text,
     OUT id bigint, OUT happened_at timestamptz, OUT activation double precision, OUT moment timestamptz
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_cursor jsonb;
 BEGIN
@@ -109,7 +107,7 @@ BEGIN
             END IF;
         END IF;
     END IF;
-    PERFORM recall.raise_invalid(
+    PERFORM recall_private.raise_invalid(
         format('%L is not a cursor of a list by %s.', left(p_cursor, 100), p_order),
         'Give the cursor of the last memory of the previous page, with the same order.');
 END $$;

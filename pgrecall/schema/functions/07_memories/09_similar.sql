@@ -2,7 +2,7 @@
 
 -- holds_draft: whether a memory has the text and all other fields of a draft, so that storing the draft would add
 -- nothing.
-CREATE OR REPLACE FUNCTION recall.holds_draft(m recall.memory, d recall.memory) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.holds_draft(m recall.memory, d recall.memory) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN m.title = d.title AND m.body = d.body AND m.layer = d.layer
    AND (d.role IS NULL OR m.role = d.role) AND (d.author IS NULL OR m.author = d.author)
@@ -15,16 +15,14 @@ RETURN m.title = d.title AND m.body = d.body AND m.layer = d.layer
    AND (d.expires_at IS NULL OR m.expires_at = d.expires_at);
 
 -- stated_numbers: the numbers of a text, sorted, with the sign and one decimal point.
-CREATE OR REPLACE FUNCTION recall.stated_numbers(p_text text) RETURNS text[]
+CREATE OR REPLACE FUNCTION recall_private.stated_numbers(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN ARRAY(SELECT translate(n[1], ',', '.')
              FROM regexp_matches(p_text, '(?:(?<!\w)[-\u2212])?\d+(?:[.,:/-]\d+)*', 'g') n ORDER BY 1);
 
 -- negation_count: how many negations of English, German and Spanish a text has.
-CREATE OR REPLACE FUNCTION recall.negation_count(p_text text) RETURNS int
+CREATE OR REPLACE FUNCTION recall_private.negation_count(p_text text) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN regexp_count(p_text,
     '\m(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|kein\w*|nie|niemals'
     '|niemand|nichts|ohne|weder|nunca|jamás|nadie|nada|ning[uú]n\w*|sin|tampoco)\M|n[''\u2019]t\M', 1, 'i');
@@ -34,9 +32,8 @@ RETURN regexp_count(p_text,
 -- same sentence of up to 40 words with other words in some places (`on Tuesday`, `on Thursday`; `from A to B`, `from B
 -- to A`; words swapped with their neighbours are a rewording). A synonym in such a place keeps them apart too. It reads
 -- the first 8,000 characters.
-CREATE OR REPLACE FUNCTION recall.states_otherwise(p_text text, p_other text) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.states_otherwise(p_text text, p_other text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_text text := left(p_text, 8000);
     v_other text := left(p_other, 8000);
@@ -48,8 +45,8 @@ DECLARE
 BEGIN
     IF v_text = v_other THEN
         RETURN false;
-    ELSIF recall.negation_count(v_text) <> recall.negation_count(v_other)
-       OR recall.stated_numbers(v_text) <> recall.stated_numbers(v_other) THEN
+    ELSIF recall_private.negation_count(v_text) <> recall_private.negation_count(v_other)
+       OR recall_private.stated_numbers(v_text) <> recall_private.stated_numbers(v_other) THEN
         RETURN true;
     END IF;
     v_words := regexp_split_to_array(btrim(lower(regexp_replace(v_text, '\W+', ' ', 'g'))), ' ');
@@ -73,11 +70,10 @@ END $$;
 -- has all that the draft has. It is a memory with the same words in the same order, ignoring case, punctuation and
 -- space, found by an index. Otherwise it is the nearest of the ten nearest in meaning with a cosine of at least 0.95
 -- that does not state otherwise. At most a hundred memories with the same words are compared.
-CREATE OR REPLACE FUNCTION recall.similar_memory(
+CREATE OR REPLACE FUNCTION recall_private.similar_memory(
     p_tenant text, p_draft recall.memory, p_embedding halfvec, p_now timestamptz
 ) RETURNS TABLE (id bigint, key text, similarity double precision, held boolean)
-LANGUAGE plpgsql STABLE ROWS 1
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE ROWS 1 AS $$
 DECLARE
     v_text text := btrim(lower(regexp_replace(left(p_draft.body, 4000), '\W+', ' ', 'g')));
 BEGIN
@@ -86,25 +82,25 @@ BEGIN
     END IF;
     RETURN QUERY
     SELECT s.id, s.key, 1.0::double precision, s.held FROM (
-        SELECT m.id, m.key, recall.holds_draft(m, p_draft) AS held, m.title = p_draft.title AND m.body = p_draft.body AS equal
+        SELECT m.id, m.key, recall_private.holds_draft(m, p_draft) AS held, m.title = p_draft.title AND m.body = p_draft.body AS equal
         FROM recall.memory m
         WHERE m.tenant = p_tenant
           AND hashtextextended(btrim(lower(regexp_replace(left(m.body, 4000), '\W+', ' ', 'g'))), 0)
               = hashtextextended(v_text, 0)
-          AND recall.plain_words(m.body) = recall.plain_words(p_draft.body)
+          AND recall_private.plain_words(m.body) = recall_private.plain_words(p_draft.body)
           AND m.archived_at IS NULL AND m.superseded_by IS NULL AND m.key IS DISTINCT FROM coalesce(p_draft.key, '')
-          AND NOT recall.states_otherwise(m.title || ' ' || m.body, p_draft.title || ' ' || p_draft.body)
+          AND NOT recall_private.states_otherwise(m.title || ' ' || m.body, p_draft.title || ' ' || p_draft.body)
           AND coalesce(m.valid_until > p_now, true) AND coalesce(m.expires_at > p_now, true)
         LIMIT 100) s
     ORDER BY s.held DESC, s.equal DESC, s.id LIMIT 1;
     IF NOT FOUND AND p_embedding IS NOT NULL THEN
         RETURN QUERY
         SELECT m.id, m.key, n.similarity, false
-        FROM recall.semantic_arm(
-            p_tenant, p_embedding, 10, recall.checked_filter(p_tenant, recall.read_filter('{}'), p_now)) n
+        FROM recall_private.semantic_arm(
+            p_tenant, p_embedding, 10, recall_private.checked_filter(p_tenant, recall_private.read_filter('{}'), p_now)) n
         JOIN recall.memory m ON m.tenant = p_tenant AND m.id = n.id
         WHERE n.similarity >= 0.95 AND m.key IS DISTINCT FROM coalesce(p_draft.key, '')
-          AND NOT recall.states_otherwise(m.title || ' ' || m.body, p_draft.title || ' ' || p_draft.body)
+          AND NOT recall_private.states_otherwise(m.title || ' ' || m.body, p_draft.title || ' ' || p_draft.body)
         ORDER BY n.similarity DESC, m.id LIMIT 1;
     END IF;
 END $$;

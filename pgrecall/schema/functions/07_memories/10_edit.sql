@@ -16,7 +16,7 @@ DECLARE
     v_fields CONSTANT text[] := ARRAY[
         'layer', 'title', 'body', 'role', 'author', 'context', 'session_id', 'tags', 'aliases', 'metadata',
         'occurred_at', 'valid_from', 'valid_until', 'expires_at', 'speech_act'];
-    v_rules record := recall.lock_tenant_rules(CASE WHEN p_embedded IS NOT NULL THEN p_embedded_with END, p_now);
+    v_rules record := recall_private.lock_tenant_rules(CASE WHEN p_embedded IS NOT NULL THEN p_embedded_with END, p_now);
     v_old recall.memory;
     v_new recall.memory;
     v_problem text;
@@ -24,24 +24,24 @@ DECLARE
     v_rewritten boolean;
 BEGIN
     IF jsonb_typeof(p_changes) IS DISTINCT FROM 'object' THEN
-        PERFORM recall.raise_invalid('The changes must be a JSON object.');
+        PERFORM recall_private.raise_invalid('The changes must be a JSON object.');
     ELSIF p_embedded IS NOT NULL AND jsonb_typeof(p_embedded) <> 'object' THEN
-        PERFORM recall.raise_invalid('The embedding must be a JSON object with content_hash and embedding.');
+        PERFORM recall_private.raise_invalid('The embedding must be a JSON object with content_hash and embedding.');
     ELSIF p_changes - v_fields <> '{}' THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('%s cannot be edited.', left((
                 SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(p_changes - v_fields) k), 200)),
             'Fields that can be edited: ' || array_to_string(v_fields, ', ') || '.');
     END IF;
     PERFORM recall.require_memory(p_memory);
-    v_problem := recall.draft_form_problem(p_changes);
+    v_problem := recall_private.draft_form_problem(p_changes);
     v_waiting := ARRAY(  -- memories whose links wait for a name that this one takes
         SELECT DISTINCT p.src FROM recall.pending_link p
         WHERE p.tenant = v_rules.tenant AND v_problem IS NULL AND lower(p.target) IN (
             SELECT lower(p_changes ->> 'title') UNION ALL SELECT lower(a)
             FROM jsonb_array_elements_text(
                 CASE jsonb_typeof(p_changes -> 'aliases') WHEN 'array' THEN p_changes -> 'aliases' ELSE '[]' END) a));
-    PERFORM recall.lock_for_edit(v_rules.tenant, p_memory, v_waiting);
+    PERFORM recall_private.lock_for_edit(v_rules.tenant, p_memory, v_waiting);
     SELECT m.* INTO v_old FROM recall.memory m WHERE m.tenant = v_rules.tenant AND m.id = p_memory;
     IF NOT FOUND THEN  -- deleted while this waited for the lock
         PERFORM recall.require_memory(p_memory);
@@ -59,10 +59,10 @@ BEGIN
             v_new.act_marked := v_new.speech_act IS NOT NULL;  -- null: it is found out again
         END IF;
         v_new.created_at := p_now;  -- a time of an event is checked against now
-        v_problem := coalesce(recall.draft_type_problem(v_new), recall.draft_problem(v_new, v_rules.layers));
+        v_problem := coalesce(recall_private.draft_type_problem(v_new), recall_private.draft_problem(v_new, v_rules.layers));
     END IF;
     IF v_problem IS NOT NULL THEN
-        PERFORM recall.raise_invalid(format('Memory %s cannot be edited: %s.', p_memory, v_problem));
+        PERFORM recall_private.raise_invalid(format('Memory %s cannot be edited: %s.', p_memory, v_problem));
     END IF;
     v_new.created_at := v_old.created_at;
     IF v_new IS NOT DISTINCT FROM v_old THEN
@@ -70,7 +70,7 @@ BEGIN
         RETURN;
     END IF;
     v_rewritten := (v_new.title, v_new.body) <> (v_old.title, v_old.body);
-    PERFORM recall.note_rewrites(v_rules.tenant, ARRAY[v_new], p_now);
+    PERFORM recall_private.note_rewrites(v_rules.tenant, ARRAY[v_new], p_now);
     UPDATE recall.memory m SET
         layer = v_new.layer, title = v_new.title, body = v_new.body, role = v_new.role, author = v_new.author,
         context = v_new.context, session_id = v_new.session_id, tags = v_new.tags, aliases = v_new.aliases,
@@ -81,39 +81,38 @@ BEGIN
         passage_count = CASE WHEN NOT v_rewritten THEN m.passage_count END
     WHERE m.tenant = v_rules.tenant AND m.id = p_memory;
     IF v_rewritten THEN
-        PERFORM recall.delete_passages(v_rules.tenant, ARRAY[p_memory]);
-        PERFORM recall.sync_vectors(v_rules.tenant, ARRAY[p_memory]);
+        PERFORM recall_private.delete_passages(v_rules.tenant, ARRAY[p_memory]);
+        PERFORM recall_private.sync_vectors(v_rules.tenant, ARRAY[p_memory]);
         DELETE FROM recall.token_signs s WHERE s.tenant = v_rules.tenant AND s.memory_id = p_memory;
         IF p_embedded IS NOT NULL THEN
             PERFORM recall.store_embeddings(
                 jsonb_build_array(p_embedded || jsonb_build_object('id', p_memory)), p_embedded_with);
         END IF;
         INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
-        VALUES (v_rules.tenant, p_memory, 'write', recall.access_weight(v_rules.tenant, 'write'), p_now, p_now);
-        PERFORM recall.fold_memories(v_rules.tenant, ARRAY[p_memory], ARRAY[p_now]);
+        VALUES (v_rules.tenant, p_memory, 'write', recall_private.access_weight(v_rules.tenant, 'write'), p_now, p_now);
+        PERFORM recall_private.fold_memories(v_rules.tenant, ARRAY[p_memory], ARRAY[p_now]);
     END IF;
-    PERFORM recall.retune_memories(v_rules.tenant, ARRAY[p_memory]);
+    PERFORM recall_private.retune_memories(v_rules.tenant, ARRAY[p_memory]);
     IF v_waiting <> '{}' THEN
-        PERFORM recall.recount_links(
-            v_rules.tenant, recall.resolve_pending_links_to(v_rules.tenant, ARRAY[p_memory], v_waiting));
+        PERFORM recall_private.recount_links(
+            v_rules.tenant, recall_private.resolve_pending_links_to(v_rules.tenant, ARRAY[p_memory], v_waiting));
     END IF;
-    PERFORM recall.record_floor_changes(v_rules.tenant, ARRAY[p_memory], p_now);
+    PERFORM recall_private.record_floor_changes(v_rules.tenant, ARRAY[p_memory], p_now);
     RETURN QUERY SELECT v_old.id, v_old.key, 'updated';
 END $$;
 
 -- lock_for_edit: locks a memory and those in p_others against changes, and the one that superseded it against deletion: a
 -- row that changes twice, by the edit and by its new vector, has its keys checked. If it was superseded while this waited,
 -- it starts again without locks, since the new one may come earlier in the order.
-CREATE OR REPLACE FUNCTION recall.lock_for_edit(p_tenant text, p_memory bigint, p_others bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.lock_for_edit(p_tenant text, p_memory bigint, p_others bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_kept bigint;
 BEGIN
     LOOP
         BEGIN
             v_kept := (SELECT m.superseded_by FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_memory);
-            PERFORM recall.lock_memories(p_tenant, array_remove(ARRAY[v_kept], NULL), p_others || p_memory);
+            PERFORM recall_private.lock_memories(p_tenant, array_remove(ARRAY[v_kept], NULL), p_others || p_memory);
             IF EXISTS (
                 SELECT FROM recall.memory m
                 WHERE m.tenant = p_tenant AND m.id = p_memory AND m.superseded_by IS DISTINCT FROM v_kept

@@ -2,18 +2,16 @@
 
 -- current_interface: the interface through which this transaction makes changes: the setting `recall.interface` of a
 -- program, else sql.
-CREATE OR REPLACE FUNCTION recall.current_interface() RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.current_interface() RETURNS text
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN left(coalesce(nullif(current_setting('recall.interface', true), ''), 'sql'), 100);
 END $$;
 
 -- note_rewrites: for memories that are about to become p_new, and are locked: keeps a version of those whose text, role,
 -- author, tags, aliases, metadata, time or validity change, and logs every change as `rewritten`.
-CREATE OR REPLACE FUNCTION recall.note_rewrites(p_tenant text, p_new recall.memory[], p_now timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.note_rewrites(p_tenant text, p_new recall.memory[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_reworded bigint[];
     v_changed bigint[];
@@ -30,22 +28,21 @@ BEGIN
                (m.layer, m.context, m.source, m.session_id, m.expires_at)
                IS DISTINCT FROM (d.layer, d.context, d.source, d.session_id, d.expires_at) AS other_differs
         FROM unnest(p_new) d JOIN recall.memory m ON m.tenant = p_tenant AND m.id = d.id) x;
-    PERFORM recall.log_changes(p_tenant, v_changed, 'rewritten', p_now);
+    PERFORM recall_private.log_changes(p_tenant, v_changed, 'rewritten', p_now);
     IF v_reworded IS NOT NULL THEN
-        PERFORM recall.keep_versions(p_tenant, v_reworded, p_now);
+        PERFORM recall_private.keep_versions(p_tenant, v_reworded, p_now);
     END IF;
 END $$;
 
 -- keep_versions: stores the current content of these locked memories as the newest version of each, and deletes the
 -- oldest beyond the setting versions.per_memory, unless an undo can reverse the whole change. For callers that are
 -- about to change the memories.
-CREATE OR REPLACE FUNCTION recall.keep_versions(
+CREATE OR REPLACE FUNCTION recall_private.keep_versions(
     p_tenant text, p_ids bigint[], p_now timestamptz, p_delete_oldest boolean DEFAULT true
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_limit int := recall.setting_number(p_tenant, 'versions.per_memory');
+    v_limit int := recall_private.setting_number(p_tenant, 'versions.per_memory');
 BEGIN
     IF v_limit > 0 THEN
         INSERT INTO recall.memory_version (
@@ -53,7 +50,7 @@ BEGIN
             valid_until, written_at, written_by, written_through, replaced_at, replaced_by, replaced_through)
         SELECT p_tenant, m.id, coalesce(l.number, 0) + 1, m.title, m.body, m.role, m.author, m.tags, m.aliases, m.metadata,
                m.occurred_at, m.valid_from, m.valid_until, coalesce(l.replaced_at, m.created_at), l.replaced_by,
-               l.replaced_through, greatest(p_now, l.replaced_at, m.created_at), session_user, recall.current_interface()
+               l.replaced_through, greatest(p_now, l.replaced_at, m.created_at), session_user, recall_private.current_interface()
         FROM unnest(p_ids) u(id)
         JOIN recall.memory m ON m.tenant = p_tenant AND m.id = u.id
         LEFT JOIN LATERAL (
@@ -88,7 +85,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM recall.require_memory(p_memory_id), recall.require_between(p_limit, 1, 1001, 'p_limit');
+    PERFORM recall.require_memory(p_memory_id), recall_private.require_between(p_limit, 1, 1001, 'p_limit');
     RETURN QUERY
     SELECT x.number, x.title, x.body, x.role, x.author, x.tags, x.aliases, x.metadata, x.occurred_at, x.valid_from,
            x.valid_until, x.written_at, x.written_by, x.written_through, x.replaced_at
@@ -97,7 +94,7 @@ BEGIN
                sum(octet_length(p.body) + octet_length(p.metadata::text)) OVER w AS bytes
         FROM (
             SELECT o.* FROM (
-                SELECT (recall.present_version(v_tenant, p_memory_id)).*
+                SELECT (recall_private.present_version(v_tenant, p_memory_id)).*
                 UNION ALL
                 SELECT v.* FROM recall.memory_version v WHERE v.tenant = v_tenant AND v.memory_id = p_memory_id) o
             WHERE p_before IS NULL OR o.number < p_before
@@ -108,9 +105,8 @@ BEGIN
 END $$;
 
 -- present_version: the current content of a memory, as a version that was not replaced.
-CREATE OR REPLACE FUNCTION recall.present_version(p_tenant text, p_memory_id bigint) RETURNS recall.memory_version
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.present_version(p_tenant text, p_memory_id bigint) RETURNS recall.memory_version
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_present recall.memory_version;
 BEGIN
@@ -128,19 +124,18 @@ END $$;
 
 -- require_version: the version of a memory with this number (NULL means the current one). Raises an error if it is not
 -- kept.
-CREATE OR REPLACE FUNCTION recall.require_version(p_tenant text, p_memory_id bigint, p_number int)
+CREATE OR REPLACE FUNCTION recall_private.require_version(p_tenant text, p_memory_id bigint, p_number int)
 RETURNS recall.memory_version
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_version recall.memory_version := recall.present_version(p_tenant, recall.require_memory(p_memory_id));
+    v_version recall.memory_version := recall_private.present_version(p_tenant, recall.require_memory(p_memory_id));
     v_present int := v_version.number;
 BEGIN
     IF p_number IS DISTINCT FROM v_present AND p_number IS NOT NULL THEN
         SELECT v.* INTO v_version FROM recall.memory_version v
         WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.number = p_number;
         IF NOT FOUND THEN
-            PERFORM recall.raise_invalid(
+            PERFORM recall_private.raise_invalid(
                 format('Memory %s has no version %s; the current one is %s.', p_memory_id, p_number, v_present),
                 'List its versions; the setting versions.per_memory says how many are kept.');
         END IF;
@@ -149,9 +144,8 @@ BEGIN
 END $$;
 
 -- version_fields: the content of a version, as the fields that `edit` takes.
-CREATE OR REPLACE FUNCTION recall.version_fields(p_version recall.memory_version) RETURNS jsonb
+CREATE OR REPLACE FUNCTION recall_private.version_fields(p_version recall.memory_version) RETURNS jsonb
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN to_jsonb(p_version) - '{tenant, memory_id, number, written_at, written_by, written_through, replaced_at, replaced_by,
     replaced_through}'::text[];
 
@@ -167,10 +161,10 @@ DECLARE
     v_later jsonb;
 BEGIN
     IF p_earlier IS NULL THEN
-        PERFORM recall.raise_invalid('p_earlier is NULL; it must be the number of a version.');
+        PERFORM recall_private.raise_invalid('p_earlier is NULL; it must be the number of a version.');
     END IF;
-    v_earlier := recall.version_fields(recall.require_version(v_tenant, p_memory_id, p_earlier));
-    v_later := recall.version_fields(recall.require_version(v_tenant, p_memory_id, p_later));
+    v_earlier := recall_private.version_fields(recall_private.require_version(v_tenant, p_memory_id, p_earlier));
+    v_later := recall_private.version_fields(recall_private.require_version(v_tenant, p_memory_id, p_later));
     RETURN QUERY
     SELECT f.field, v_earlier -> f.field, v_later -> f.field
     FROM unnest(ARRAY['title', 'body', 'role', 'author', 'tags', 'aliases', 'metadata', 'occurred_at', 'valid_from',
@@ -192,35 +186,33 @@ DECLARE
     v_version recall.memory_version;
 BEGIN
     IF p_number IS NULL THEN
-        PERFORM recall.raise_invalid('p_number is NULL; it must be the number of a version.');
+        PERFORM recall_private.raise_invalid('p_number is NULL; it must be the number of a version.');
     END IF;
-    v_version := recall.require_version(v_tenant, p_memory_id, p_number);
+    v_version := recall_private.require_version(v_tenant, p_memory_id, p_number);
     RETURN QUERY SELECT e.id, e.key, e.outcome
-    FROM recall.edit(p_memory_id, recall.version_fields(v_version), p_embedded, p_embedded_with, p_now) e;
+    FROM recall.edit(p_memory_id, recall_private.version_fields(v_version), p_embedded, p_embedded_with, p_now) e;
 END $$;
 
 -- drop_version: deletes the newest version of a memory, stored at p_since or later, if its content is p_said (as
 -- version_fields returns it), because the memory is about to have that content again. Returns whether it did.
-CREATE OR REPLACE FUNCTION recall.drop_version(p_tenant text, p_memory_id bigint, p_said jsonb, p_since timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.drop_version(p_tenant text, p_memory_id bigint, p_said jsonb, p_since timestamptz)
 RETURNS boolean
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     DELETE FROM recall.memory_version v USING (
         SELECT n.* FROM recall.memory_version n WHERE n.tenant = p_tenant AND n.memory_id = p_memory_id
         ORDER BY n.number DESC LIMIT 1) newest
     WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.number = newest.number
-      AND v.replaced_at >= p_since AND recall.version_fields(v) = p_said;
+      AND v.replaced_at >= p_since AND recall_private.version_fields(v) = p_said;
     RETURN FOUND;
 END $$;
 
 -- erase_versions: deletes the versions of this tenant that belong to the subject of an erasure although their memories
 -- no longer do, because their author or tags were changed since. Returns the number of rows by table.
-CREATE OR REPLACE FUNCTION recall.erase_versions(p_tenant text, p_subject jsonb) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.erase_versions(p_tenant text, p_subject jsonb) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_author text := recall.plain(lower(p_subject ->> 'author'));
+    v_author text := recall_private.plain(lower(p_subject ->> 'author'));
     v_tag text := lower(p_subject ->> 'tag');
     v_gone bigint;
 BEGIN
@@ -229,11 +221,11 @@ BEGIN
     END IF;
     DELETE FROM recall.memory_version v USING recall.memory m
     WHERE v.tenant = p_tenant AND m.tenant = p_tenant AND m.id = v.memory_id
-      AND (v_author IS NULL OR recall.plain(lower(v.author)) = v_author)
+      AND (v_author IS NULL OR recall_private.plain(lower(v.author)) = v_author)
       AND (v_tag IS NULL OR EXISTS (SELECT FROM unnest(v.tags) t WHERE lower(t) = v_tag))
       AND (p_subject ->> 'session' IS NULL OR m.session_id = p_subject ->> 'session')
       AND (p_subject ->> 'source' IS NULL OR m.source = p_subject ->> 'source')
-      AND (p_subject ->> 'key' IS NULL OR m.key LIKE recall.key_pattern(p_subject ->> 'key'));
+      AND (p_subject ->> 'key' IS NULL OR m.key LIKE recall_private.key_pattern(p_subject ->> 'key'));
     GET DIAGNOSTICS v_gone = ROW_COUNT;
     RETURN CASE WHEN v_gone > 0 THEN jsonb_build_object('memory_version', v_gone) ELSE '{}' END;
 END $$;

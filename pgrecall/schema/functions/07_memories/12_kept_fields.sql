@@ -2,9 +2,8 @@
 
 -- given_fields: the fields that a draft gives. Null is not given. An empty text clears a field that may be missing, and
 -- becomes null; other fields are cleared by the empty values of their types.
-CREATE OR REPLACE FUNCTION recall.given_fields(p_item jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.given_fields(p_item jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF NOT jsonb_path_exists(p_item, '$.* ? (@ == null || @ == "")') THEN
         RETURN p_item;
@@ -19,14 +18,13 @@ END $$;
 
 -- kept_draft_problem: why a draft of which a memory may keep the rest cannot be stored, whatever is kept, else NULL.
 -- Whether it has a text is known only then.
-CREATE OR REPLACE FUNCTION recall.kept_draft_problem(d recall.memory, p_given jsonb, p_layers text[]) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.kept_draft_problem(d recall.memory, p_given jsonb, p_layers text[]) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF d.title = '' AND NOT p_given ?& ARRAY['title', 'body'] THEN
         d.title := '-';
     END IF;
-    RETURN recall.draft_problem(d, p_layers);
+    RETURN recall_private.draft_problem(d, p_layers);
 END $$;
 
 -- complete_drafts: drafts (NULL: rejected) with the fields that memories with their keys keep. p_given has the fields that
@@ -34,12 +32,11 @@ END $$;
 -- locked, by key as objects with an id. `changed` has the names of fields that differ from those of the memory, as JSON
 -- arrays. `stale` says which drafts have the vector of another text: p_given has the digest of the text of the vector, and
 -- the title or the memory has changed since the caller read it. Raises an error if a draft and what is kept make no memory.
-CREATE OR REPLACE FUNCTION recall.complete_drafts(
+CREATE OR REPLACE FUNCTION recall_private.complete_drafts(
     p_tenant text, p_drafts recall.memory[], p_keys text[], p_given jsonb[], p_earlier jsonb,
     OUT drafts recall.memory[], OUT changed jsonb[], OUT stale boolean[]
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_stored recall.memory;
     v_draft recall.memory;
@@ -52,12 +49,12 @@ BEGIN
         IF p_earlier ? p_keys[i] THEN
             SELECT m.* INTO v_stored FROM recall.memory m
             WHERE m.tenant = p_tenant AND m.id = (p_earlier -> p_keys[i] -> 'id')::bigint;
-            v_draft := recall.merged_draft(v_stored, v_draft, p_given[i]);
-            changed[i] := recall.changed_fields(v_stored, v_draft);
+            v_draft := recall_private.merged_draft(v_stored, v_draft, p_given[i]);
+            changed[i] := recall_private.changed_fields(v_stored, v_draft);
         END IF;
-        v_problem := recall.draft_problem(v_draft, ARRAY[v_draft.layer]);
+        v_problem := recall_private.draft_problem(v_draft, ARRAY[v_draft.layer]);
         IF v_problem IS NOT NULL THEN
-            PERFORM recall.raise_invalid(format(
+            PERFORM recall_private.raise_invalid(format(
                 '%s cannot be stored: %s.',
                 CASE WHEN cardinality(p_drafts) = 1 THEN 'The draft' ELSE 'Draft ' || i END, v_problem));
         END IF;
@@ -73,10 +70,9 @@ END $$;
 
 -- merged_draft: the memory p_stored with the fields that a draft gives. It can pin but not unpin. Its speech act is NULL
 -- if it stays as it is; `act_marked` is false if it shall be found out again.
-CREATE OR REPLACE FUNCTION recall.merged_draft(p_stored recall.memory, p_draft recall.memory, p_given jsonb)
+CREATE OR REPLACE FUNCTION recall_private.merged_draft(p_stored recall.memory, p_draft recall.memory, p_given jsonb)
 RETURNS recall.memory
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_merged recall.memory := jsonb_populate_record(p_stored, p_given - 'content_hash');
 BEGIN
@@ -92,9 +88,8 @@ BEGIN
 END $$;
 
 -- changed_fields: the names of the fields in which a merged draft differs from the memory, as a JSON array.
-CREATE OR REPLACE FUNCTION recall.changed_fields(p_stored recall.memory, p_merged recall.memory) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.changed_fields(p_stored recall.memory, p_merged recall.memory) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     o CONSTANT recall.memory := p_stored;
     n CONSTANT recall.memory := p_merged;

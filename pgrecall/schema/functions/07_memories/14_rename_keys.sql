@@ -14,7 +14,7 @@ DECLARE
     v_waiting bigint[];
     v_renamed bigint[];
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.require_new_keys(p_keys);
+    PERFORM recall_private.require_moment(p_now), recall_private.require_new_keys(p_keys);
     LOOP
         BEGIN
             SELECT coalesce(array_agg(m.id), '{}') INTO v_ids
@@ -23,7 +23,7 @@ BEGIN
             v_waiting := ARRAY(
                 SELECT DISTINCT p.src FROM recall.pending_link p JOIN jsonb_each_text(p_keys) k
                 ON lower(p.target) = lower(k.value) WHERE p.tenant = v_tenant);
-            PERFORM recall.lock_memories(v_tenant, p_changed => v_waiting, p_removed => v_ids);
+            PERFORM recall_private.lock_memories(v_tenant, p_changed => v_waiting, p_removed => v_ids);
             WITH renamed AS (
                 UPDATE recall.memory m SET key = k.value, updated_at = p_now
                 FROM jsonb_each_text(p_keys) k
@@ -37,32 +37,31 @@ BEGIN
             NULL;  -- another transaction has just stored one of the new keys: it is passed over now
         END;
     END LOOP;
-    PERFORM recall.log_changes(v_tenant, v_renamed, 'rewritten', p_now);
-    PERFORM recall.recount_links(v_tenant, recall.resolve_pending_links_to(v_tenant, v_renamed, v_waiting));
+    PERFORM recall_private.log_changes(v_tenant, v_renamed, 'rewritten', p_now);
+    PERFORM recall_private.recount_links(v_tenant, recall_private.resolve_pending_links_to(v_tenant, v_renamed, v_waiting));
     RETURN cardinality(v_renamed);
 END $$;
 
 -- require_new_keys: raises an error unless p_keys is a JSON object of different keys that can be stored, by other keys.
-CREATE OR REPLACE FUNCTION recall.require_new_keys(p_keys jsonb) RETURNS void
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.require_new_keys(p_keys jsonb) RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_wrong jsonb;
 BEGIN
     IF jsonb_typeof(p_keys) IS DISTINCT FROM 'object' THEN
-        PERFORM recall.raise_invalid('p_keys must be a JSON object of new keys by present ones.');
+        PERFORM recall_private.raise_invalid('p_keys must be a JSON object of new keys by present ones.');
     END IF;
     SELECT k.value INTO v_wrong FROM jsonb_each(p_keys) k
     WHERE jsonb_typeof(k.value) <> 'string' OR length(k.value #>> '{}') NOT BETWEEN 1 AND 1000
        OR octet_length(k.value #>> '{}') > 2000
     LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(format('The new key %s cannot be stored.', left(v_wrong::text, 100)),
+        PERFORM recall_private.raise_invalid(format('The new key %s cannot be stored.', left(v_wrong::text, 100)),
             'A key is a text of 1 to 1,000 characters and at most 2,000 bytes.');
     END IF;
     SELECT to_jsonb(k.value) INTO v_wrong FROM jsonb_each_text(p_keys) k GROUP BY k.value HAVING count(*) > 1 LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(format('The new key %s is given to two memories.', left(v_wrong::text, 100)),
+        PERFORM recall_private.raise_invalid(format('The new key %s is given to two memories.', left(v_wrong::text, 100)),
             'A key names one memory.');
     END IF;
 END $$;

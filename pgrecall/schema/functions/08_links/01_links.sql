@@ -11,17 +11,17 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_new boolean;
 BEGIN
-    PERFORM recall.analyze_grown_tables(1);
+    PERFORM recall_private.analyze_grown_tables(1);
     -- Before the link: deletion also locks the memory first and its links afterwards.
-    PERFORM recall.lock_memories(v_tenant, ARRAY[p_src, p_dst]);
-    PERFORM recall.require_memory(p_src), recall.require_memory(p_dst), recall.require_moment(p_now);
+    PERFORM recall_private.lock_memories(v_tenant, ARRAY[p_src, p_dst]);
+    PERFORM recall.require_memory(p_src), recall.require_memory(p_dst), recall_private.require_moment(p_now);
     IF p_src = p_dst THEN
-        PERFORM recall.raise_invalid(format('Memory %s cannot link to itself.', p_src));
-    ELSIF NOT coalesce(recall.is_relation(p_relation), false) THEN
-        PERFORM recall.raise_invalid(format('The link relation %L is unknown.', p_relation),
+        PERFORM recall_private.raise_invalid(format('Memory %s cannot link to itself.', p_src));
+    ELSIF NOT coalesce(recall_private.is_relation(p_relation), false) THEN
+        PERFORM recall_private.raise_invalid(format('The link relation %L is unknown.', p_relation),
             'Use links_to, next, mentions, part_of, implies, supports, contradicts or supersedes.');
     ELSIF NOT coalesce(p_weight > 0 AND p_weight <= 100, false) THEN
-        PERFORM recall.raise_invalid(format(
+        PERFORM recall_private.raise_invalid(format(
             'The link weight %s is not above 0 and at most 100.', coalesce(p_weight::text, 'NULL')));
     END IF;
     IF p_relation = 'co_access' THEN
@@ -33,7 +33,7 @@ BEGIN
     -- A link made by hand stays when the draft no longer declares it, or a merge that had copied it is undone.
     ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET weight = excluded.weight, drafted = false, merged_from = NULL
     RETURNING l.xmax = 0 INTO v_new;
-    PERFORM recall.recount_links(v_tenant, ARRAY[p_dst]);
+    PERFORM recall_private.recount_links(v_tenant, ARRAY[p_dst]);
     RETURN v_new;
 END $$;
 
@@ -49,17 +49,17 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_relations text[];
 BEGIN
-    PERFORM recall.require_memory(p_src), recall.require_memory(p_dst), recall.require_moment(p_now);
-    IF p_relation IS NOT NULL AND NOT recall.is_relation(p_relation) THEN
-        PERFORM recall.raise_invalid(format('The link relation %L is unknown.', p_relation),
+    PERFORM recall.require_memory(p_src), recall.require_memory(p_dst), recall_private.require_moment(p_now);
+    IF p_relation IS NOT NULL AND NOT recall_private.is_relation(p_relation) THEN
+        PERFORM recall_private.raise_invalid(format('The link relation %L is unknown.', p_relation),
             'Use links_to, next, mentions, part_of, implies, supports, contradicts or supersedes.');
     END IF;
     IF coalesce(p_relation, 'supersedes') = 'supersedes' THEN
-        PERFORM recall.lock_tenant(v_tenant, 'supersede');
+        PERFORM recall_private.lock_tenant(v_tenant, 'supersede');
     END IF;
-    PERFORM recall.lock_memories(v_tenant, p_kept => ARRAY[p_src], p_changed => ARRAY[p_dst]);
+    PERFORM recall_private.lock_memories(v_tenant, p_kept => ARRAY[p_src], p_changed => ARRAY[p_dst]);
     PERFORM recall.require_memory(p_src), recall.require_memory(p_dst);
-    PERFORM recall.lock_activations(v_tenant, ARRAY[p_dst]);
+    PERFORM recall_private.lock_activations(v_tenant, ARRAY[p_dst]);
     WITH gone AS (
         DELETE FROM recall.link l
         WHERE l.tenant = v_tenant AND l.src = p_src AND l.dst = p_dst
@@ -75,7 +75,7 @@ BEGIN
         UPDATE recall.memory m SET superseded_by = NULL, updated_at = p_now
         WHERE m.tenant = v_tenant AND m.id = p_dst AND m.superseded_by = p_src;
     END IF;
-    PERFORM recall.recount_links(v_tenant, ARRAY[p_dst]);
+    PERFORM recall_private.recount_links(v_tenant, ARRAY[p_dst]);
     RETURN cardinality(v_relations);
 END $$;
 
@@ -88,15 +88,14 @@ $$;
 
 -- recount_links: sets the in-degree (references from live memories) and the time of the newest link. The rows are
 -- locked first in one order, which prevents deadlocks, so the count includes every link made until now.
-CREATE OR REPLACE FUNCTION recall.recount_links(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.recount_links(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    PERFORM recall.lock_activations(p_tenant, p_ids);
+    PERFORM recall_private.lock_activations(p_tenant, p_ids);
     UPDATE recall.activation a
     SET in_degree = c.in_degree, last_linked_at = c.last_linked_at
     FROM (
-        SELECT t.id, count(DISTINCT l.src) AS in_degree, recall.epoch(max(l.created_at)) AS last_linked_at
+        SELECT t.id, count(DISTINCT l.src) AS in_degree, recall_private.epoch(max(l.created_at)) AS last_linked_at
         FROM (SELECT DISTINCT u.id FROM unnest(p_ids) AS u(id)) t
         LEFT JOIN LATERAL (
             SELECT k.src, k.created_at
@@ -105,7 +104,7 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT FROM recall.memory m
                 WHERE m.tenant = p_tenant AND m.id = k.src AND m.archived_at IS NULL OFFSET 0) live
-            WHERE k.tenant = p_tenant AND k.dst = t.id AND recall.is_reference(k.relation) OFFSET 0) l ON true
+            WHERE k.tenant = p_tenant AND k.dst = t.id AND recall_private.is_reference(k.relation) OFFSET 0) l ON true
         GROUP BY t.id
     ) c
     WHERE a.tenant = p_tenant AND a.memory_id = c.id

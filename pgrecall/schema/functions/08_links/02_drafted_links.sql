@@ -1,9 +1,8 @@
 -- Links declared by drafts, and links that wait for their target.
 
 -- has_pending_links: whether any link of this tenant waits for its target.
-CREATE OR REPLACE FUNCTION recall.has_pending_links(p_tenant text) RETURNS boolean
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.has_pending_links(p_tenant text) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM recall.pending_link p WHERE p.tenant = p_tenant);
 END $$;
@@ -13,14 +12,13 @@ END $$;
 -- the other ends of links against deletion. Returns what it locked, and in `overtaken` whether a memory was linked to
 -- another one while this waited, or needs a stronger lock. Locks nothing if no key exists and no link is made or waited
 -- for (not p_linked).
-CREATE OR REPLACE FUNCTION recall.lock_linked_memories(
+CREATE OR REPLACE FUNCTION recall_private.lock_linked_memories(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_keys text[], p_linked boolean,
     OUT locked bigint[], OUT overtaken boolean
 )
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_own bigint[] := ARRAY(SELECT k.id FROM recall.memories_with_keys(p_tenant, p_keys) k);
+    v_own bigint[] := ARRAY(SELECT k.id FROM recall_private.memories_with_keys(p_tenant, p_keys) k);
     v_ends bigint[];
     v_waiting bigint[] := '{}';
 BEGIN
@@ -32,14 +30,14 @@ BEGIN
     -- OFFSET 0 keeps one index probe for each. If the planner assumes that a table is empty, it would compare every row
     -- with all of them.
     v_ends := ARRAY(
-        SELECT d.dst FROM recall.drafted_ends(p_tenant, v_own) d
+        SELECT d.dst FROM recall_private.drafted_ends(p_tenant, v_own) d
         UNION ALL
-        SELECT k.id FROM recall.memories_with_keys(p_tenant, ARRAY(SELECT recall.link_targets(p_links))) k
+        SELECT k.id FROM recall_private.memories_with_keys(p_tenant, ARRAY(SELECT recall_private.link_targets(p_links))) k
         UNION ALL
-        SELECT n.memory_id FROM recall.link_targets(p_links) t
+        SELECT n.memory_id FROM recall_private.link_targets(p_links) t
         CROSS JOIN LATERAL (
             SELECT o.memory_id FROM recall.name o
-            WHERE o.tenant = p_tenant AND o.name = recall.normalized_name(t) OFFSET 0) n);
+            WHERE o.tenant = p_tenant AND o.name = recall_private.normalized_name(t) OFFSET 0) n);
     IF p_linked THEN
         v_waiting := ARRAY(
             SELECT p.src FROM unnest(p_drafts) d
@@ -48,17 +46,17 @@ BEGIN
                 SELECT o.src FROM recall.pending_link o
                 WHERE o.tenant = p_tenant AND lower(o.target) = lower(known) OFFSET 0) p);
     END IF;
-    PERFORM recall.lock_memories(p_tenant, v_ends, v_own || v_waiting);
+    PERFORM recall_private.lock_memories(p_tenant, v_ends, v_own || v_waiting);
     locked := v_ends || v_own || v_waiting;
     -- A memory stored between the two reads above can be an end and have one of the keys. It is about to be changed, and
     -- its lock is too weak for that.
-    overtaken := EXISTS (SELECT FROM recall.drafted_ends(p_tenant, v_own) d WHERE d.dst <> ALL (v_ends))
+    overtaken := EXISTS (SELECT FROM recall_private.drafted_ends(p_tenant, v_own) d WHERE d.dst <> ALL (v_ends))
         OR v_ends <> '{}' AND EXISTS (
-            SELECT FROM recall.memories_with_keys(p_tenant, p_keys) k WHERE k.id <> ALL (v_own) AND k.id = ANY (v_ends));
+            SELECT FROM recall_private.memories_with_keys(p_tenant, p_keys) k WHERE k.id <> ALL (v_own) AND k.id = ANY (v_ends));
 END $$;
 
 -- drafted_ends: the memories to which earlier drafts linked these memories. One index probe for each.
-CREATE OR REPLACE FUNCTION recall.drafted_ends(p_tenant text, p_ids bigint[]) RETURNS TABLE (dst bigint)
+CREATE OR REPLACE FUNCTION recall_private.drafted_ends(p_tenant text, p_ids bigint[]) RETURNS TABLE (dst bigint)
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     SELECT d.dst FROM unnest(p_ids) u(id)
@@ -67,7 +65,7 @@ BEGIN ATOMIC
 END;
 
 -- memories_with_keys: id, digest and state of the memories with these keys. NULLs are skipped. One index probe for each.
-CREATE OR REPLACE FUNCTION recall.memories_with_keys(p_tenant text, p_keys text[])
+CREATE OR REPLACE FUNCTION recall_private.memories_with_keys(p_tenant text, p_keys text[])
 RETURNS TABLE (id bigint, key text, content_hash text, archived boolean)
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
@@ -79,7 +77,7 @@ BEGIN ATOMIC
 END;
 
 -- link_targets: the distinct targets that these links of drafts name.
-CREATE OR REPLACE FUNCTION recall.link_targets(p_links jsonb[]) RETURNS SETOF text
+CREATE OR REPLACE FUNCTION recall_private.link_targets(p_links jsonb[]) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT DISTINCT l.value ->> 'target'
@@ -91,12 +89,11 @@ $$;
 -- a memory stored since then stays pending until the job resolves it. p_links, p_ids and p_outcomes have the order of
 -- the drafts; without outcomes, all are new. Links of the memories in p_also_recount are recounted too. With p_keep, a
 -- memory whose draft has NULL as links keeps its links. Returns the memories whose links changed.
-CREATE OR REPLACE FUNCTION recall.link_drafts(
+CREATE OR REPLACE FUNCTION recall_private.link_drafts(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_locked bigint[],
     p_also_recount bigint[], p_now timestamptz, p_keep boolean DEFAULT false
 ) RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_ids bigint[];
     v_changed bigint[];
@@ -113,7 +110,7 @@ BEGIN
     END IF;
     WITH wanted AS MATERIALIZED (
         SELECT d.src, d.target, k.id AS dst, d.relation, d.weight, d.created_at
-        FROM recall.drafted_links(p_tenant, p_drafts, p_links, p_ids, p_now) d
+        FROM recall_private.drafted_links(p_tenant, p_drafts, p_links, p_ids, p_now) d
         LEFT JOIN (SELECT DISTINCT u.id FROM unnest(p_locked || v_ids) u(id)) k ON k.id = d.dst
     ), dropped AS (
         DELETE FROM recall.link l
@@ -155,13 +152,13 @@ BEGIN
           UNION ALL SELECT src, NULL FROM kept UNION ALL SELECT src, NULL FROM abandoned) x;
     v_cited := array_remove(v_cited, NULL);
     -- Includes changed memories: their activations are updated next, and all must be locked in one order.
-    PERFORM recall.recount_links(
-        p_tenant, v_cited || recall.resolve_pending_links_to(p_tenant, v_changed, p_locked) || v_changed || p_also_recount);
+    PERFORM recall_private.recount_links(
+        p_tenant, v_cited || recall_private.resolve_pending_links_to(p_tenant, v_changed, p_locked) || v_changed || p_also_recount);
     RETURN v_relinked;
 END $$;
 
 -- drafted_links: the links that drafts declare; `dst` is NULL if no memory has that key or name yet.
-CREATE OR REPLACE FUNCTION recall.drafted_links(
+CREATE OR REPLACE FUNCTION recall_private.drafted_links(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_now timestamptz
 ) RETURNS TABLE (
     src bigint, target text, dst bigint, relation text, weight double precision, created_at timestamptz
@@ -181,17 +178,16 @@ SET search_path FROM CURRENT AS $$
         SELECT k.id FROM recall.memory k WHERE k.tenant = p_tenant AND k.key = l.target OFFSET 0) m ON true
     LEFT JOIN LATERAL (
         SELECT n.memory_id FROM recall.name n
-        WHERE m.id IS NULL AND n.tenant = p_tenant AND n.name = recall.normalized_name(l.target)
+        WHERE m.id IS NULL AND n.tenant = p_tenant AND n.name = recall_private.normalized_name(l.target)
         ORDER BY n.memory_id LIMIT 1) named ON true
 $$;
 
 -- resolve_pending_links_to: turns pending links into links to those of these memories that have the expected key, title
 -- or alias. If several have it, the link goes to the one to which a new draft would be linked. Only pending links of the
 -- memories in p_sources are resolved, which the caller has locked against changes. Returns the memories linked to.
-CREATE OR REPLACE FUNCTION recall.resolve_pending_links_to(p_tenant text, p_ids bigint[], p_sources bigint[])
+CREATE OR REPLACE FUNCTION recall_private.resolve_pending_links_to(p_tenant text, p_ids bigint[], p_sources bigint[])
 RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_linked bigint[];
 BEGIN
@@ -243,13 +239,13 @@ BEGIN
         SELECT k.id FROM recall.memory k WHERE k.tenant = v_tenant AND k.key = p.target
         UNION ALL
         SELECT n.memory_id FROM recall.name n
-        WHERE n.tenant = v_tenant AND n.name = recall.normalized_name(p.target) OFFSET 0) t
+        WHERE n.tenant = v_tenant AND n.name = recall_private.normalized_name(p.target) OFFSET 0) t
     WHERE p.tenant = v_tenant;
     IF v_targets IS NULL THEN
         RETURN 0;
     END IF;
-    PERFORM recall.lock_memories(v_tenant, v_targets, v_waiting);
-    v_linked := recall.resolve_pending_links_to(v_tenant, v_targets, v_waiting);
-    PERFORM recall.recount_links(v_tenant, v_linked);
+    PERFORM recall_private.lock_memories(v_tenant, v_targets, v_waiting);
+    v_linked := recall_private.resolve_pending_links_to(v_tenant, v_targets, v_waiting);
+    PERFORM recall_private.recount_links(v_tenant, v_linked);
     RETURN coalesce(cardinality(v_linked), 0);
 END $$;

@@ -10,8 +10,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 -- Otherwise the planner might scan the archived memories for each link.
 SET plan_cache_mode = force_custom_plan
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     -- Both ends of every link exist, so it is enough to exclude archived memories, which are few.
@@ -23,12 +22,12 @@ DECLARE
     v_points bigint[];
     v_cut_sizes int[];
 BEGIN
-    PERFORM recall.require_moment(p_now);
+    PERFORM recall_private.require_moment(p_now);
     WITH pair AS MATERIALIZED (
         SELECT DISTINCT least(l.src, l.dst) AS one, greatest(l.src, l.dst) AS two
         FROM recall.link l
         -- The tenant is hidden from the planner, whose statistics may know only others.
-        WHERE l.tenant = (SELECT v_tenant) AND recall.is_reference(l.relation)
+        WHERE l.tenant = (SELECT v_tenant) AND recall_private.is_reference(l.relation)
           AND l.src <> ALL (v_archived) AND l.dst <> ALL (v_archived)
     ), node AS MATERIALIZED (
         SELECT u.id, row_number() OVER (ORDER BY u.id)::int AS number
@@ -42,7 +41,7 @@ BEGIN
     WITH tree AS MATERIALIZED (
         SELECT u.id, v_ids[u.parent] AS parent, u.number = u.low AND u.parent > 0 AS bridge,
                t.total - 1 - greatest(u.largest, t.total - 1 - u.apart) AS cut_size
-        FROM recall.depth_first_forest(
+        FROM recall_private.depth_first_forest(
             array_fill(1, ARRAY[cardinality(v_ids)]), v_ones || v_twos, v_twos || v_ones) f
         CROSS JOIN LATERAL unnest(v_ids, f.parent, f.root, f.number, f.low, f.apart, f.largest)
             u(id, parent, root, number, low, apart, largest)
@@ -53,23 +52,22 @@ BEGIN
             FROM (SELECT least(x.id, x.parent) AS one, greatest(x.id, x.parent) AS two FROM tree x WHERE x.bridge) b)
     INTO v_points, v_cut_sizes, bridges FROM tree t;
     points := coalesce(cardinality(v_points), 0);
-    protected := recall.store_cut_sizes(v_points, v_cut_sizes, p_now);
+    protected := recall_private.store_cut_sizes(v_points, v_cut_sizes, p_now);
     RETURN NEXT;
 END $$;
 
 -- store_cut_sizes: stores how many memories each articulation point would disconnect, 0 for all other memories. A memory
 -- that would disconnect at least graph.min_cut (3) is protected. Returns how many are protected.
-CREATE OR REPLACE FUNCTION recall.store_cut_sizes(
+CREATE OR REPLACE FUNCTION recall_private.store_cut_sizes(
     p_ids bigint[], p_cut_sizes int[], p_now timestamptz DEFAULT now()
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 -- A merge join would fetch each row twice, in the order of ids. Few rows change, which refresh_graph does not know.
 SET enable_mergejoin = off
 SET enable_nestloop = on AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_min_cut int := recall.setting_number(v_tenant, 'graph.min_cut')::int;
+    v_min_cut int := recall_private.setting_number(v_tenant, 'graph.min_cut')::int;
     v_changed bigint[];
     v_protected bigint;
 BEGIN
@@ -99,6 +97,6 @@ BEGIN
            (SELECT count(*) FROM held h WHERE h.protected) + count(*) FILTER (WHERE s.turned AND s.protected)
            - count(*) FILTER (WHERE s.turned AND NOT s.protected)
     INTO v_changed, v_protected FROM stored s;
-    PERFORM recall.record_floor_changes(v_tenant, v_changed, p_now);
+    PERFORM recall_private.record_floor_changes(v_tenant, v_changed, p_now);
     RETURN v_protected;
 END $$;

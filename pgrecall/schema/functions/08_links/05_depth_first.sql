@@ -5,13 +5,12 @@
 -- between two nodes count as one. For each node: parent (0 for a root), root, preorder `number`, `low` (the smallest
 -- number that its subtree links to), `last` (the last number in its subtree), and `below` (the weight of its subtree).
 -- `apart` is the weight of all subtrees that would be disconnected without the node, `largest` that of the heaviest.
-CREATE OR REPLACE FUNCTION recall.depth_first_forest(
+CREATE OR REPLACE FUNCTION recall_private.depth_first_forest(
     p_weights int[], p_sources int[], p_targets int[],
     OUT parent int[], OUT root int[], OUT number int[], OUT low int[], OUT last int[], OUT below bigint[],
     OUT apart bigint[], OUT largest bigint[]
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     -- The arcs of a node are a chain, in their order: the next one to look at, and after each arc the next; 0 ends it.
     v_pending int[] := array_fill(0, ARRAY[coalesce(cardinality(p_weights), 0)]);

@@ -16,16 +16,16 @@ DECLARE
     v_name text;
     v_made int := 0;
 BEGIN
-    PERFORM recall.require_any_tenant('make partitions'), recall.require_between(p_ahead, 0, 120, 'p_ahead');
-    PERFORM recall.lock_tenant('*', 'partitions');
+    PERFORM recall_private.require_any_tenant('make partitions'), recall_private.require_between(p_ahead, 0, 120, 'p_ahead');
+    PERFORM recall_private.lock_tenant('*', 'partitions');
     FOR v_month IN
-        SELECT date_trunc('month', recall.require_moment(p_now)) + make_interval(months => n)
+        SELECT date_trunc('month', recall_private.require_moment(p_now)) + make_interval(months => n)
         FROM generate_series(0, p_ahead) n
     LOOP
         v_name := 'access_' || to_char(v_month, 'YYYY_MM');
         IF to_regclass('recall.' || v_name) IS NULL THEN
             -- Otherwise a row being inserted into the default partition would violate its new constraint.
-            PERFORM recall.lock_access_log();
+            PERFORM recall_private.lock_access_log();
             EXECUTE format(
                 'CREATE TABLE recall.%I (LIKE recall.access INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', v_name);
             EXECUTE format(
@@ -35,7 +35,7 @@ BEGIN
                 v_month, v_month + interval '1 month', v_name);
             EXECUTE format('ALTER TABLE recall.access ATTACH PARTITION recall.%I FOR VALUES FROM (%L) TO (%L)',
                 v_name, v_month, v_month + interval '1 month');
-            PERFORM recall.protect_table(format('recall.%I', v_name)::regclass);
+            PERFORM recall_private.protect_table(format('recall.%I', v_name)::regclass);
             v_made := v_made + 1;
         END IF;
     END LOOP;
@@ -45,9 +45,8 @@ END $$;
 -- lock_access_log: waits until no transaction uses the access log, and locks it until this transaction ends. It gives up
 -- and retries at short intervals, because everything that uses the log waits behind it, and an idle transaction of any
 -- tenant that has read the log can hold its lock for any time.
-CREATE OR REPLACE FUNCTION recall.lock_access_log() RETURNS void
+CREATE OR REPLACE FUNCTION recall_private.lock_access_log() RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET lock_timeout = '100ms' AS $$
 BEGIN
     FOR v_try IN 1 .. 20 LOOP

@@ -4,25 +4,24 @@
 -- recomputed from the log. So folding an access twice, or in any order, gives the same result.
 
 -- weight_in_millionths: a weight as an integer, so that sums of weights are exact.
-CREATE OR REPLACE FUNCTION recall.weight_in_millionths(p_weight double precision) RETURNS int
+CREATE OR REPLACE FUNCTION recall_private.weight_in_millionths(p_weight double precision) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round(p_weight * 1000000)::int;
 
 -- summarize_accesses: the summary of the log for each of these memories, from accesses later than p_after[i] until
 -- p_until[i], with the credit (in millionths) carried over from before: the number of whole units, the times of the first
 -- and the eight newest of them, the remaining credit, and the time of the last access.
-CREATE OR REPLACE FUNCTION recall.summarize_accesses(
+CREATE OR REPLACE FUNCTION recall_private.summarize_accesses(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[]
 ) RETURNS TABLE (
     memory_id bigint, units bigint, first_at double precision, newest double precision[],
     credit double precision, reached timestamptz
 )
 LANGUAGE plpgsql STABLE ROWS 20
-SET search_path FROM CURRENT
 -- The plan must not depend on the server's setting, which is often meant for slow disks.
 SET random_page_cost = 1.1 AS $$
 DECLARE
-    v_burst interval := recall.burst_window(p_tenant);
+    v_burst interval := recall_private.burst_window(p_tenant);
     v_from timestamptz := (SELECT min(u) FROM unnest(p_after) u) - v_burst;
     v_to timestamptz := (SELECT max(u) FROM unnest(p_until) u);
     -- Apart from clock differences, an access is not recorded before it happens, so older partitions can be skipped.
@@ -33,7 +32,7 @@ BEGIN
         SELECT d.id AS memory, d.after, d.credit, x.id, x.at,
                CASE WHEN x.session_id IS NULL OR coalesce(lag(x.at) OVER (
                        PARTITION BY d.id, x.session_id, x.kind ORDER BY x.at, x.id) <= x.at - v_burst, true)
-                   THEN recall.weight_in_millionths(x.weight) ELSE 0 END AS weight
+                   THEN recall_private.weight_in_millionths(x.weight) ELSE 0 END AS weight
         FROM unnest(p_ids, p_after, p_until, p_credits) d(id, after, until, credit)
         JOIN recall.access x ON x.tenant = p_tenant AND x.memory_id = d.id
             AND x.at > d.after - v_burst AND x.at <= d.until
@@ -62,10 +61,10 @@ BEGIN
                max(u.at) FILTER (WHERE u.later < 8 AND u.later + u.units >= 8) AS t8
         FROM unit u GROUP BY u.memory
     )
-    SELECT t.memory, t.sum / 1000000, recall.epoch(t.first_at),
+    SELECT t.memory, t.sum / 1000000, recall_private.epoch(t.first_at),
            CASE WHEN t.t1 IS NOT NULL THEN array_remove(ARRAY[
-               recall.epoch(t.t1), recall.epoch(t.t2), recall.epoch(t.t3), recall.epoch(t.t4),
-               recall.epoch(t.t5), recall.epoch(t.t6), recall.epoch(t.t7), recall.epoch(t.t8)], NULL) ELSE '{}' END,
+               recall_private.epoch(t.t1), recall_private.epoch(t.t2), recall_private.epoch(t.t3), recall_private.epoch(t.t4),
+               recall_private.epoch(t.t5), recall_private.epoch(t.t6), recall_private.epoch(t.t7), recall_private.epoch(t.t8)], NULL) ELSE '{}' END,
            t.sum % 1000000 / 1000000.0::double precision, t.reached
     FROM summary t;
 END $$;
@@ -74,11 +73,10 @@ END $$;
 -- for each memory, the time from which accesses may be missing in its summary; older ones are folded by other calls.
 -- Locks the activations in the order of their ids, so a caller that also locks others must do so before. Returns how many
 -- changed.
-CREATE OR REPLACE FUNCTION recall.fold_memories(
+CREATE OR REPLACE FUNCTION recall_private.fold_memories(
     p_tenant text, p_ids bigint[], p_since timestamptz[], p_until timestamptz DEFAULT 'infinity'
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_part record;
     v_changed bigint := 0;
@@ -88,7 +86,7 @@ BEGIN
                array_agg(CASE WHEN d.from_log THEN '-infinity'
                               ELSE greatest(d.folded_until, d.since - interval '1 microsecond') END) AS after,
                array_agg(greatest(d.folded_until, p_until)) AS until,
-               array_agg(CASE WHEN d.from_log THEN 0 ELSE recall.weight_in_millionths(d.credit) END) AS credits,
+               array_agg(CASE WHEN d.from_log THEN 0 ELSE recall_private.weight_in_millionths(d.credit) END) AS credits,
                CASE WHEN d.from_log THEN '-infinity' ELSE min(d.since) END AS since
         FROM (
             SELECT a.memory_id, a.folded_until, a.credit, s.since, s.since <= a.folded_until AS from_log
@@ -98,9 +96,9 @@ BEGIN
         GROUP BY d.from_log
     LOOP
         v_changed := v_changed + CASE
-            WHEN cardinality(v_part.ids) >= 2000 AND recall.is_scan_cheaper(cardinality(v_part.ids), v_part.since)
-            THEN recall.fold_by_scan(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.from_log)
-            ELSE recall.fold_by_index(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.from_log)
+            WHEN cardinality(v_part.ids) >= 2000 AND recall_private.is_scan_cheaper(cardinality(v_part.ids), v_part.since)
+            THEN recall_private.fold_by_scan(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.from_log)
+            ELSE recall_private.fold_by_index(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.from_log)
             END;
     END LOOP;
     RETURN v_changed;
@@ -108,9 +106,8 @@ END $$;
 
 -- is_scan_cheaper: whether the accesses of p_memories memories since p_since are found faster by a scan of the log than
 -- by index. An index probe takes about as long as reading a hundred rows.
-CREATE OR REPLACE FUNCTION recall.is_scan_cheaper(p_memories int, p_since timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.is_scan_cheaper(p_memories int, p_since timestamptz) RETURNS boolean
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 SET timezone = 'UTC'
 RETURN 100::bigint * p_memories > (
     -- In the order of names, where the default partition comes last. A row has about a hundred bytes.
@@ -120,32 +117,29 @@ RETURN 100::bigint * p_memories > (
 );
 
 -- fold_by_index: fold_batch for few memories: each is looked up in the log, with a cached plan.
-CREATE OR REPLACE FUNCTION recall.fold_by_index(
+CREATE OR REPLACE FUNCTION recall_private.fold_by_index(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN recall.fold_batch(p_tenant, p_ids, p_after, p_until, p_credits, p_from_log);
+    RETURN recall_private.fold_batch(p_tenant, p_ids, p_after, p_until, p_credits, p_from_log);
 END $$;
 
 -- fold_by_scan: fold_batch for many memories: a single scan of the log of that time is joined with them. Nested loops
 -- are off, because the planner may not know yet how many rows the last hours have.
-CREATE OR REPLACE FUNCTION recall.fold_by_scan(
+CREATE OR REPLACE FUNCTION recall_private.fold_by_scan(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_custom_plan
 SET enable_nestloop = off
 SET work_mem = '64MB' AS $$
 BEGIN
-    RETURN recall.fold_batch(p_tenant, p_ids, p_after, p_until, p_credits, p_from_log);
+    RETURN recall_private.fold_batch(p_tenant, p_ids, p_after, p_until, p_credits, p_from_log);
 END $$;
 
 -- nth_newest: the time at this place in the list of p_newest followed by the times in the summary.
-CREATE OR REPLACE FUNCTION recall.nth_newest(p_place int, p_newest double precision[], a recall.activation)
+CREATE OR REPLACE FUNCTION recall_private.nth_newest(p_place int, p_newest double precision[], a recall.activation)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_place <= cardinality(p_newest) THEN p_newest[p_place]
@@ -153,11 +147,10 @@ RETURN CASE WHEN p_place <= cardinality(p_newest) THEN p_newest[p_place]
 
 -- fold_batch: summarizes the log for these memories and adds the result to their summaries or, with p_from_log, replaces
 -- them. Returns how many summaries changed.
-CREATE OR REPLACE FUNCTION recall.fold_batch(
+CREATE OR REPLACE FUNCTION recall_private.fold_batch(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_changed bigint;
 BEGIN
@@ -166,7 +159,7 @@ BEGIN
         SET n = g.units, first_at = g.first_at, credit = g.credit, folded_until = greatest(a.folded_until, g.reached),
             t1 = g.newest[1], t2 = g.newest[2], t3 = g.newest[3], t4 = g.newest[4],
             t5 = g.newest[5], t6 = g.newest[6], t7 = g.newest[7], t8 = g.newest[8]
-        FROM recall.summarize_accesses(p_tenant, p_ids, p_after, p_until, p_credits) g
+        FROM recall_private.summarize_accesses(p_tenant, p_ids, p_after, p_until, p_credits) g
         WHERE a.tenant = p_tenant AND a.memory_id = g.memory_id
           -- A memory without a whole unit in the log, as after a partial restore, keeps its summary.
           AND g.units > 0
@@ -179,15 +172,15 @@ BEGIN
         SET n = a.n + g.units, first_at = least(a.first_at, g.first_at), credit = g.credit,
             folded_until = greatest(a.folded_until, g.reached),
             -- Most events complete no unit and do not change the times.
-            t1 = CASE WHEN g.units = 0 THEN a.t1 ELSE recall.nth_newest(1, g.newest, a) END,
-            t2 = CASE WHEN g.units = 0 THEN a.t2 ELSE recall.nth_newest(2, g.newest, a) END,
-            t3 = CASE WHEN g.units = 0 THEN a.t3 ELSE recall.nth_newest(3, g.newest, a) END,
-            t4 = CASE WHEN g.units = 0 THEN a.t4 ELSE recall.nth_newest(4, g.newest, a) END,
-            t5 = CASE WHEN g.units = 0 THEN a.t5 ELSE recall.nth_newest(5, g.newest, a) END,
-            t6 = CASE WHEN g.units = 0 THEN a.t6 ELSE recall.nth_newest(6, g.newest, a) END,
-            t7 = CASE WHEN g.units = 0 THEN a.t7 ELSE recall.nth_newest(7, g.newest, a) END,
-            t8 = CASE WHEN g.units = 0 THEN a.t8 ELSE recall.nth_newest(8, g.newest, a) END
-        FROM recall.summarize_accesses(p_tenant, p_ids, p_after, p_until, p_credits) g
+            t1 = CASE WHEN g.units = 0 THEN a.t1 ELSE recall_private.nth_newest(1, g.newest, a) END,
+            t2 = CASE WHEN g.units = 0 THEN a.t2 ELSE recall_private.nth_newest(2, g.newest, a) END,
+            t3 = CASE WHEN g.units = 0 THEN a.t3 ELSE recall_private.nth_newest(3, g.newest, a) END,
+            t4 = CASE WHEN g.units = 0 THEN a.t4 ELSE recall_private.nth_newest(4, g.newest, a) END,
+            t5 = CASE WHEN g.units = 0 THEN a.t5 ELSE recall_private.nth_newest(5, g.newest, a) END,
+            t6 = CASE WHEN g.units = 0 THEN a.t6 ELSE recall_private.nth_newest(6, g.newest, a) END,
+            t7 = CASE WHEN g.units = 0 THEN a.t7 ELSE recall_private.nth_newest(7, g.newest, a) END,
+            t8 = CASE WHEN g.units = 0 THEN a.t8 ELSE recall_private.nth_newest(8, g.newest, a) END
+        FROM recall_private.summarize_accesses(p_tenant, p_ids, p_after, p_until, p_credits) g
         WHERE a.tenant = p_tenant AND a.memory_id = g.memory_id;
     END IF;
     GET DIAGNOSTICS v_changed = ROW_COUNT;
@@ -211,7 +204,7 @@ DECLARE
 BEGIN
     v_taken := ARRAY(
         SELECT q.id FROM recall.access_queue q
-        WHERE q.tenant = v_tenant ORDER BY q.id LIMIT recall.require_limit(p_limit) FOR UPDATE SKIP LOCKED);
+        WHERE q.tenant = v_tenant ORDER BY q.id LIMIT recall_private.require_limit(p_limit) FOR UPDATE SKIP LOCKED);
     WITH taken AS (
         DELETE FROM recall.access_queue q
         WHERE q.tenant = v_tenant AND q.id = ANY (v_taken)
@@ -223,14 +216,14 @@ BEGIN
     INTO v_ids, v_since, v_searches, v_until FROM due d;
     IF v_searches > 0 THEN
         -- Only until the last of these searches: later accesses would be folded too early, and then look late.
-        v_changed := recall.fold_memories(v_tenant, v_ids, v_since, v_until);
+        v_changed := recall_private.fold_memories(v_tenant, v_ids, v_since, v_until);
         -- A memory that was deleted while a search showed it must leave no trace.
         IF v_changed < cardinality(v_ids) THEN
             v_gone := ARRAY(
                 SELECT u.id FROM unnest(v_ids) u(id) WHERE NOT EXISTS (
                     SELECT FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = u.id));
             IF cardinality(v_gone) > 0 THEN
-                PERFORM recall.delete_from_logs(v_tenant, v_gone);
+                PERFORM recall_private.delete_from_logs(v_tenant, v_gone);
             END IF;
         END IF;
     END IF;
@@ -247,7 +240,7 @@ DECLARE
     v_ids bigint[];
     v_changed bigint;
 BEGIN
-    PERFORM recall.analyze_grown_tables(coalesce(cardinality(p_memory_ids), 100));
+    PERFORM recall_private.analyze_grown_tables(coalesce(cardinality(p_memory_ids), 100));
     -- One condition for all and for some memories would make a plan that reads the whole tables for some.
     v_ids := coalesce(p_memory_ids, ARRAY(SELECT m.id FROM recall.memory m WHERE m.tenant = v_tenant));
     -- Memories before activations: a second change of a row in a transaction checks its key, which locks the memory.
@@ -255,9 +248,9 @@ BEGIN
     v_ids := ARRAY(
         SELECT a.memory_id FROM recall.activation a
         WHERE a.tenant = v_tenant AND a.memory_id = ANY (v_ids) ORDER BY a.memory_id FOR UPDATE);
-    v_changed := recall.fold_memories(
+    v_changed := recall_private.fold_memories(
         v_tenant, v_ids, array_fill('-infinity'::timestamptz, ARRAY[cardinality(v_ids)]));
-    v_changed := v_changed + recall.rebuild_spread(v_tenant, v_ids);
-    PERFORM recall.recount_links(v_tenant, v_ids);
+    v_changed := v_changed + recall_private.rebuild_spread(v_tenant, v_ids);
+    PERFORM recall_private.recount_links(v_tenant, v_ids);
     RETURN v_changed;
 END $$;

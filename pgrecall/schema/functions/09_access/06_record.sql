@@ -14,33 +14,33 @@ DECLARE
     v_archived bigint[];
     v_accesses recall.access[];
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.check_access_forms(p_items);
-    PERFORM recall.analyze_grown_tables(jsonb_array_length(p_items));
+    PERFORM recall_private.require_moment(p_now), recall_private.check_access_forms(p_items);
+    PERFORM recall_private.analyze_grown_tables(jsonb_array_length(p_items));
     LOOP
         BEGIN
-            v_ids := ARRAY(SELECT DISTINCT i.memory_id FROM recall.parse_accesses(v_tenant, p_items, p_now) i);
+            v_ids := ARRAY(SELECT DISTINCT i.memory_id FROM recall_private.parse_accesses(v_tenant, p_items, p_now) i);
             IF jsonb_path_exists(p_items, '$[*].session_id ? (@ != null)') THEN
-                v_partners := recall.session_partners(v_tenant, p_items, p_now);
+                v_partners := recall_private.session_partners(v_tenant, p_items, p_now);
             END IF;
-            v_archived := recall.archived_memories(v_tenant, v_ids);
+            v_archived := recall_private.archived_memories(v_tenant, v_ids);
             -- Locked against changes, because a use may restore an archived memory, and until this call has its locks,
             -- any of them can be archived. Partners in the session are locked because a link will refer to them. The
             -- targets of an archived memory are locked because restoring it changes their activations a second time,
             -- which checks their keys.
-            PERFORM recall.lock_memories(v_tenant, v_partners || ARRAY(
+            PERFORM recall_private.lock_memories(v_tenant, v_partners || ARRAY(
                 SELECT l.dst FROM unnest(v_archived) u(id)
                 CROSS JOIN LATERAL (
                     SELECT k.dst FROM recall.link k WHERE k.tenant = v_tenant AND k.src = u.id OFFSET 0) l), v_ids);
             -- If a memory was archived while this call waited, its targets are not locked, and may come earlier in the
             -- order. This starts again without locks.
-            IF NOT v_archived @> recall.archived_memories(v_tenant, v_ids) THEN
+            IF NOT v_archived @> recall_private.archived_memories(v_tenant, v_ids) THEN
                 RAISE SQLSTATE 'RC000';
             END IF;
             -- Checked only now, because a memory may have been deleted while this call waited for locks.
-            PERFORM recall.check_accesses(v_tenant, p_items, p_now);
-            v_accesses := ARRAY(SELECT a FROM recall.new_accesses(v_tenant, p_items, p_now) a);
+            PERFORM recall_private.check_accesses(v_tenant, p_items, p_now);
+            v_accesses := ARRAY(SELECT a FROM recall_private.new_accesses(v_tenant, p_items, p_now) a);
             IF cardinality(v_accesses) > 0 THEN
-                PERFORM recall.log_and_fold_accesses(v_tenant, v_accesses, v_ids || v_partners, p_now);
+                PERFORM recall_private.log_and_fold_accesses(v_tenant, v_accesses, v_ids || v_partners, p_now);
             END IF;
             RETURN cardinality(v_accesses);
         EXCEPTION WHEN SQLSTATE 'RC000' THEN
@@ -50,9 +50,8 @@ BEGIN
 END $$;
 
 -- archived_memories: the archived ones of these memories. One index probe for each.
-CREATE OR REPLACE FUNCTION recall.archived_memories(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.archived_memories(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ARRAY(
         SELECT u.id FROM unnest(p_ids) u(id)
@@ -75,16 +74,15 @@ $$;
 
 -- new_accesses: the accesses without a known idempotency key, as rows for the log, in the order of their times, with the
 -- amounts that each spreads to its neighbours. They have no ids yet. Stores their idempotency keys.
-CREATE OR REPLACE FUNCTION recall.new_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.new_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
 RETURNS SETOF recall.access
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN QUERY
     WITH wanted AS MATERIALIZED (
         SELECT i.*, row_number() OVER (PARTITION BY i.idempotency_key ORDER BY i.item) AS turn,
                lag(i.at) OVER (PARTITION BY i.memory_id, i.session_id, i.kind ORDER BY i.at, i.item) AS before
-        FROM recall.parse_accesses(p_tenant, p_items, p_now) i
+        FROM recall_private.parse_accesses(p_tenant, p_items, p_now) i
     ), keyed AS (
         INSERT INTO recall.access_key (tenant, idempotency_key, memory_id)
         SELECT p_tenant, w.idempotency_key, w.memory_id FROM wanted w
@@ -98,10 +96,10 @@ BEGIN
     LEFT JOIN keyed k ON k.idempotency_key = w.idempotency_key
     LEFT JOIN LATERAL (
         SELECT array_agg(t.id) AS ids, array_agg(t.amount) AS amounts
-        FROM recall.spread_targets(p_tenant, w.memory_id, least(w.weight, 1), w.at) t
+        FROM recall_private.spread_targets(p_tenant, w.memory_id, least(w.weight, 1), w.at) t
         -- The condition is inside the subquery, so that neighbours are not read if it is false.
-        WHERE recall.is_active_access(w.kind) AND w.weight > 0 AND w.at > p_now - recall.spread_horizon(p_tenant)
-          AND NOT recall.is_burst_repeat(p_tenant, w.memory_id, w.kind, w.session_id, w.at, w.before)
+        WHERE recall_private.is_active_access(w.kind) AND w.weight > 0 AND w.at > p_now - recall_private.spread_horizon(p_tenant)
+          AND NOT recall_private.is_burst_repeat(p_tenant, w.memory_id, w.kind, w.session_id, w.at, w.before)
     ) s ON true
     WHERE w.idempotency_key IS NULL OR (k.idempotency_key IS NOT NULL AND w.turn = 1)
     ORDER BY w.at, w.item;
@@ -111,11 +109,10 @@ END $$;
 -- only then assigns ids, so that boosts, which are at most 1, are added in the order of the log. Then it strengthens
 -- associations within sessions among p_memories (locked by the caller), spreads activation, counts sessions, and restores
 -- memories that a plan had archived.
-CREATE OR REPLACE FUNCTION recall.log_and_fold_accesses(
+CREATE OR REPLACE FUNCTION recall_private.log_and_fold_accesses(
     p_tenant text, p_accesses recall.access[], p_memories bigint[], p_now timestamptz
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_ids bigint[];
     v_since timestamptz[];
@@ -126,13 +123,13 @@ BEGIN
     SELECT array_agg(u.id), array_agg(u.since), array_agg(u.id) FILTER (WHERE u.used)
     INTO v_ids, v_since, v_returning
     FROM (
-        SELECT e.memory_id AS id, min(e.at) AS since, bool_or(recall.is_active_access(e.kind) AND e.weight > 0) AS used
+        SELECT e.memory_id AS id, min(e.at) AS since, bool_or(recall_private.is_active_access(e.kind) AND e.weight > 0) AS used
         FROM unnest(p_accesses) e GROUP BY e.memory_id) u;
     v_returning := ARRAY(
         SELECT v.memory_id FROM recall.archival v
         WHERE v.tenant = p_tenant AND v.memory_id = ANY (v_returning) AND v.restored_at IS NULL
           AND v.reason = 'pruned');
-    PERFORM recall.lock_referenced_activations(p_tenant, v_returning, v_ids || v_spread_to);
+    PERFORM recall_private.lock_referenced_activations(p_tenant, v_returning, v_ids || v_spread_to);
     WITH logged AS (
         INSERT INTO recall.access (
             tenant, memory_id, kind, weight, at, session_id, recorded_at, spread_to, spread_by)
@@ -143,12 +140,12 @@ BEGIN
     )
     SELECT array_agg(l.id) INTO v_logged FROM logged l;
     IF EXISTS (SELECT FROM unnest(p_accesses) e WHERE e.session_id IS NOT NULL) THEN
-        PERFORM recall.strengthen_associations(p_tenant, v_logged, p_memories, p_now);
+        PERFORM recall_private.strengthen_associations(p_tenant, v_logged, p_memories, p_now);
     END IF;
-    PERFORM recall.apply_spread(p_tenant, v_logged, p_now);
-    PERFORM recall.count_sessions(p_tenant, v_logged, p_now);
-    PERFORM recall.fold_memories(p_tenant, v_ids, v_since);
+    PERFORM recall_private.apply_spread(p_tenant, v_logged, p_now);
+    PERFORM recall_private.count_sessions(p_tenant, v_logged, p_now);
+    PERFORM recall_private.fold_memories(p_tenant, v_ids, v_since);
     IF cardinality(v_returning) > 0 THEN
-        PERFORM recall.restore_memories(p_tenant, v_returning, p_now);
+        PERFORM recall_private.restore_memories(p_tenant, v_returning, p_now);
     END IF;
 END $$;

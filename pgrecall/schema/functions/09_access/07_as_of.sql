@@ -2,10 +2,9 @@
 -- counts from its own time on, whenever it was recorded.
 
 -- was_archived: whether a memory was archived at that moment.
-CREATE OR REPLACE FUNCTION recall.was_archived(p_tenant text, p_memory_id bigint, p_as_of timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.was_archived(p_tenant text, p_memory_id bigint, p_as_of timestamptz)
 RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM recall.archival v
         WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.archived_at <= p_as_of
@@ -14,7 +13,7 @@ $$;
 
 -- references_as_of: the references to these memories (NULL means all) that existed at p_as_of, from memories that were
 -- live then.
-CREATE OR REPLACE FUNCTION recall.references_as_of(p_tenant text, p_ids bigint[], p_as_of timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.references_as_of(p_tenant text, p_ids bigint[], p_as_of timestamptz)
 RETURNS TABLE (src bigint, dst bigint, created_at timestamptz)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -33,18 +32,17 @@ SET search_path FROM CURRENT AS $$
         SELECT h.src, h.dst, h.relation, h.created_at FROM recall.link_history h
         WHERE h.tenant = p_tenant AND h.dst = ANY (p_ids) AND h.removed_at > p_as_of
     ) l
-    WHERE l.created_at <= p_as_of AND recall.is_reference(l.relation)
-      AND NOT recall.was_archived(p_tenant, l.src, p_as_of)
+    WHERE l.created_at <= p_as_of AND recall_private.is_reference(l.relation)
+      AND NOT recall_private.was_archived(p_tenant, l.src, p_as_of)
 $$;
 
 -- activations_as_of: the activation rows of these memories (NULL means all) as they were at p_as_of, for memories that
 -- existed then. `protected` means that the protection floor applied, including pins. Without p_with_spread, spread is 0,
 -- because computing it reads the whole log.
-CREATE OR REPLACE FUNCTION recall.activations_as_of(
+CREATE OR REPLACE FUNCTION recall_private.activations_as_of(
     p_tenant text, p_ids bigint[], p_as_of timestamptz, p_with_spread boolean DEFAULT true
 ) RETURNS SETOF recall.activation
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY
     WITH summary AS MATERIALIZED (
@@ -54,15 +52,15 @@ BEGIN
                 UNION ALL
                 SELECT a.memory_id FROM recall.activation a
                 WHERE a.tenant = p_tenant AND a.memory_id = ANY (p_ids)) e) d
-        CROSS JOIN LATERAL recall.summarize_accesses(
+        CROSS JOIN LATERAL recall_private.summarize_accesses(
             p_tenant, d.ids, array_fill('-infinity'::timestamptz, ARRAY[d.many]),
             array_fill(p_as_of, ARRAY[d.many]), array_fill(0, ARRAY[d.many])) g
         WHERE g.units > 0
     ), reference AS (
-        SELECT r.dst, count(DISTINCT r.src) AS in_degree, recall.epoch(max(r.created_at)) AS last_linked_at
-        FROM recall.references_as_of(p_tenant, p_ids, p_as_of) r GROUP BY r.dst
+        SELECT r.dst, count(DISTINCT r.src) AS in_degree, recall_private.epoch(max(r.created_at)) AS last_linked_at
+        FROM recall_private.references_as_of(p_tenant, p_ids, p_as_of) r GROUP BY r.dst
     ), spreading AS (
-        SELECT * FROM recall.spread_as_of(p_tenant, p_ids, p_as_of) WHERE p_with_spread
+        SELECT * FROM recall_private.spread_as_of(p_tenant, p_ids, p_as_of) WHERE p_with_spread
     )
     SELECT x.*
     FROM summary s
@@ -92,12 +90,12 @@ RETURNS TABLE (
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT t.*
-    FROM (SELECT recall.current_tenant() AS tenant, recall.require_moment(p_as_of) AS moment OFFSET 0) c
-    CROSS JOIN LATERAL (SELECT recall.vitality_weights(c.tenant) AS w OFFSET 0) x
-    CROSS JOIN LATERAL recall.activations_as_of(c.tenant, ARRAY[p_memory_id], c.moment) a
+    FROM (SELECT recall.current_tenant() AS tenant, recall_private.require_moment(p_as_of) AS moment OFFSET 0) c
+    CROSS JOIN LATERAL (SELECT recall_private.vitality_weights(c.tenant) AS w OFFSET 0) x
+    CROSS JOIN LATERAL recall_private.activations_as_of(c.tenant, ARRAY[p_memory_id], c.moment) a
     JOIN recall.memory m ON m.tenant = c.tenant AND m.id = p_memory_id
-    JOIN recall.effective_layers(c.tenant) l ON l.name = m.layer
-    CROSS JOIN LATERAL recall.vitality_terms(a, false, l, x.w, c.moment) t
+    JOIN recall_private.effective_layers(c.tenant) l ON l.name = m.layer
+    CROSS JOIN LATERAL recall_private.vitality_terms(a, false, l, x.w, c.moment) t
 $$;
 
 -- zones_as_of: how many live memories each layer had in each zone at a past moment, by layer and zone.
@@ -106,12 +104,12 @@ RETURNS TABLE (layer text, zone text, memories bigint)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT m.layer, t.zone, count(*)
-    FROM (SELECT recall.current_tenant() AS tenant, recall.require_moment(p_as_of) AS moment OFFSET 0) c
-    CROSS JOIN LATERAL (SELECT recall.vitality_weights(c.tenant) AS w OFFSET 0) x
-    CROSS JOIN LATERAL recall.activations_as_of(c.tenant, NULL, c.moment) a
+    FROM (SELECT recall.current_tenant() AS tenant, recall_private.require_moment(p_as_of) AS moment OFFSET 0) c
+    CROSS JOIN LATERAL (SELECT recall_private.vitality_weights(c.tenant) AS w OFFSET 0) x
+    CROSS JOIN LATERAL recall_private.activations_as_of(c.tenant, NULL, c.moment) a
     JOIN recall.memory m ON m.tenant = c.tenant AND m.id = a.memory_id
-    JOIN recall.effective_layers(c.tenant) l ON l.name = m.layer
-    CROSS JOIN LATERAL recall.vitality_terms(a, false, l, x.w, c.moment) t
-    WHERE NOT recall.was_archived(c.tenant, m.id, c.moment)
+    JOIN recall_private.effective_layers(c.tenant) l ON l.name = m.layer
+    CROSS JOIN LATERAL recall_private.vitality_terms(a, false, l, x.w, c.moment) t
+    WHERE NOT recall_private.was_archived(c.tenant, m.id, c.moment)
     GROUP BY m.layer, t.zone ORDER BY m.layer, t.zone
 $$;

@@ -5,7 +5,7 @@
 -- passes_filter: whether a memory passes a filter. A NULL in the filter lets every memory pass. Inlined. It is one CASE,
 -- so that a generic plan expects half of the rows to pass. With separate conditions on unknown parameters, it would
 -- expect a single row, and read the whole tenant instead of the vector index.
-CREATE OR REPLACE FUNCTION recall.passes_filter(m recall.memory, f recall.search_filter) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.passes_filter(m recall.memory, f recall.search_filter) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (f.include_archived OR m.archived_at IS NULL)
     AND (f.include_superseded OR m.superseded_by IS NULL)
@@ -29,15 +29,14 @@ RETURN CASE WHEN (f.include_archived OR m.archived_at IS NULL)
 
 -- failed_filters: the names of the filters that a memory does not pass. Empty if and only if passes_filter is true and
 -- the memory was not archived or superseded at as_of.
-CREATE OR REPLACE FUNCTION recall.failed_filters(m recall.memory, f recall.search_filter) RETURNS text[]
+CREATE OR REPLACE FUNCTION recall_private.failed_filters(m recall.memory, f recall.search_filter) RETURNS text[]
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN array_remove(ARRAY[
     CASE WHEN f.as_of IS NULL AND NOT f.include_archived AND m.archived_at IS NOT NULL
-           OR f.as_of IS NOT NULL AND NOT f.archived_as_of AND recall.was_archived(m.tenant, m.id, f.as_of)
+           OR f.as_of IS NOT NULL AND NOT f.archived_as_of AND recall_private.was_archived(m.tenant, m.id, f.as_of)
          THEN 'archived' END,
     CASE WHEN f.as_of IS NULL AND NOT f.include_superseded AND m.superseded_by IS NOT NULL
-           OR f.as_of IS NOT NULL AND NOT f.superseded_as_of AND recall.was_superseded(m.tenant, m.id, f.as_of)
+           OR f.as_of IS NOT NULL AND NOT f.superseded_as_of AND recall_private.was_superseded(m.tenant, m.id, f.as_of)
          THEN 'superseded' END,
     CASE WHEN NOT f.include_invalid AND m.valid_from > f.moment THEN 'not valid yet' END,
     CASE WHEN NOT f.include_invalid AND m.valid_until <= f.moment THEN 'no longer valid' END,
@@ -57,14 +56,14 @@ RETURN array_remove(ARRAY[
     CASE WHEN f.conversation IS NOT NULL AND m.body = ANY (f.conversation) THEN 'conversation' END], NULL);
 
 -- narrows: whether a filter has any condition besides include_... and `until`. Inlined.
-CREATE OR REPLACE FUNCTION recall.narrows(f recall.search_filter) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.narrows(f recall.search_filter) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN num_nonnulls(f.layers, f.roles, f.speech_acts, f.authors, f.tags, f.sources, f.metadata, f.hints, f.since) > 0;
 
 -- index_conditions: SQL conditions, in addition to passes_filter, by which an index finds the memories m that pass a
 -- filter. $2 and $3 of the statement must be the tenant and the filter. Empty for a filter without sources and metadata.
 -- Inlined.
-CREATE OR REPLACE FUNCTION recall.index_conditions(f recall.search_filter) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.index_conditions(f recall.search_filter) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN concat(
     CASE WHEN f.sources IS NOT NULL THEN ' AND m.source = ANY (($3).sources)' END,
@@ -75,50 +74,49 @@ RETURN concat(
 -- checked_filter: a filter with computed values for a search at p_now: the words of its hints and, for a past moment
 -- (as_of), the end of its window. Raises an error for an invalid value. For a past moment, memories that are archived or
 -- superseded now pass, and the search checks their state at that moment.
-CREATE OR REPLACE FUNCTION recall.checked_filter(p_tenant text, f recall.search_filter, p_now timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.checked_filter(p_tenant text, f recall.search_filter, p_now timestamptz)
 RETURNS recall.search_filter
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_unknown text;
 BEGIN
     IF f.since >= f.until THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The time window is empty: since %s is not before until %s.', f.since, f.until));
     ELSIF f.as_of > p_now THEN
-        PERFORM recall.raise_invalid(format('as_of is %s, which is in the future.', f.as_of), 'Give a past moment.');
+        PERFORM recall_private.raise_invalid(format('as_of is %s, which is in the future.', f.as_of), 'Give a past moment.');
     ELSIF f.as_of < f.since THEN
-        PERFORM recall.raise_invalid(format('The time window since %s begins after as_of %s.', f.as_of, f.since));
+        PERFORM recall_private.raise_invalid(format('The time window since %s begins after as_of %s.', f.as_of, f.since));
     END IF;
     IF f.layers IS NOT NULL THEN
         SELECT u INTO v_unknown FROM unnest(f.layers) u
-        WHERE u IS NULL OR u NOT IN (SELECT l.name FROM recall.effective_layers(p_tenant) l) LIMIT 1;
+        WHERE u IS NULL OR u NOT IN (SELECT l.name FROM recall_private.effective_layers(p_tenant) l) LIMIT 1;
         IF FOUND THEN
-            PERFORM recall.raise_invalid(format('The layer %L is unknown.', v_unknown), format('There are: %s.',
-                (SELECT string_agg(l.name, ', ') FROM recall.effective_layers(p_tenant) l)));
+            PERFORM recall_private.raise_invalid(format('The layer %L is unknown.', v_unknown), format('There are: %s.',
+                (SELECT string_agg(l.name, ', ') FROM recall_private.effective_layers(p_tenant) l)));
         END IF;
     END IF;
     IF f.roles IS NOT NULL THEN
         SELECT u INTO v_unknown FROM unnest(f.roles) u
         WHERE u IS NULL OR u NOT IN ('user', 'assistant', 'system', 'tool') LIMIT 1;
         IF FOUND THEN
-            PERFORM recall.raise_invalid(
+            PERFORM recall_private.raise_invalid(
                 format('The role %L is unknown.', v_unknown), 'Use user, assistant, system or tool.');
         END IF;
     END IF;
     IF f.speech_acts IS NOT NULL THEN
         SELECT u INTO v_unknown FROM unnest(f.speech_acts) u
-        WHERE u IS NULL OR u <> ALL (recall.speech_acts()) LIMIT 1;
+        WHERE u IS NULL OR u <> ALL (recall_private.speech_acts()) LIMIT 1;
         IF FOUND THEN
-            PERFORM recall.raise_invalid(format('The speech act %L is unknown.', left(v_unknown, 100)),
-                format('There are: %s.', array_to_string(recall.speech_acts(), ', ')));
+            PERFORM recall_private.raise_invalid(format('The speech act %L is unknown.', left(v_unknown, 100)),
+                format('There are: %s.', array_to_string(recall_private.speech_acts(), ', ')));
         END IF;
     END IF;
     IF f.metadata IS NOT NULL THEN
-        PERFORM recall.check_metadata_filter(f.metadata);
+        PERFORM recall_private.check_metadata_filter(f.metadata);
     END IF;
     IF f.hints IS NOT NULL THEN
-        f.terms := recall.hint_query(p_tenant, f.hints);
+        f.terms := recall_private.hint_query(p_tenant, f.hints);
     END IF;
     f.moment := coalesce(f.as_of, p_now);
     f.archived_as_of := f.include_archived;
@@ -132,16 +130,15 @@ BEGIN
 END $$;
 
 -- check_metadata_filter: raises an error unless this is a JSON object of at most 10,000 bytes.
-CREATE OR REPLACE FUNCTION recall.check_metadata_filter(p_metadata jsonb) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.check_metadata_filter(p_metadata jsonb) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF jsonb_typeof(p_metadata) <> 'object' THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The metadata filter %s is not a JSON object.', left(p_metadata::text, 100)),
             'Give the fields that the metadata must contain, for example {"project": "atlas"}.');
     ELSIF octet_length(p_metadata::text) > 10000 THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The metadata filter has %s bytes; the limit is 10,000.', octet_length(p_metadata::text)),
             'Give fewer fields.');
     END IF;
@@ -150,11 +147,10 @@ END $$;
 -- read_search_request: the filter and the rest of a search request. The fields of a request are the arguments of
 -- recall.search without p_, except the vectors and p_now. A missing field has its default. Raises an error for an unknown
 -- field and for a value of the wrong type.
-CREATE OR REPLACE FUNCTION recall.read_search_request(
+CREATE OR REPLACE FUNCTION recall_private.read_search_request(
     p_request jsonb, OUT filter recall.search_filter, OUT request recall.search_request
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_hint text;
 BEGIN
@@ -165,33 +161,31 @@ BEGIN
     request.min_relevance := 0;
     request.explain := true;
     request.require_answer := false;
-    PERFORM recall.check_request_fields(p_request, recall.request_fields());
+    PERFORM recall_private.check_request_fields(p_request, recall_private.request_fields());
     BEGIN
         filter := jsonb_populate_record(filter, p_request);
         request := jsonb_populate_record(request, p_request);
     EXCEPTION WHEN data_exception THEN
         GET STACKED DIAGNOSTICS v_hint = PG_EXCEPTION_HINT;
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('A field of the request cannot be read: %s.', left(SQLERRM, 300)), v_hint);
     END;
 END $$;
 
 -- read_filter: the filter in a JSON object that has only filters.
-CREATE OR REPLACE FUNCTION recall.read_filter(p_filter jsonb) RETURNS recall.search_filter
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.read_filter(p_filter jsonb) RETURNS recall.search_filter
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_read record;
 BEGIN
-    PERFORM recall.check_request_fields(p_filter, recall.filter_fields());
-    v_read := recall.read_search_request(p_filter);
+    PERFORM recall_private.check_request_fields(p_filter, recall_private.filter_fields());
+    v_read := recall_private.read_search_request(p_filter);
     RETURN v_read.filter;
 END $$;
 
 -- without_filters: a request without its filters, which all memories pass. A past moment (as_of) stays.
-CREATE OR REPLACE FUNCTION recall.without_filters(p_request jsonb) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.without_filters(p_request jsonb) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
     SELECT (p_request - ARRAY(
             SELECT k FROM jsonb_object_keys(to_jsonb(jsonb_populate_record(NULL::recall.search_filter, '{}'))) k
             WHERE k <> 'as_of'))
@@ -200,33 +194,30 @@ $$;
 
 -- filter_fields: the names of the filters that a request may have, in order; it cannot set what checked_filter computes.
 -- IMMUTABLE, so that plans contain its result.
-CREATE OR REPLACE FUNCTION recall.filter_fields() RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.filter_fields() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT array_agg(k ORDER BY k)
     FROM jsonb_object_keys(to_jsonb(jsonb_populate_record(NULL::recall.search_filter, '{}'))) k
     WHERE k NOT IN ('moment', 'terms', 'archived_as_of', 'superseded_as_of')
 $$;
 
 -- request_fields: the names of all fields that a request may have, in order. IMMUTABLE, so that plans contain its result.
-CREATE OR REPLACE FUNCTION recall.request_fields() RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.request_fields() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT array_agg(k ORDER BY k)
-    FROM (SELECT unnest(recall.filter_fields()) AS k
+    FROM (SELECT unnest(recall_private.filter_fields()) AS k
           UNION SELECT jsonb_object_keys(to_jsonb(jsonb_populate_record(NULL::recall.search_request, '{}')))) f
 $$;
 
 -- check_request_fields: raises an error unless this is a JSON object without other fields than p_known.
-CREATE OR REPLACE FUNCTION recall.check_request_fields(p_request jsonb, p_known text[]) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.check_request_fields(p_request jsonb, p_known text[]) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF jsonb_typeof(p_request) IS DISTINCT FROM 'object' THEN
-        PERFORM recall.raise_invalid('The request is not a JSON object.', 'Give {"query": "..."}.');
+        PERFORM recall_private.raise_invalid('The request is not a JSON object.', 'Give {"query": "..."}.');
     END IF;
     IF p_request - p_known <> '{}' THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The request has unknown fields: %s.', left((
                 SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(p_request - p_known) k), 200)),
             format('There are: %s.', array_to_string(p_known, ', ')));

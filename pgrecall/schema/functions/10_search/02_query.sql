@@ -3,47 +3,45 @@
 
 -- combined_queries: the query and its sub-queries as one list, empty if there are none. Raises an error for more than 16,
 -- for an empty list of sub-queries, and for a query that is empty or too long.
-CREATE OR REPLACE FUNCTION recall.combined_queries(p_query text, p_queries text[]) RETURNS text[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.combined_queries(p_query text, p_queries text[]) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_query text;
 BEGIN
     IF cardinality(p_queries) = 0 THEN
-        PERFORM recall.raise_invalid('The list of queries is empty.', 'Leave it out, or give at least one.');
+        PERFORM recall_private.raise_invalid('The list of queries is empty.', 'Leave it out, or give at least one.');
     ELSIF cardinality(p_queries) > 16 THEN
-        PERFORM recall.raise_invalid(format('There are %s queries; the limit is 16.', cardinality(p_queries)),
+        PERFORM recall_private.raise_invalid(format('There are %s queries; the limit is 16.', cardinality(p_queries)),
             'Give only those that matter.');
     END IF;
     FOREACH v_query IN ARRAY coalesce(p_queries, '{}') LOOP
-        PERFORM recall.check_query(v_query);
+        PERFORM recall_private.check_query(v_query);
     END LOOP;
     IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
         RETURN coalesce(p_queries, '{}');
     END IF;
-    PERFORM recall.check_query(p_query);
-    RETURN p_query || coalesce(recall.require_one_dimension(p_queries), '{}');
+    PERFORM recall_private.check_query(p_query);
+    RETURN p_query || coalesce(recall_private.require_one_dimension(p_queries), '{}');
 END $$;
 
 -- check_query_vectors: raises an error if the number of vectors p_given differs from the number of sub-queries (NULL
 -- means that none were given), and for a vector that does not have the p_dimensions of this database.
-CREATE OR REPLACE FUNCTION recall.check_query_vectors(
+CREATE OR REPLACE FUNCTION recall_private.check_query_vectors(
     p_dimensions int, p_vectors halfvec[], p_given int, p_queries int
 ) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_vector halfvec;
 BEGIN
     IF p_given <> coalesce(p_queries, 0) THEN
-        PERFORM recall.raise_invalid(format('There are %s vectors for %s sub-queries.', p_given, coalesce(p_queries, 0)),
+        PERFORM recall_private.raise_invalid(format('There are %s vectors for %s sub-queries.', p_given, coalesce(p_queries, 0)),
             'Give one vector for each sub-query, or NULL for a sub-query without one.');
     END IF;
     FOREACH v_vector IN ARRAY p_vectors LOOP
         IF l2_norm(v_vector) = 0 THEN
-            PERFORM recall.raise_invalid('The query vector is zero, so it cannot be compared.', 'Embed the query again.');
+            PERFORM recall_private.raise_invalid('The query vector is zero, so it cannot be compared.', 'Embed the query again.');
         ELSIF vector_dims(v_vector) <> p_dimensions THEN
-            PERFORM recall.raise_invalid(
+            PERFORM recall_private.raise_invalid(
                 format('The query vector has %s dimensions, this database %s.',
                        vector_dims(v_vector), p_dimensions),
                 'Embed the query with the model of this database.');
@@ -52,25 +50,24 @@ BEGIN
 END $$;
 
 -- check_search_numbers: raises an error for the first number of a search that is out of bounds.
-CREATE OR REPLACE FUNCTION recall.check_search_numbers(
+CREATE OR REPLACE FUNCTION recall_private.check_search_numbers(
     p_k int, p_pool int, p_min_relevance double precision, p_vitality_mode text, p_vitality_weight double precision
 ) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF NOT coalesce(p_k BETWEEN 1 AND 1000, false) THEN
-        PERFORM recall.raise_invalid(format('k is %s; it must lie between 1 and 1,000.', coalesce(p_k::text, 'NULL')));
+        PERFORM recall_private.raise_invalid(format('k is %s; it must lie between 1 and 1,000.', coalesce(p_k::text, 'NULL')));
     ELSIF NOT coalesce(p_pool BETWEEN 0 AND 1000, false) THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The pool is %s; it must lie between 0 and 1,000.', coalesce(p_pool::text, 'NULL')));
     ELSIF NOT coalesce(p_min_relevance BETWEEN 0 AND 1, false) THEN
-        PERFORM recall.raise_invalid(format('min_relevance is %s; it must lie between 0 and 1.', p_min_relevance));
+        PERFORM recall_private.raise_invalid(format('min_relevance is %s; it must lie between 0 and 1.', p_min_relevance));
     ELSIF NOT coalesce(p_vitality_mode IN ('odds', 'unbounded', 'multiply', 'bounded', 'off'), false) THEN
-        PERFORM recall.raise_invalid(format('The vitality mode %L is unknown.', p_vitality_mode),
+        PERFORM recall_private.raise_invalid(format('The vitality mode %L is unknown.', p_vitality_mode),
             'Use odds, unbounded, multiply, bounded or off.');
     ELSIF NOT coalesce(p_vitality_weight BETWEEN 0 AND 10, false)
           OR (p_vitality_mode = 'bounded' AND p_vitality_weight > 1) THEN
-        PERFORM recall.raise_invalid(format(
+        PERFORM recall_private.raise_invalid(format(
             'The vitality weight %s is not between 0 and 10 (1 in the mode bounded).', p_vitality_weight));
     END IF;
 END $$;
@@ -78,25 +75,24 @@ END $$;
 -- arm_weights: the weights of the arms in a search: semantic, lexical, name, author, cue, graph and period. An arm that
 -- p_weights does not name has the weight 1. NULL for NULL. Raises an error for an unknown name and for a number outside 0
 -- to 10.
-CREATE OR REPLACE FUNCTION recall.arm_weights(p_weights jsonb) RETURNS double precision[]
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.arm_weights(p_weights jsonb) RETURNS double precision[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
     v_arms constant text[] := ARRAY['semantic', 'lexical', 'name', 'author', 'cue', 'graph', 'period'];
     v_wrong text;
 BEGIN
     IF jsonb_typeof(p_weights) <> 'object' THEN
-        PERFORM recall.raise_invalid('The weights are not a JSON object of arms and numbers.', 'Give {"lexical": 0.5}.');
+        PERFORM recall_private.raise_invalid('The weights are not a JSON object of arms and numbers.', 'Give {"lexical": 0.5}.');
     END IF;
     SELECT w.key INTO v_wrong FROM jsonb_each(p_weights) w WHERE w.key <> ALL (v_arms) LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(format('There is no arm %L.', left(v_wrong, 100)),
+        PERFORM recall_private.raise_invalid(format('There is no arm %L.', left(v_wrong, 100)),
             format('There are: %s.', array_to_string(v_arms, ', ')));
     END IF;
     SELECT w.key INTO v_wrong FROM jsonb_each(p_weights) w
     WHERE NOT CASE WHEN jsonb_typeof(w.value) = 'number' THEN w.value::numeric BETWEEN 0 AND 10 ELSE false END LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(format('The weight of %s is %s; it must be a number between 0 and 10.',
+        PERFORM recall_private.raise_invalid(format('The weight of %s is %s; it must be a number between 0 and 10.',
             v_wrong, left((p_weights -> v_wrong)::text, 100)));
     END IF;
     RETURN ARRAY(
@@ -107,11 +103,9 @@ END $$;
 -- relevance_model_of: the coefficients for this tenant, this embedder and the first existing one of these profiles. The
 -- tenant's own take precedence over those shipped for the embedder, and these over those for any embedder. NULL if there
 -- are none.
-CREATE OR REPLACE FUNCTION recall.relevance_model_of(p_tenant text, p_embedder text, p_profiles text[])
+CREATE OR REPLACE FUNCTION recall_private.relevance_model_of(p_tenant text, p_embedder text, p_profiles text[])
 RETURNS recall.relevance_model
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_model recall.relevance_model;
 BEGIN
@@ -124,18 +118,17 @@ END $$;
 
 -- relevance_model_for_search: the coefficients of a search: those of the profile that it names, else of the profile of
 -- the only layer that it asks for, else of `balanced`. Raises an error for an unknown profile.
-CREATE OR REPLACE FUNCTION recall.relevance_model_for_search(p_tenant text, p_embedder text, p_profile text, p_layers text[])
+CREATE OR REPLACE FUNCTION recall_private.relevance_model_for_search(p_tenant text, p_embedder text, p_profile text, p_layers text[])
 RETURNS recall.relevance_model
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_of_layer text;
     v_model recall.relevance_model;
 BEGIN
     IF p_profile IS NOT NULL THEN
-        v_model := recall.relevance_model_of(p_tenant, p_embedder, ARRAY[p_profile]);
+        v_model := recall_private.relevance_model_of(p_tenant, p_embedder, ARRAY[p_profile]);
         IF v_model.profile IS NULL THEN
-            PERFORM recall.raise_invalid(format('The profile %L is unknown.', left(p_profile, 100)), format('There are: %s.', (
+            PERFORM recall_private.raise_invalid(format('The profile %L is unknown.', left(p_profile, 100)), format('There are: %s.', (
                 SELECT string_agg(DISTINCT r.profile, ', ') FROM recall.relevance_model r
                 WHERE r.tenant IN (p_tenant, '*'))));
         END IF;
@@ -145,34 +138,32 @@ BEGIN
             SELECT l.profile FROM recall.layer l WHERE l.tenant IN (p_tenant, '*') AND l.name = p_layers[1]
             ORDER BY l.tenant = '*' LIMIT 1);
     END IF;
-    RETURN recall.relevance_model_of(p_tenant, p_embedder, ARRAY[v_of_layer, 'balanced']);
+    RETURN recall_private.relevance_model_of(p_tenant, p_embedder, ARRAY[v_of_layer, 'balanced']);
 END $$;
 
 -- symbols: a pattern of one emoji or other symbol, which has a meaning without being a word.
-CREATE OR REPLACE FUNCTION recall.symbols() RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.symbols() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '[$+<=>^`|~\u00A2-\u00A9\u00AC\u00AE-\u00B1\u00D7\u00F7\u2070-\u2DFF\U00010000-\U0010FFFF]';
 
 -- analyzed_query: the parts of a query: its words, rarest first, with their weights and the number of memories that
 -- contain each; with p_named also the names in it. A query of stop words or symbols has neither: with p_by_meaning it is
 -- searched by its vector alone, otherwise it is an error. A query of punctuation is always an error.
-CREATE OR REPLACE FUNCTION recall.analyzed_query(
+CREATE OR REPLACE FUNCTION recall_private.analyzed_query(
     p_tenant text, p_query text, p_named boolean, p_by_meaning boolean
 ) RETURNS recall.analyzed_query
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_language regconfig := recall.text_configuration(p_tenant);
+    v_language regconfig := recall_private.text_configuration(p_tenant);
     v_wordless boolean;
     q recall.analyzed_query;
 BEGIN
     SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), array_agg(w.query),
-           array_agg(w.share * recall.idf(w.documents, w.total)), sum(recall.idf(w.documents, w.total))
+           array_agg(w.share * recall_private.idf(w.documents, w.total)), sum(recall_private.idf(w.documents, w.total))
     INTO q.words, q.steps, q.documents, q.queries, q.idfs, q.idf_sum
-    FROM recall.query_words(p_tenant, v_language, p_query) w;
-    q.body_length := CASE WHEN q.words IS NOT NULL THEN recall.mean_body_length(p_tenant) END;
-    q.phrase := CASE WHEN cardinality(q.words) > 1 THEN recall.phrase_query(v_language, p_query) END;
+    FROM recall_private.query_words(p_tenant, v_language, p_query) w;
+    q.body_length := CASE WHEN q.words IS NOT NULL THEN recall_private.mean_body_length(p_tenant) END;
+    q.phrase := CASE WHEN cardinality(q.words) > 1 THEN recall_private.phrase_query(v_language, p_query) END;
 
     IF NOT p_named AND q.words IS NOT NULL THEN
         RETURN q;
@@ -181,28 +172,28 @@ BEGIN
            array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
            array_agg(n.whole) FILTER (WHERE n.memory_id IS NOT NULL),
            array_agg(n.rank) FILTER (WHERE n.memory_id IS NOT NULL),
-           array_agg(recall.plain(n.phrase)) FILTER (WHERE n.memory_id IS NULL)
+           array_agg(recall_private.plain(n.phrase)) FILTER (WHERE n.memory_id IS NULL)
     INTO q.named_ids, q.likeness, q.whole, q.name_ranks, q.authors
     FROM (
         SELECT x.*, dense_rank() OVER (PARTITION BY x.memory_id IS NULL ORDER BY x.similarity DESC) AS rank
         FROM (
             SELECT i.phrase, i.memory_id, i.similarity, i.whole
-            FROM recall.names_in_query(p_tenant, v_language, p_query, ARRAY(
+            FROM recall_private.names_in_query(p_tenant, v_language, p_query, ARRAY(
                 SELECT k.word FROM unnest(q.words, q.steps) k(word, step) WHERE k.step <> 'word')) i
             UNION ALL SELECT NULL, m.id, 1, true
             FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
 
     IF q.words IS NULL AND q.named_ids IS NULL THEN
-        v_wordless := to_tsvector(recall.configuration('simple'), recall.spaced(recall.folded(p_query))) = '';
-        IF p_by_meaning AND (NOT v_wordless OR p_query ~ recall.symbols()) THEN
+        v_wordless := to_tsvector(recall_private.configuration('simple'), recall_private.spaced(recall_private.folded(p_query))) = '';
+        IF p_by_meaning AND (NOT v_wordless OR p_query ~ recall_private.symbols()) THEN
             RETURN q;
         ELSIF v_wordless THEN
-            PERFORM recall.raise_invalid(
+            PERFORM recall_private.raise_invalid(
                 format('The query %L holds no letter or digit.', left(p_query, 100)),
-                'Add a word that says what you look for.' || CASE WHEN p_query ~ recall.symbols() THEN
+                'Add a word that says what you look for.' || CASE WHEN p_query ~ recall_private.symbols() THEN
                     ' Symbols alone are searched by meaning, which needs an embedding.' ELSE '' END);
         END IF;
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The query %L holds only stop words.', left(p_query, 100)),
             'Add a word that says what you look for. Stop words alone are searched by meaning, which needs an embedding.');
     END IF;
@@ -210,17 +201,17 @@ BEGIN
 END $$;
 
 -- logistic: the probability with these log-odds, without underflow or overflow.
-CREATE OR REPLACE FUNCTION recall.logistic(p_log_odds double precision) RETURNS double precision
+CREATE OR REPLACE FUNCTION recall_private.logistic(p_log_odds double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 / (1 + exp(-least(greatest(p_log_odds, -500), 500)));
 
 -- logit: the log-odds of a probability, finite also at 0 and 1.
-CREATE OR REPLACE FUNCTION recall.logit(p_probability double precision) RETURNS double precision
+CREATE OR REPLACE FUNCTION recall_private.logit(p_probability double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ln(least(greatest(p_probability, 1e-12), 1 - 1e-12) / (1 - least(greatest(p_probability, 1e-12), 1 - 1e-12)));
 
 -- either: the log-odds of two independent chances of which one suffices, added as odds.
-CREATE OR REPLACE FUNCTION recall.either(p_one double precision, p_other double precision) RETURNS double precision
+CREATE OR REPLACE FUNCTION recall_private.either(p_one double precision, p_other double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN greatest(p_one, p_other) + ln(1 + exp(-least(abs(p_one - p_other), 500)));
 
@@ -228,23 +219,21 @@ RETURN greatest(p_one, p_other) + ln(1 + exp(-least(abs(p_one - p_other), 500)))
 -- candidate and the number of the tenant's memories. A large tenant has something near every query, so the same
 -- relevance means less there. The number counts up to 1,000 memories, because larger numbers were not measured. 0
 -- without a candidate.
-CREATE OR REPLACE FUNCTION recall.search_confidence(
+CREATE OR REPLACE FUNCTION recall_private.search_confidence(
     p_logit double precision, p_memories bigint, p_settings jsonb
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN p_logit IS NULL THEN 0 ELSE recall.logistic(
+RETURN CASE WHEN p_logit IS NULL THEN 0 ELSE recall_private.logistic(
     (p_settings ->> 'confidence.intercept')::double precision
     + (p_settings ->> 'confidence.relevance')::double precision * p_logit
     + (p_settings ->> 'confidence.size')::double precision * ln(1 + least(p_memories, 1000))) END;
 
 -- memory_count: the number of the tenant's live memories as last counted by the job `statistics`. Before the first count,
 -- it is counted now, up to 10,000.
-CREATE OR REPLACE FUNCTION recall.memory_count(p_tenant text) RETURNS bigint
+CREATE OR REPLACE FUNCTION recall_private.memory_count(p_tenant text) RETURNS bigint
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 -- Always by index, whatever random_page_cost says: a sequential scan would read the rows of other tenants.
-SET enable_seqscan = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET enable_seqscan = off AS $$
 BEGIN
     RETURN coalesce(
         (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = ''),

@@ -6,7 +6,7 @@
 -- counts as at most 10,000 bytes: BM25 gives next to nothing for a word in a very long text, even one that no other text
 -- contains (Lv and Zhai, CIKM 2011). Names are short and keep their weight. All weights are divided by four, because
 -- ts_rank takes no weight above 1, and a short body counts up to four times as much as an average one.
-CREATE OR REPLACE FUNCTION recall.field_weights(p_body int, p_context int, p_mean double precision) RETURNS real[]
+CREATE OR REPLACE FUNCTION recall_private.field_weights(p_body int, p_context int, p_mean double precision) RETURNS real[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY[
     0.15 * least(1, (600 + p_mean) / (600 + p_context)), least(1, 0.25 * (600 + p_mean) / (600 + p_body)),
@@ -14,11 +14,10 @@ RETURN ARRAY[
 
 -- strength_of_more_words: the part of lexical_strength for the ninth and further words. It is a function of its own,
 -- because every search prepares all inlined expressions, and few queries have so many words.
-CREATE OR REPLACE FUNCTION recall.strength_of_more_words(
+CREATE OR REPLACE FUNCTION recall_private.strength_of_more_words(
     p_text tsvector, p_weights real[], p_words tsquery[], p_idfs double precision[]
 ) RETURNS double precision
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN
     coalesce(p_idfs[9] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[9]))), 0)
@@ -37,7 +36,7 @@ END $$;
 -- many (ts_rank, times four pi squared / 6). So a word counts 1 to 1.27 times its idf there, and at most 1.86 times in a
 -- short body. It is one expression, so that it can be inlined; p_weights has to be a column. Its CASEs are nested,
 -- because few queries have many words.
-CREATE OR REPLACE FUNCTION recall.lexical_strength(
+CREATE OR REPLACE FUNCTION recall_private.lexical_strength(
     p_text tsvector, p_weights real[], p_words tsquery[], p_idfs double precision[]
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -52,17 +51,16 @@ RETURN 2.2 * (
     + coalesce(p_idfs[7] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[7]))), 0)
     + coalesce(p_idfs[8] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[8]))), 0)
     + CASE WHEN p_words[9] IS NULL THEN 0
-      ELSE recall.strength_of_more_words(p_text, p_weights, p_words, p_idfs) END END);
+      ELSE recall_private.strength_of_more_words(p_text, p_weights, p_words, p_idfs) END END);
 
 -- lexical_gate: the query by which the lexical arm reads memories, made of these words (rarest first, each a query).
 -- `gate` matches each of the rarest words, up to 100 memories in total. A further word is matched only together with one
 -- of the two after it. It stops before the total exceeds 1,000 memories (2,000 for the first word alone), and is NULL if
 -- even the first word exceeds this. `rest` is the place of the first word that is not matched alone.
-CREATE OR REPLACE FUNCTION recall.lexical_gate(
+CREATE OR REPLACE FUNCTION recall_private.lexical_gate(
     p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int
 )
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_reached bigint := 0;
     v_taken tsquery;
@@ -83,53 +81,49 @@ END $$;
 
 -- memories_matching: up to p_limit memories, except p_except, that match this query and pass the filter, with the
 -- lexical_strength of each.
-CREATE OR REPLACE FUNCTION recall.memories_matching(
+CREATE OR REPLACE FUNCTION recall_private.memories_matching(
     p_tenant text, p_query tsquery, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
     p_mean double precision, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
-LANGUAGE plpgsql STABLE ROWS 100
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 100 AS $$
 DECLARE
-    v_query tsquery := recall.tenant_query(p_tenant, p_query);
+    v_query tsquery := recall_private.tenant_query(p_tenant, p_query);
 BEGIN
     -- `tenant || ''` hides the tenant from the planner, which would otherwise read all of its rows by index.
     RETURN QUERY
-    SELECT h.id, recall.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
+    SELECT h.id, recall_private.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
     FROM (
-        SELECT m.id, recall.read_once(m.search_text) AS search_text, recall.field_weights(
-                   recall.indexed_length(m.body, 10000), recall.indexed_length(m.context, 10000), p_mean) AS weights
+        SELECT m.id, recall_private.read_once(m.search_text) AS search_text, recall_private.field_weights(
+                   recall_private.indexed_length(m.body, 10000), recall_private.indexed_length(m.context, 10000), p_mean) AS weights
         FROM recall.memory m
-        WHERE recall.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant
-          AND recall.passes_filter(m, p_filter)
+        WHERE recall_private.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant
+          AND recall_private.passes_filter(m, p_filter)
           AND m.id <> ALL (p_except)
         LIMIT p_limit) h;
 END $$;
 
 -- newest_memories_matching: up to p_limit of the newest 1,000 memories, except p_except, that contain one of these words
 -- and pass the filter, with the lexical_strength of each.
-CREATE OR REPLACE FUNCTION recall.newest_memories_matching(
+CREATE OR REPLACE FUNCTION recall_private.newest_memories_matching(
     p_tenant text, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
     p_mean double precision, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 100
-SET search_path FROM CURRENT
 -- With a high random_page_cost, the planner would read and sort all rows of the tenant instead of using the index.
-SET enable_sort = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET enable_sort = off AS $$
 DECLARE
-    v_any tsquery := recall.any_of(p_words);
+    v_any tsquery := recall_private.any_of(p_words);
 BEGIN
     RETURN QUERY
-    SELECT h.id, recall.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
+    SELECT h.id, recall_private.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
     FROM (
-        SELECT n.id, recall.read_once(n.search_text) AS search_text, recall.field_weights(
-                   recall.indexed_length(n.body, 10000), recall.indexed_length(n.context, 10000), p_mean) AS weights
+        SELECT n.id, recall_private.read_once(n.search_text) AS search_text, recall_private.field_weights(
+                   recall_private.indexed_length(n.body, 10000), recall_private.indexed_length(n.context, 10000), p_mean) AS weights
         FROM (
             SELECT m.* FROM recall.memory m
             WHERE m.tenant = p_tenant AND m.happened_at <= coalesce(p_filter.until, 'infinity')
             ORDER BY m.happened_at DESC LIMIT 1000) n
-        WHERE n.search_text @@ v_any AND recall.passes_filter(n, p_filter)
+        WHERE n.search_text @@ v_any AND recall_private.passes_filter(n, p_filter)
           AND n.id <> ALL (p_except)
         LIMIT p_limit) h;
 END $$;
@@ -139,38 +133,36 @@ END $$;
 -- lexical_gate, then those that contain the next word. If even the rarest word is common, those that contain all words
 -- come first (unless more than 10,000 memories contain it). For words that more than 5,000 memories contain, only the
 -- newest memories are read, unless filters leave too few or none is found.
-CREATE OR REPLACE FUNCTION recall.lexical_arm(
+CREATE OR REPLACE FUNCTION recall_private.lexical_arm(
     p_tenant text, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_mean double precision,
     p_pool int, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
-LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 50 AS $$
 DECLARE
     v_gate tsquery;
     v_rest int;
     v_ids bigint[] := '{}';
     v_strengths double precision[] := '{}';
 BEGIN
-    SELECT g.gate, g.rest INTO v_gate, v_rest FROM recall.lexical_gate(p_words, p_documents) g;
+    SELECT g.gate, g.rest INTO v_gate, v_rest FROM recall_private.lexical_gate(p_words, p_documents) g;
     IF v_gate IS NULL AND p_documents[1] BETWEEN 2001 AND 10000 AND cardinality(p_words) > 1 THEN
-        v_gate := recall.all_of(p_words);
+        v_gate := recall_private.all_of(p_words);
     END IF;
     IF v_gate IS NOT NULL THEN
         SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
-        FROM recall.memories_matching(
+        FROM recall_private.memories_matching(
             p_tenant, v_gate, '{}', p_pool * 20, p_words, p_idfs, p_mean, p_filter) h;
     END IF;
     IF cardinality(v_ids) < p_pool AND p_documents[1] > 5000 THEN
         SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
-        FROM recall.newest_memories_matching(
+        FROM recall_private.newest_memories_matching(
             p_tenant, v_ids, p_pool * 2, p_words, p_idfs, p_mean, p_filter) h;
     END IF;
     IF cardinality(v_ids) < p_pool AND (
         p_documents[v_rest] <= 5000
-        OR v_rest = 1 AND (v_ids = '{}' OR recall.narrows(p_filter))) THEN
+        OR v_rest = 1 AND (v_ids = '{}' OR recall_private.narrows(p_filter))) THEN
         SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
-        FROM recall.memories_matching(
+        FROM recall_private.memories_matching(
             p_tenant, p_words[v_rest], v_ids,
             -- If they are few, all are read, because lexical_strength differs.
             p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs, p_mean, p_filter) h;

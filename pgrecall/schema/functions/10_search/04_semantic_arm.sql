@@ -5,7 +5,7 @@
 
 -- hnsw_ef_search: the value of hnsw.ef_search for a vector index of p_total memories. The more there are, the larger it
 -- must be to find the same share of the nearest.
-CREATE OR REPLACE FUNCTION recall.hnsw_ef_search(p_total bigint) RETURNS int
+CREATE OR REPLACE FUNCTION recall_private.hnsw_ef_search(p_total bigint) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
 
@@ -13,7 +13,7 @@ RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
 -- ones; with p_filtered only of memories that pass the filters. It returns the memory of each vector and its distance.
 -- The limit is a literal, because the planner must know that it is small; otherwise it scans and sorts. Every search
 -- plans the statement again, so it is as short as possible. Inlined; stable, because format is.
-CREATE OR REPLACE FUNCTION recall.hnsw_statement(p_table text, p_limit int, p_archived boolean, p_filtered boolean)
+CREATE OR REPLACE FUNCTION recall_private.hnsw_statement(p_table text, p_limit int, p_archived boolean, p_filtered boolean)
 RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format(
@@ -22,16 +22,15 @@ RETURN format(
     'ORDER BY v.embedding <=> $1 LIMIT %s) n', p_table,
     CASE WHEN p_filtered THEN ' CROSS JOIN LATERAL ('
         'SELECT FROM recall.memory m WHERE m.tenant = (SELECT $2) AND m.id = v.memory_id '
-        'AND recall.passes_filter(m, $3) OFFSET 0) m' END,
+        'AND recall_private.passes_filter(m, $3) OFFSET 0) m' END,
     CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
 
 -- nearest_by_scan: the memories of the p_limit vectors of a tenant nearest to this one, with their distances; with
 -- p_archived also archived memories. A memory occurs once for each of these vectors. All vectors are read.
-CREATE OR REPLACE FUNCTION recall.nearest_by_scan(
+CREATE OR REPLACE FUNCTION recall_private.nearest_by_scan(
     p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean
 ) RETURNS TABLE (id bigint, distance double precision)
 LANGUAGE plpgsql STABLE ROWS 60
-SET search_path FROM CURRENT
 -- The index contains the vectors, so an index-only scan is best, whatever random_page_cost says.
 SET random_page_cost = 1.1 AS $$
 BEGIN
@@ -42,11 +41,10 @@ BEGIN
 END $$;
 
 -- nearest_filtered: the p_limit nearest memories that pass the filters. All memories that pass them are read.
-CREATE OR REPLACE FUNCTION recall.nearest_filtered(
+CREATE OR REPLACE FUNCTION recall_private.nearest_filtered(
     p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, distance double precision)
 LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
@@ -54,38 +52,36 @@ BEGIN
         'JOIN recall.%I v ON v.tenant = (SELECT $2) AND v.memory_id = m.id AND v.archived = ANY ($4) '
         'WHERE m.tenant = (SELECT $2) AND m.happened_at >= coalesce(($3).since, ''-infinity'') '
         'AND m.happened_at <= coalesce(($3).until, ''infinity'') '
-        'AND recall.passes_filter(m, $3)%s '
-        'GROUP BY m.id ORDER BY min(v.embedding <=> $1) + 0, m.id LIMIT %s', p_table, recall.index_conditions(p_filter), p_limit)
+        'AND recall_private.passes_filter(m, $3)%s '
+        'GROUP BY m.id ORDER BY min(v.embedding <=> $1) + 0, m.id LIMIT %s', p_table, recall_private.index_conditions(p_filter), p_limit)
     USING p_embedding, p_tenant, p_filter,
           CASE WHEN p_filter.include_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 END $$;
 
 -- semantic_arm: the memories nearest in meaning, nearest first. The search is exact for a tenant without its own table or
 -- with up to 4,000 vectors, and if a filter lets the index find too few memories.
-CREATE OR REPLACE FUNCTION recall.semantic_arm(
+CREATE OR REPLACE FUNCTION recall_private.semantic_arm(
     p_tenant text, p_embedding halfvec, p_pool int,
     p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan
 SET hnsw.iterative_scan = relaxed_order
 SET hnsw.ef_search = 100 AS $$
 DECLARE
-    v_table text := recall.vector_table(p_tenant);
+    v_table text := recall_private.vector_table(p_tenant);
     -- The greater of two counts, because the planner's count of a table does not include recent writes.
     v_memories bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
     v_total bigint := greatest(v_memories, (
         SELECT nullif(c.reltuples, -1) FROM pg_class c
         WHERE v_table <> 'vector_shared' AND c.oid = to_regclass('recall.' || quote_ident(v_table)))::bigint);
     v_indexed boolean := v_table <> 'vector_shared' AND coalesce(v_total > 4000, true);
-    v_filtered boolean := recall.narrows(p_filter) OR p_filter.until IS NOT NULL;
+    v_filtered boolean := recall_private.narrows(p_filter) OR p_filter.until IS NOT NULL;
     -- Without a filter few memories are hidden; a fifth more than needed makes up for them.
     v_limit int := CASE WHEN v_filtered THEN p_pool ELSE p_pool * 6 / 5 END;
     -- The average number of vectors for each memory, at most 4. It is rounded, because both counts are somewhat outdated.
     v_vectors int := v_limit * CASE
         WHEN v_indexed AND v_memories > 0 THEN least(round(1.25 * v_total / v_memories - 0.25), 4) ELSE 1 END;
-    v_ef int := coalesce(recall.hnsw_ef_search(v_total), 100);
+    v_ef int := coalesce(recall_private.hnsw_ef_search(v_total), 100);
     v_ids bigint[];
     v_distances double precision[];
     v_found bigint[];
@@ -106,7 +102,7 @@ BEGIN
             PERFORM set_config('hnsw.iterative_scan', CASE
                 WHEN v_vectors <= v_ef AND NOT v_filtered THEN 'off' ELSE 'relaxed_order' END, true);
             FOR v_archived_ones IN 0 .. p_filter.include_archived::int LOOP
-                EXECUTE recall.hnsw_statement(v_table, v_vectors, v_archived_ones = 1, v_filtered)
+                EXECUTE recall_private.hnsw_statement(v_table, v_vectors, v_archived_ones = 1, v_filtered)
                 INTO v_found, v_found_at
                 USING p_embedding, p_tenant, p_filter;
                 v_ids := v_ids || v_found;
@@ -115,7 +111,7 @@ BEGIN
             END LOOP;
         ELSIF NOT v_filtered THEN
             SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.distance) INTO v_ids, v_distances
-            FROM recall.nearest_by_scan(p_tenant, v_table, p_embedding, v_vectors, p_filter.include_archived) n;
+            FROM recall_private.nearest_by_scan(p_tenant, v_table, p_embedding, v_vectors, p_filter.include_archived) n;
             v_seen := cardinality(v_ids);
         END IF;
         -- One probe each of two partial indexes, instead of one for each memory: most tenants have no such memories.
@@ -126,7 +122,7 @@ BEGIN
                 WHERE m.tenant = p_tenant AND (m.superseded_by IS NOT NULL OR m.valid_from IS NOT NULL
                                                OR m.valid_until IS NOT NULL OR m.expires_at IS NOT NULL))) THEN
             SELECT coalesce(array_agg(m.id) FILTER (WHERE m.passage_count > 0), '{}'),
-                   coalesce(array_agg(m.id) FILTER (WHERE NOT v_filtered AND NOT recall.passes_filter(m, p_filter)), '{}')
+                   coalesce(array_agg(m.id) FILTER (WHERE NOT v_filtered AND NOT recall_private.passes_filter(m, p_filter)), '{}')
             INTO v_long, v_hidden
             FROM recall.memory m
             WHERE m.tenant = p_tenant AND m.id = ANY (v_ids)
@@ -147,7 +143,7 @@ BEGIN
         AND (v_filtered OR v_indexed AND (v_seen < 64 * v_limit OR v_hidden <> '{}')
              OR NOT v_indexed AND v_seen = v_vectors) THEN
         SELECT array_agg(n.id), array_agg(n.distance) INTO v_ids, v_distances
-        FROM recall.nearest_filtered(
+        FROM recall_private.nearest_filtered(
             p_tenant, v_table, p_embedding, p_pool, p_filter) n;
         v_long := ARRAY(
             SELECT m.id FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (v_ids) AND m.passage_count > 0);
@@ -156,7 +152,7 @@ BEGIN
         v_distances := ARRAY(
             SELECT coalesce(1 - s.similarity, u.distance)
             FROM unnest(v_ids, v_distances) WITH ORDINALITY u(id, distance, place)
-            LEFT JOIN recall.similarities_to_vector(p_tenant, v_long, p_embedding) s ON s.id = u.id ORDER BY u.place);
+            LEFT JOIN recall_private.similarities_to_vector(p_tenant, v_long, p_embedding) s ON s.id = u.id ORDER BY u.place);
     END IF;
     RETURN QUERY
     SELECT u.id, 1 - u.distance
@@ -167,19 +163,18 @@ END $$;
 
 -- mean_embedding: the mean of the vectors, scaled to length 1, of the 1,000 newest live memories with a vector by the
 -- current embedder. NULL for fewer than 20 memories, because their mean would represent their topic.
-CREATE OR REPLACE FUNCTION recall.mean_embedding(
+CREATE OR REPLACE FUNCTION recall_private.mean_embedding(
     p_tenant text, OUT embedding halfvec, OUT embedder text
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_embedder text := recall.setting_value('*', 'embedding.model') #>> '{}';
+    v_embedder text := recall_private.setting_value('*', 'embedding.model') #>> '{}';
 BEGIN
     EXECUTE format(
         'SELECT avg(l2_normalize(n.embedding)) FROM ('
         'SELECT v.embedding FROM recall.%I v JOIN recall.memory m ON m.tenant = (SELECT $1) AND m.id = v.memory_id '
         'WHERE v.tenant = (SELECT $1) AND v.part = 0 AND NOT v.archived AND m.embedded_with = $2 '
-        'ORDER BY v.memory_id DESC LIMIT 1000) n HAVING count(*) >= 20', recall.vector_table(p_tenant))
+        'ORDER BY v.memory_id DESC LIMIT 1000) n HAVING count(*) >= 20', recall_private.vector_table(p_tenant))
     INTO embedding USING p_tenant, v_embedder;
     embedder := CASE WHEN embedding IS NOT NULL THEN v_embedder END;
 END $$;
@@ -188,11 +183,10 @@ END $$;
 -- about the cosine of unrelated texts in the data that relevance was fitted on. 0 if no mean is known, or only one by
 -- another embedder. Relevance subtracts it from the cosine of every memory. Otherwise an embedder for English would find
 -- every memory of a Spanish diary relevant.
-CREATE OR REPLACE FUNCTION recall.typical_similarity(
+CREATE OR REPLACE FUNCTION recall_private.typical_similarity(
     p_tenant text, p_embedding halfvec, p_embedder text
 ) RETURNS double precision
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce((
         SELECT greatest(-(l2_normalize(p_embedding) <#> l.mean_embedding) - 0.15, 0)
         FROM recall.lexeme l

@@ -3,7 +3,7 @@
 
 -- link_share: the share of its relevance that a memory lends over a link of this relation, forwards or backwards. A
 -- memory that contradicts or replaces another does not answer in its place. Co-access belongs to the cue arm. Inlined.
-CREATE OR REPLACE FUNCTION recall.link_share(
+CREATE OR REPLACE FUNCTION recall_private.link_share(
     p_relation text, p_forward boolean, p_weight double precision, p_hop double precision,
     p_next double precision, p_previous double precision
 ) RETURNS double precision
@@ -15,29 +15,27 @@ RETURN CASE p_relation
 
 -- linked_memories: the memories linked with this one and the share that it lends each; at most p_limit links in each
 -- direction. Inlined.
-CREATE OR REPLACE FUNCTION recall.linked_memories(
+CREATE OR REPLACE FUNCTION recall_private.linked_memories(
     p_tenant text, p_memory_id bigint, p_limit int, p_hop double precision, p_next double precision,
     p_previous double precision
 ) RETURNS TABLE (id bigint, share double precision)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    (SELECT k.dst, recall.link_share(k.relation, true, k.weight, p_hop, p_next, p_previous)
+    (SELECT k.dst, recall_private.link_share(k.relation, true, k.weight, p_hop, p_next, p_previous)
      FROM recall.link k WHERE k.tenant = p_tenant AND k.src = p_memory_id LIMIT p_limit)
     UNION ALL
-    (SELECT k.src, recall.link_share(k.relation, false, k.weight, p_hop, p_next, p_previous)
+    (SELECT k.src, recall_private.link_share(k.relation, false, k.weight, p_hop, p_next, p_previous)
      FROM recall.link k WHERE k.tenant = p_tenant AND k.dst = p_memory_id LIMIT p_limit);
 END;
 
 -- graph_arm: up to p_limit memories that are at most two links from these seeds, with the share of its relevance that
 -- each seed lends them (the product along the best path, at least 0.05). Largest shares first, ties by id. From a seed,
 -- 200 links in each direction are followed; from its 64 nearest neighbours, 16.
-CREATE OR REPLACE FUNCTION recall.graph_arm(
+CREATE OR REPLACE FUNCTION recall_private.graph_arm(
     p_tenant text, p_seeds bigint[], p_limit int, p_hop double precision, p_next double precision,
     p_previous double precision
 ) RETURNS TABLE (seed bigint, id bigint, share double precision)
-LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 50 AS $$
 DECLARE
     v_most double precision := greatest(p_hop, p_next, p_previous);
     v_seeds bigint[];
@@ -48,7 +46,7 @@ BEGIN
     FROM (
         SELECT s.seed, l.id, max(l.share) AS share
         FROM unnest(p_seeds) s(seed)
-        CROSS JOIN LATERAL recall.linked_memories(p_tenant, s.seed, 200, p_hop, p_next, p_previous) l
+        CROSS JOIN LATERAL recall_private.linked_memories(p_tenant, s.seed, 200, p_hop, p_next, p_previous) l
         WHERE l.share >= 0.05
         GROUP BY s.seed, l.id ORDER BY 3 DESC, 2, 1) o;
     IF v_shares[p_limit] >= v_most * v_most OR v_shares[1] * v_most < 0.05 THEN
@@ -65,7 +63,7 @@ BEGIN
         GROUP BY o.id ORDER BY 2 DESC, 1 LIMIT 64
     ), beyond AS MATERIALIZED (
         SELECT b.id AS through, l.id, l.share
-        FROM between b CROSS JOIN LATERAL recall.linked_memories(p_tenant, b.id, 16, p_hop, p_next, p_previous) l
+        FROM between b CROSS JOIN LATERAL recall_private.linked_memories(p_tenant, b.id, 16, p_hop, p_next, p_previous) l
         WHERE b.share * l.share >= 0.05
     )
     SELECT r.seed, r.id, max(r.share)
@@ -82,7 +80,7 @@ END $$;
 
 -- answers_to: the turns that answer those of these memories that are questions: the next turn of somebody else, unless it
 -- only asks or acknowledges. Turns that name no speaker may be anybody's.
-CREATE OR REPLACE FUNCTION recall.answers_to(p_tenant text, p_ids bigint[])
+CREATE OR REPLACE FUNCTION recall_private.answers_to(p_tenant text, p_ids bigint[])
 RETURNS TABLE (question bigint, answer bigint)
 LANGUAGE sql STABLE ROWS 5
 SET search_path FROM CURRENT AS $$
@@ -96,51 +94,48 @@ SET search_path FROM CURRENT AS $$
         WHERE k.tenant = p_tenant AND k.src = q.id AND k.relation = 'next' ORDER BY k.dst LIMIT 1) k
     CROSS JOIN LATERAL (
         SELECT m.id FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.id = k.dst AND NOT recall.says_nothing(coalesce(m.speech_act, ''))
+        WHERE m.tenant = p_tenant AND m.id = k.dst AND NOT recall_private.says_nothing(coalesce(m.speech_act, ''))
           AND ((m.role, m.author) IS DISTINCT FROM (q.role, q.author) OR coalesce(q.role, q.author) IS NULL) OFFSET 0) a
 $$;
 
 -- directive_arm: of the 200 newest directives that pass the filter, among the newest 1,000, the 20 nearest to the query
 -- in meaning. A directive that shares nothing with the query can still apply to it. Others are found as any memory is.
-CREATE OR REPLACE FUNCTION recall.directive_arm(
+CREATE OR REPLACE FUNCTION recall_private.directive_arm(
     p_tenant text, p_embedding halfvec, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint)
-LANGUAGE plpgsql STABLE ROWS 20
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 20 AS $$
 DECLARE
     v_ids bigint[] := ARRAY(
         SELECT m.id
         FROM (SELECT * FROM recall.memory k
               WHERE k.tenant = p_tenant AND k.speech_act IN ('instruction', 'preference') AND k.archived_at IS NULL
               ORDER BY k.happened_at DESC, k.id LIMIT 1000) m
-        WHERE recall.passes_filter(m, p_filter)
+        WHERE recall_private.passes_filter(m, p_filter)
         ORDER BY m.happened_at DESC, m.id LIMIT 200);
 BEGIN
     IF cardinality(v_ids) <= 20 THEN
         RETURN QUERY SELECT u FROM unnest(v_ids) u;
     ELSE
         RETURN QUERY
-        SELECT s.id FROM recall.similarities_to_vector(p_tenant, v_ids, p_embedding) s
+        SELECT s.id FROM recall_private.similarities_to_vector(p_tenant, v_ids, p_embedding) s
         ORDER BY s.similarity DESC, s.id LIMIT 20;
     END IF;
 END $$;
 
 -- cue_ids: the cues of a search: the memories in p_cues, a JSON array of ids and keys, and the eight memories last used
 -- in the session within a day. Raises an error for a memory that does not exist.
-CREATE OR REPLACE FUNCTION recall.cue_ids(
+CREATE OR REPLACE FUNCTION recall_private.cue_ids(
     p_tenant text, p_cues jsonb, p_session_id text, p_now timestamptz
 ) RETURNS bigint[]
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_cues bigint[];
 BEGIN
     IF jsonb_typeof(p_cues) = 'array' AND jsonb_array_length(p_cues) > 32 THEN
-        PERFORM recall.raise_invalid(format('There are %s cues; the limit is 32.', jsonb_array_length(p_cues)),
+        PERFORM recall_private.raise_invalid(format('There are %s cues; the limit is 32.', jsonb_array_length(p_cues)),
             'Give the memories used last.');
     END IF;
-    v_cues := coalesce(recall.ids_of(p_cues), '{}');
+    v_cues := coalesce(recall_private.ids_of(p_cues), '{}');
     IF p_session_id IS NULL THEN
         RETURN v_cues;
     END IF;
@@ -159,17 +154,15 @@ END $$;
 -- contributes most. The association is the share of the cue's sessions in which the memory was used too (see
 -- associates), which estimates how likely it is to be used next. In a search with words (p_beside_words), it is the
 -- cosine of their sessions, which ignores how often the memory is used at all, because use is counted separately.
-CREATE OR REPLACE FUNCTION recall.cue_arm(
+CREATE OR REPLACE FUNCTION recall_private.cue_arm(
     p_tenant text, p_cues bigint[], p_limit int, p_now timestamptz, p_beside_words boolean
 )
 RETURNS TABLE (id bigint, strength double precision, cue bigint)
-LANGUAGE plpgsql STABLE ROWS 50
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 50 AS $$
 DECLARE
-    v_hop double precision := recall.setting_number(p_tenant, 'search.hop_share');
-    v_next double precision := recall.setting_number(p_tenant, 'search.next_share');
-    v_previous double precision := recall.setting_number(p_tenant, 'search.previous_share');
+    v_hop double precision := recall_private.setting_number(p_tenant, 'search.hop_share');
+    v_next double precision := recall_private.setting_number(p_tenant, 'search.next_share');
+    v_previous double precision := recall_private.setting_number(p_tenant, 'search.previous_share');
 BEGIN
     RETURN QUERY
     SELECT s.id, 1 - exp(sum(ln(1 - least(s.share, 0.999)) ORDER BY s.cue, s.share)),
@@ -180,13 +173,13 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT x.other AS id,
                    least(1, x.shared / CASE WHEN p_beside_words THEN sqrt(x.own) * sqrt(x.theirs) ELSE x.own + 1 END) AS share
-            FROM recall.shared_sessions(p_tenant, c.cue, p_now) x
+            FROM recall_private.shared_sessions(p_tenant, c.cue, p_now) x
             WHERE x.shared > 0 AND x.own > 0 AND x.theirs > 0
             ORDER BY 2 DESC, 1 LIMIT 32) a
         UNION ALL
         SELECT l.id, c.cue, l.share
         FROM unnest(p_cues) c(cue)
-        CROSS JOIN LATERAL recall.linked_memories(p_tenant, c.cue, 200, v_hop, v_next, v_previous) l
+        CROSS JOIN LATERAL recall_private.linked_memories(p_tenant, c.cue, 200, v_hop, v_next, v_previous) l
         WHERE l.share > 0
     ) s
     WHERE s.id <> ALL (p_cues)
@@ -195,7 +188,7 @@ BEGIN
 END $$;
 
 -- window_arm: up to 5,000 memories in a window of time, newest first.
-CREATE OR REPLACE FUNCTION recall.window_arm(
+CREATE OR REPLACE FUNCTION recall_private.window_arm(
     p_tenant text, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint)
 LANGUAGE sql STABLE
@@ -203,6 +196,6 @@ SET search_path FROM CURRENT AS $$
     SELECT m.id FROM recall.memory m
     WHERE m.tenant = p_tenant
       AND m.happened_at >= coalesce(p_filter.since, '-infinity') AND m.happened_at <= coalesce(p_filter.until, 'infinity')
-      AND recall.passes_filter(m, p_filter)
+      AND recall_private.passes_filter(m, p_filter)
     ORDER BY m.happened_at DESC, m.id LIMIT 5000
 $$;

@@ -3,14 +3,12 @@
 -- gathered: the memories that each arm finds for one query, and what else is known of the query. q has its parts and
 -- p_embedding is its vector; both are NULL without a query. With p_window, all memories in the window of time are found.
 -- p_cued are the memories associated with cues. `past` are the activations at a past moment that the filter names.
-CREATE OR REPLACE FUNCTION recall.gathered(
+CREATE OR REPLACE FUNCTION recall_private.gathered(
     p_tenant text, q recall.analyzed_query, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     w recall.relevance_model, p_arms double precision[], p_cued bigint[], p_filter recall.search_filter,
     p_intent recall.query_intent, OUT g recall.gathered
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_queries tsquery[] := CASE WHEN p_arms[2] > 0 THEN q.queries END;
     v_near bigint[] := '{}';
@@ -26,35 +24,35 @@ BEGIN
     g.trust := 1;
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
         IF w.form = 'logistic' THEN
-            g.typical := recall.typical_similarity(p_tenant, p_embedding, p_settings ->> 'embedding.model');
+            g.typical := recall_private.typical_similarity(p_tenant, p_embedding, p_settings ->> 'embedding.model');
         END IF;
         SELECT coalesce(array_agg(s.id), '{}'), array_agg(s.similarity) INTO v_near, g.similarities
-        FROM recall.semantic_arm(
+        FROM recall_private.semantic_arm(
             p_tenant, p_embedding, p_pool, p_filter) s
         WHERE s.similarity <> 'NaN';
     END IF;
     IF v_queries IS NOT NULL THEN
         SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.strength) INTO v_held, v_strengths
-        FROM recall.lexical_arm(
+        FROM recall_private.lexical_arm(
             p_tenant, v_queries, q.documents, q.idfs, q.body_length, p_pool, p_filter) l;
     END IF;
     IF w.form = 'logistic' AND NOT p_window THEN
         IF v_near <> '{}' AND v_queries IS NOT NULL THEN
-            g.trust := recall.word_trust(cardinality(v_queries), coalesce(least(v_strengths[1] / nullif(q.idf_sum, 0), 1), 0));
+            g.trust := recall_private.word_trust(cardinality(v_queries), coalesce(least(v_strengths[1] / nullif(q.idf_sum, 0), 1), 0));
         END IF;
         IF v_ordinary THEN
             SELECT array_agg(a.question), coalesce(array_agg(a.answer), '{}') INTO g.questions, v_more
-            FROM recall.answers_to(p_tenant, v_near[1:5] || v_held[1:5]) a;
+            FROM recall_private.answers_to(p_tenant, v_near[1:5] || v_held[1:5]) a;
             g.answers := v_more;
         END IF;
         IF v_near <> '{}' AND (p_settings ->> 'search.directives')::double precision > 0 AND p_intent.seeks IS DISTINCT FROM 'recall' THEN
-            v_more := v_more || ARRAY(SELECT d.id FROM recall.directive_arm(p_tenant, p_embedding, p_filter) d);
+            v_more := v_more || ARRAY(SELECT d.id FROM recall_private.directive_arm(p_tenant, p_embedding, p_filter) d);
         END IF;
     END IF;
     IF w.graph * p_arms[6] > 0 AND (v_near <> '{}' OR v_held <> '{}' OR v_named IS NOT NULL) THEN
         SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.seed), array_agg(l.share)
         INTO v_linked, g.seeds, g.shares
-        FROM recall.graph_arm(
+        FROM recall_private.graph_arm(
             p_tenant, ARRAY(SELECT DISTINCT s.id FROM unnest(v_near[1:5] || v_held[1:5] || ARRAY(
                 SELECT n.id FROM unnest(v_named, q.likeness) n(id, likeness) WHERE n.likeness = 1)) s(id)),
             32, (p_settings ->> 'search.hop_share')::double precision,
@@ -63,22 +61,22 @@ BEGIN
     END IF;
     IF p_window THEN
         v_more := ARRAY(
-            SELECT a.id FROM recall.window_arm(
+            SELECT a.id FROM recall_private.window_arm(
                 p_tenant, p_filter) a);
     ELSIF p_filter.superseded_as_of THEN
         v_more := v_more || ARRAY(
-            SELECT s.successor FROM recall.successors_of(p_tenant, v_near || v_held || v_named) s);
+            SELECT s.successor FROM recall_private.successors_of(p_tenant, v_near || v_held || v_named) s);
     END IF;
     g.ids := ARRAY(SELECT DISTINCT u FROM unnest(v_near || v_held || v_named || v_linked || v_more || p_cued) u);
     IF p_filter.as_of IS NOT NULL THEN
-        g.past := ARRAY(SELECT a FROM recall.activations_as_of(p_tenant, g.ids, p_filter.as_of) a);
+        g.past := ARRAY(SELECT a FROM recall_private.activations_as_of(p_tenant, g.ids, p_filter.as_of) a);
     END IF;
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
         v_far := ARRAY(SELECT u FROM unnest(g.ids) u WHERE u <> ALL (v_near));
     END IF;
     IF v_far <> '{}' THEN
         SELECT array_agg(s.id), array_agg(s.similarity) INTO g.far, g.far_similarities
-        FROM recall.similarities_to_vector(p_tenant, v_far, p_embedding) s;
+        FROM recall_private.similarities_to_vector(p_tenant, v_far, p_embedding) s;
     END IF;
     g.near := v_near;
     g.held := v_held;

@@ -14,7 +14,7 @@
 -- the query names the memory exactly. `activation` is S as in vitality. In `use`, every access counts as at least an hour
 -- old, and accesses of p_recent as at least a day, because being used in this session is no news. `evidence` is only
 -- computed with p_explain.
-CREATE OR REPLACE FUNCTION recall.candidates(
+CREATE OR REPLACE FUNCTION recall_private.candidates(
     p_tenant text, q recall.analyzed_query, g recall.gathered, p_window boolean, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
     p_author_weight double precision, p_cued bigint[], p_strengths double precision[], p_cues bigint[],
@@ -26,10 +26,8 @@ CREATE OR REPLACE FUNCTION recall.candidates(
     evidence recall.evidence
 )
 LANGUAGE plpgsql STABLE ROWS 100
-SET search_path FROM CURRENT
 -- The planner expects ten elements in an array and would join a hundred with a hundred in loops.
-SET enable_nestloop = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_seconds double precision := date_part('epoch', p_filter.moment);
     v_revived double precision := date_part('epoch', p_filter.moment) - 86400 * p_weights.revival_days;
@@ -60,12 +58,12 @@ BEGIN
     -- Only `featured` is wide: storing a wide row costs as much as computing it.
     WITH featured AS MATERIALIZED (
         SELECT m.id, m.layer, m.superseded_by, m.session_id, m.speech_act, m.no_number, m.period, m.authored,
-               (v_ordinary AND recall.says_nothing(m.speech_act))::int AS question,
+               (v_ordinary AND recall_private.says_nothing(m.speech_act))::int AS question,
                coalesce(m.role = v_speaker, false)::int AS speaker,
                a.activation, a.use, a.protected OR m.pinned AS floored,
                CASE WHEN m.comparable THEN s.similarity END AS similarity, s.rank AS semantic_rank,
                x.strength, h.rank AS lexical_rank, least(x.strength / nullif(v_idf_sum, 0), 1) AS coverage,
-               CASE WHEN x.strength > 0 THEN recall.words_held(m.words, v_queries) ELSE 0 END AS held,
+               CASE WHEN x.strength > 0 THEN recall_private.words_held(m.words, v_queries) ELSE 0 END AS held,
                CASE WHEN x.strength > 0 THEN (m.words @@ v_phrase)::int END AS phrase,
                coalesce(n.likeness, 0) AS likeness, coalesce(n.alone, false) AS alone, n.rank AS name_rank,
                coalesce(c.strength, 0) AS cue, c.cue AS cued_by
@@ -73,10 +71,10 @@ BEGIN
             SELECT k.id, k.layer, k.superseded_by, k.session_id, k.role, coalesce(k.speech_act, 'statement') AS speech_act,
                    f.words, f.weights,
                    -- A question is read for what it lends to its answer, and holds no number either.
-                   CASE WHEN v_asks_number AND NOT recall.says_nothing(coalesce(k.speech_act, ''))
-                        THEN (NOT (coalesce(recall.holds_number(k.title), false) OR recall.holds_number(k.body)))::int
+                   CASE WHEN v_asks_number AND NOT recall_private.says_nothing(coalesce(k.speech_act, ''))
+                        THEN (NOT (coalesce(recall_private.holds_number(k.title), false) OR recall_private.holds_number(k.body)))::int
                         ELSE 0 END AS no_number,
-                   CASE WHEN p_period IS NULL THEN 0 ELSE recall.period_match(p_period, k.happened_at) END AS period,
+                   CASE WHEN p_period IS NULL THEN 0 ELSE recall_private.period_match(p_period, k.happened_at) END AS period,
                    k.pinned AND p_filter.as_of IS NULL AS pinned,
                    -- A vector of another model, which has not been replaced yet, is not comparable.
                    coalesce(k.embedded_with = v_embedder, true) AS comparable,
@@ -85,24 +83,24 @@ BEGIN
                    END AS authored
             FROM recall.memory k
             CROSS JOIN LATERAL (
-                SELECT recall.read_once(k.search_text) AS words, recall.field_weights(
-                    recall.indexed_length(k.body, 10000), recall.indexed_length(k.context, 10000),
-                    v_mean) AS weights, CASE WHEN v_authors IS NOT NULL THEN recall.plain(lower(k.author)) END AS author
+                SELECT recall_private.read_once(k.search_text) AS words, recall_private.field_weights(
+                    recall_private.indexed_length(k.body, 10000), recall_private.indexed_length(k.context, 10000),
+                    v_mean) AS weights, CASE WHEN v_authors IS NOT NULL THEN recall_private.plain(lower(k.author)) END AS author
                 OFFSET 0) f
-            WHERE k.tenant = p_tenant AND k.id = ANY (v_ids) AND recall.passes_filter(k, p_filter)
+            WHERE k.tenant = p_tenant AND k.id = ANY (v_ids) AND recall_private.passes_filter(k, p_filter)
               AND (p_filter.as_of IS NULL
-                   OR (p_filter.archived_as_of OR NOT recall.was_archived(p_tenant, k.id, p_filter.as_of))
-                      AND (p_filter.superseded_as_of OR NOT recall.was_superseded(p_tenant, k.id, p_filter.as_of)))
+                   OR (p_filter.archived_as_of OR NOT recall_private.was_archived(p_tenant, k.id, p_filter.as_of))
+                      AND (p_filter.superseded_as_of OR NOT recall_private.was_superseded(p_tenant, k.id, p_filter.as_of)))
             OFFSET 0) m
         JOIN (
             SELECT r.memory_id AS id, r.protected, s.activation,
                    CASE WHEN r.t1 <= v_seconds - s.min_age THEN s.activation
-                        ELSE recall.called_activation_sum(r, p_weights, v_seconds, s.min_age) END AS use
+                        ELSE recall_private.called_activation_sum(r, p_weights, v_seconds, s.min_age) END AS use
             FROM (SELECT o.* FROM recall.activation o
                   WHERE p_filter.as_of IS NULL AND o.tenant = p_tenant AND o.memory_id = ANY (v_ids)
                   UNION ALL SELECT o.* FROM unnest(g.past) o) r
             CROSS JOIN LATERAL (
-                SELECT recall.searched_activation(r, p_weights, v_seconds, v_revived, 60::double precision) AS activation,
+                SELECT recall_private.searched_activation(r, p_weights, v_seconds, v_revived, 60::double precision) AS activation,
                        CASE WHEN r.memory_id = ANY (p_recent) THEN 86400 ELSE 3600 END AS min_age OFFSET 0) s
             OFFSET 0) a ON a.id = m.id
         LEFT JOIN (
@@ -115,46 +113,46 @@ BEGIN
         LEFT JOIN unnest(p_cued, p_strengths, p_cues) c(id, strength, cue) ON c.id = m.id
         CROSS JOIN LATERAL (
             SELECT CASE WHEN v_queries IS NULL THEN 0 ELSE
-                coalesce(h.strength, recall.lexical_strength(m.words, m.weights, v_queries, v_idfs), 0) END AS strength
+                coalesce(h.strength, recall_private.lexical_strength(m.words, m.weights, v_queries, v_idfs), 0) END AS strength
             OFFSET 0) x
     ), in_session AS (
         SELECT f.session_id, bit_or(f.held) AS held FROM featured f WHERE f.session_id IS NOT NULL GROUP BY f.session_id
     ), judged AS MATERIALIZED (
         -- Every memory in a window answers a search for the window alone. A memory without a session counts as its own.
-        SELECT f.id, f.question, f.similarity, recall.is_directive(f.speech_act) AS directive, s.session_coverage,
-               CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
+        SELECT f.id, f.question, f.similarity, recall_private.is_directive(f.speech_act) AS directive, s.session_coverage,
+               CASE WHEN p_window THEN recall_private.logit(1) ELSE recall_private.relevance_logit(
                    w, p_arms, p_author_weight, f.similarity - v_typical, f.coverage, f.strength, f.phrase, f.likeness,
                    f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
                    s.session_coverage, v_trust, f.question, f.speaker, f.no_number) END AS logit
         FROM featured f
         LEFT JOIN in_session o ON o.session_id = f.session_id
         CROSS JOIN LATERAL (
-            SELECT coalesce(recall.weight_of_held(coalesce(o.held, f.held), v_idfs) / v_idf_sum, 0) AS session_coverage
+            SELECT coalesce(recall_private.weight_of_held(coalesce(o.held, f.held), v_idfs) / v_idf_sum, 0) AS session_coverage
             OFFSET 0) s
     ), compared AS MATERIALIZED (
         SELECT j.id FROM judged j ORDER BY j.logit DESC, j.id LIMIT v_compared
     ), alike AS MATERIALIZED (
         SELECT t.id, t.similarity
-        FROM recall.token_similarities(
+        FROM recall_private.token_similarities(
             p_tenant, ARRAY(SELECT c.id FROM compared c), v_embedder, p_tokens,
             ARRAY(SELECT j.id FROM judged j WHERE j.question = 1), v_answers) t
         WHERE p_tokens <> '{}' AND p_arms[1] > 0
     ), weighed AS MATERIALIZED (
         SELECT f.*, f.logit + CASE WHEN p_window OR w.form <> 'logistic' THEN 0
-                   ELSE coalesce(w.token_similarity * p_arms[1] * recall.weight_of_words(v_trust) * f.token_similarity,
+                   ELSE coalesce(w.token_similarity * p_arms[1] * recall_private.weight_of_words(v_trust) * f.token_similarity,
                                  w.no_token_similarity) END AS log_odds
         FROM (
             SELECT j.*, CASE WHEN c.id IS NOT NULL THEN a.similarity
                              ELSE (SELECT min(m.similarity) FROM alike m) END AS token_similarity
             FROM judged j LEFT JOIN compared c ON c.id = j.id LEFT JOIN alike a ON a.id = j.id) f
     ), lent AS (
-        SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall.logistic(j.log_odds))
-                   * (1 - least(v_graph * l.share * recall.logistic(s.log_odds), 1)) AS probability
+        SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall_private.logistic(j.log_odds))
+                   * (1 - least(v_graph * l.share * recall_private.logistic(s.log_odds), 1)) AS probability
         FROM unnest(g.linked, g.seeds, g.shares) l(id, seed, share)
         JOIN weighed j ON j.id = l.id
         -- What the same person says after a question is not its answer.
         JOIN weighed s ON s.id = l.seed AND (s.question = 0 OR l.id = ANY (v_answers))
-        ORDER BY l.id, l.share * recall.logistic(s.log_odds) DESC, l.seed
+        ORDER BY l.id, l.share * recall_private.logistic(s.log_odds) DESC, l.seed
     ), asked AS (
         -- A question that is much like the query has an answer that is too, whatever its words.
         SELECT DISTINCT ON (a.answer) a.answer AS id, a.question, s.log_odds + w.question * s.question AS log_odds
@@ -163,7 +161,7 @@ BEGIN
     ), told AS MATERIALIZED (
         SELECT j.*, l.seed, l.share, x.linked, a.question AS asked_by,
                CASE WHEN a.id IS NULL OR v_answer_share = 0 THEN x.linked
-                    ELSE recall.either(x.linked, a.log_odds + ln(v_answer_share)) END AS own
+                    ELSE recall_private.either(x.linked, a.log_odds + ln(v_answer_share)) END AS own
         FROM weighed j
         LEFT JOIN lent l ON l.id = j.id
         LEFT JOIN asked a ON a.id = j.id
@@ -171,7 +169,7 @@ BEGIN
             -- Memories with little evidence of their own that are linked to an answer are right two to seven times as
             -- often as the evidence says, but never a hundred times, which a large share could suggest.
             SELECT CASE WHEN l.id IS NULL THEN j.log_odds
-                        ELSE least(recall.logit(l.probability), j.log_odds + ln(6)) END AS linked OFFSET 0) x
+                        ELSE least(recall_private.logit(l.probability), j.log_odds + ln(6)) END AS linked OFFSET 0) x
     ), lifted AS (
         SELECT d.id, greatest(d.own, CASE WHEN p_intent.seeks = 'request' THEN d.lifted
                                           ELSE least(d.lifted, b.best - 1) END) AS logit

@@ -1,7 +1,7 @@
 -- The explanation of a hit.
 
 -- explained_period: {"period": {"since", "until", "words"}} with times in UTC; {} without a period.
-CREATE OR REPLACE FUNCTION recall.explained_period(p recall.period) RETURNS jsonb
+CREATE OR REPLACE FUNCTION recall_private.explained_period(p recall.period) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN (p).words IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('period', jsonb_build_object(
     'since', to_char((p).since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
@@ -10,11 +10,10 @@ RETURN CASE WHEN (p).words IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('per
 -- word_step: how far the words of a query were relaxed to find a memory that holds these of them (bits, see words_held):
 -- all words, some words, prefix (a word that no memory contains was replaced by words with the same beginning) or similar
 -- (by words with a similar spelling). `held` are the words that the memory holds, with their weights.
-CREATE OR REPLACE FUNCTION recall.word_step(
+CREATE OR REPLACE FUNCTION recall_private.word_step(
     p_held int, p_words text[], p_steps text[], p_idfs double precision[], OUT step text, OUT held jsonb
 )
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN bool_and(x.held AND x.step = 'word') THEN 'all words'
                 WHEN bool_or(x.held AND x.step = 'word') THEN 'some words'
                 WHEN bool_or(x.held AND x.step = 'prefix') THEN 'prefix'
@@ -43,17 +42,17 @@ DECLARE
     v_log_odds double precision := (v_evidence ->> 'log_odds')::double precision;
     v_placed double precision := (v_evidence ->> 'placed')::double precision;
     v_name double precision := e.likeness * CASE WHEN e.named_alone THEN 2 ELSE 1 END;
-    v_words double precision := recall.weight_of_words(e.word_trust);
+    v_words double precision := recall_private.weight_of_words(e.word_trust);
     v_similarity double precision := (e.similarity - e.typical_similarity) * (2 - e.word_trust);
     v_tokens double precision := e.token_similarity * v_words;
     v_step record;
     v_vitality jsonb;
 BEGIN
-    SELECT * INTO v_step FROM recall.word_step((v_evidence ->> 'held')::int,
+    SELECT * INTO v_step FROM recall_private.word_step((v_evidence ->> 'held')::int,
         ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'words', 'null'))),
         ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'steps', 'null'))),
         ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'idfs', 'null'))::double precision));
-    SELECT to_jsonb(t) INTO v_vitality FROM recall.vitality_terms(
+    SELECT to_jsonb(t) INTO v_vitality FROM recall_private.vitality_terms(
         jsonb_populate_record(NULL::recall.activation, v_evidence -> 'accesses'), (v_evidence -> 'floored')::boolean,
         (SELECT l FROM jsonb_populate_recordset(NULL::recall.layer_in_force, v_ground -> 'layers') l
          WHERE l.name = v_evidence ->> 'layer'),
@@ -76,7 +75,7 @@ BEGIN
             'question', CASE WHEN e.asked IS NOT NULL THEN jsonb_build_object('answers', e.asked) END)),
         'speech_act', e.speech_act,
         'relevance', jsonb_build_object(
-            'logit', v_logit, 'probability', recall.logistic(v_logit), 'intercept', w.intercept,
+            'logit', v_logit, 'probability', recall_private.logistic(v_logit), 'intercept', w.intercept,
             'similarity', coalesce(w.similarity * v_arms[1] * v_similarity, w.no_similarity),
             'coverage', w.coverage * v_arms[2] * v_words * coalesce(e.coverage, 0),
             'information', w.information * v_arms[2] * v_words * ln(1 + e.strength),
@@ -106,7 +105,7 @@ END $$;
 
 -- contradicting_memories: the live memories that contradict this one, or that it contradicts, by id, at most 100.
 -- Inlined.
-CREATE OR REPLACE FUNCTION recall.contradicting_memories(p_tenant text, p_memory_id bigint) RETURNS TABLE (id bigint)
+CREATE OR REPLACE FUNCTION recall_private.contradicting_memories(p_tenant text, p_memory_id bigint) RETURNS TABLE (id bigint)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT k.id
@@ -125,9 +124,8 @@ END;
 -- rerank_blend: the coefficients that combine a reranker's logit with the fused one: {"intercept", "rerank", "fused"}.
 -- The tenant's own coefficients for this reranker take precedence over the default ones for it, and these over those for
 -- any reranker.
-CREATE OR REPLACE FUNCTION recall.rerank_blend(p_tenant text, p_reranker text) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.rerank_blend(p_tenant text, p_reranker text) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object('intercept', r.intercept, 'rerank', r.rerank, 'fused', r.fused)
     FROM recall.rerank_model r
     WHERE r.tenant IN (p_tenant, '*') AND r.reranker IN (p_reranker, '*')
@@ -135,17 +133,16 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- period_sentence: the period that the query names, in words after a space; empty if it names none.
-CREATE OR REPLACE FUNCTION recall.period_sentence(p_period jsonb) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.period_sentence(p_period jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(' The query names a period, "' || (p_period ->> 'words') || '":' || concat(
     ' from ' || left(p_period ->> 'since', 10), ' until before ' || left(p_period ->> 'until', 10)) || '.', '');
 
 -- rank_sentence: an explanation as a sentence.
-CREATE OR REPLACE FUNCTION recall.rank_sentence(
+CREATE OR REPLACE FUNCTION recall_private.rank_sentence(
     p_rank int, p_candidates_total bigint, p_relevance double precision, p_vitality double precision, p_explanation jsonb
 ) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT format(
         'Rank %s of %s. Relevant with a probability of %s, mainly because of %s. Vitality %s changes its log-odds by %s.%s',
         p_rank, p_candidates_total, round(p_relevance::numeric, 3),
@@ -155,13 +152,12 @@ SET search_path FROM CURRENT AS $$
             WHERE (p_explanation #>> ARRAY['relevance', e.term])::double precision > 0
             ORDER BY 2 DESC LIMIT 2) t), 'no single feature'),
         round(p_vitality::numeric, 3), round((p_explanation #>> '{score,vitality}')::numeric, 2),
-        recall.period_sentence(p_explanation -> 'period'))
+        recall_private.period_sentence(p_explanation -> 'period'))
 $$;
 
 -- hidden_reason: why a default search leaves this memory out, after a space; empty if it does not.
-CREATE OR REPLACE FUNCTION recall.hidden_reason(m recall.memory, p_now timestamptz) RETURNS text
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.hidden_reason(m recall.memory, p_now timestamptz) RETURNS text
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(' A default search leaves it out: it is ' || nullif(concat_ws(' and ',
         CASE WHEN m.archived_at IS NOT NULL THEN 'archived' END,
         CASE WHEN m.superseded_by IS NOT NULL THEN format('superseded by memory %s', m.superseded_by) END,

@@ -2,9 +2,8 @@
 
 -- differs_in_one_place: whether the words of this text that the other text lacks stand together, with none of the words
 -- that both have between them: a value that was replaced, and not another thing with a value of its own.
-CREATE OR REPLACE FUNCTION recall.differs_in_one_place(p_text tsvector, p_other text[]) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.differs_in_one_place(p_text tsvector, p_other text[]) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT NOT coalesce(bool_or(w.shared AND w.position BETWEEN w.first AND w.last), false)
     FROM (SELECT x.*, min(x.position) FILTER (WHERE NOT x.shared) OVER () AS first,
                  max(x.position) FILTER (WHERE NOT x.shared) OVER () AS last
@@ -19,12 +18,10 @@ $$;
 -- Statements with different words of the query (p_held, see words_held) are about different things. More than four such
 -- texts are the entries of a list and no versions. Neither replaces the other: whether it does, only a person
 -- knows. Questions are no versions.
-CREATE OR REPLACE FUNCTION recall.newer_statements(
+CREATE OR REPLACE FUNCTION recall_private.newer_statements(
     p_tenant text, p_ids bigint[], p_log_odds double precision[], p_held int[], p_gap double precision
 ) RETURNS TABLE (older bigint, newer bigint, log_odds double precision)
-LANGUAGE plpgsql STABLE ROWS 3
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 3 AS $$
 DECLARE
     v_older bigint[];
     v_newer bigint[];
@@ -40,7 +37,7 @@ BEGIN
             SELECT k.happened_at, k.embedded_with, w.said, tsvector_to_array(w.said) AS words FROM recall.memory k
             CROSS JOIN LATERAL (SELECT ts_filter(k.search_text, '{a,c}') AS said OFFSET 0) w  -- title and body
             WHERE k.tenant = p_tenant AND k.id = u.id AND length(w.said) <= 20
-              AND NOT recall.says_nothing(coalesce(k.speech_act, '')) OFFSET 0) m
+              AND NOT recall_private.says_nothing(coalesce(k.speech_act, '')) OFFSET 0) m
     ), word AS MATERIALIZED (
         SELECT o.id, o.held, w AS word FROM one o CROSS JOIN LATERAL unnest(o.words) w
     ), alike AS (
@@ -55,13 +52,13 @@ BEGIN
     JOIN one o ON o.id = s.older
     JOIN one n ON n.id = s.newer AND (n.happened_at, n.id) > (o.happened_at, o.id) AND n.embedded_with = o.embedded_with
     WHERE s.shared >= 0.3 * (cardinality(o.words) + cardinality(n.words) - s.shared)
-      AND s.shared < cardinality(n.words) AND recall.differs_in_one_place(o.said, n.words);
+      AND s.shared < cardinality(n.words) AND recall_private.differs_in_one_place(o.said, n.words);
     IF NOT true = ANY (coalesce(v_follows, '{}')) THEN
         RETURN;
     END IF;
     RETURN QUERY
     WITH vector AS MATERIALIZED (
-        SELECT v.id, v.embedding FROM recall.stored_vectors(p_tenant, v_older || v_newer) v
+        SELECT v.id, v.embedding FROM recall_private.stored_vectors(p_tenant, v_older || v_newer) v
     ), pair AS MATERIALIZED (
         SELECT u.* FROM unnest(v_older, v_newer, v_log_odds, v_at, v_follows) u(older, newer, log_odds, happened_at, follows)
         JOIN vector o ON o.id = u.older

@@ -2,12 +2,10 @@
 
 -- ignored_parts: what a search with token signs, with vectors or for a past moment could not read of these hits, as
 -- sentences. It is a function of its own, because every search prepares all of its main statement.
-CREATE OR REPLACE FUNCTION recall.ignored_parts(
+CREATE OR REPLACE FUNCTION recall_private.ignored_parts(
     p_tenant text, p_ids bigint[], p_embedder text, p_tokens boolean, p_vectors boolean, p_as_of timestamptz
 ) RETURNS text[]
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_ignored text[] := '{}';
 BEGIN
@@ -63,10 +61,8 @@ CREATE OR REPLACE FUNCTION recall.find(
 )
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan
 -- Postgres would keep the texts of hits by their ids, which are all different.
-SET enable_memoize = off
-SET jit = off AS $$
+SET enable_memoize = off AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_read record;
@@ -74,7 +70,7 @@ DECLARE
     v_filter recall.search_filter;
     v_window boolean;  -- a window of time without words
     v_moment timestamptz;
-    v_settings jsonb := recall.effective_settings(v_tenant);
+    v_settings jsonb := recall_private.effective_settings(v_tenant);
     v_queries text[];
     v_embeddings halfvec[];
     v_model recall.relevance_model;
@@ -87,8 +83,8 @@ DECLARE
     v_intents recall.query_intent[];
     v_needs_context boolean;
     v_newer_gap double precision;
-    v_weights recall.weights := recall.vitality_weights_from(v_settings);
-    v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l);
+    v_weights recall.weights := recall_private.vitality_weights_from(v_settings);
+    v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall_private.effective_layers(v_tenant) l);
     v_pool int;
     v_cues bigint[] := '{}';
     v_cued bigint[];
@@ -98,16 +94,16 @@ DECLARE
     v_arm text;  -- the arm of a running experiment
     v_min_confidence double precision := (v_settings ->> 'search.min_confidence')::double precision;
 BEGIN
-    v_read := recall.read_search_request(p_request);
+    v_read := recall_private.read_search_request(p_request);
     v_request := v_read.request;
     v_filter := v_read.filter;
-    v_moment := recall.require_moment(coalesce(v_filter.as_of, p_now));
-    v_queries := recall.combined_queries(v_request.query, v_request.queries);
-    v_memories := CASE WHEN v_queries <> '{}' THEN recall.memory_count(v_tenant) END;
+    v_moment := recall_private.require_moment(coalesce(v_filter.as_of, p_now));
+    v_queries := recall_private.combined_queries(v_request.query, v_request.queries);
+    v_memories := CASE WHEN v_queries <> '{}' THEN recall_private.memory_count(v_tenant) END;
     v_window := v_queries = '{}' AND (v_filter.since IS NOT NULL OR v_filter.until IS NOT NULL);
     v_embeddings := CASE WHEN cardinality(v_queries) > coalesce(cardinality(v_request.queries), 0)
-        THEN array_prepend(p_embedding, recall.require_one_dimension(p_embeddings)) ELSE p_embeddings END;
-    v_model := recall.relevance_model_for_search(
+        THEN array_prepend(p_embedding, recall_private.require_one_dimension(p_embeddings)) ELSE p_embeddings END;
+    v_model := recall_private.relevance_model_for_search(
         v_tenant, v_settings ->> 'embedding.model', v_request.profile, v_filter.layers);
     v_mode := coalesce(v_request.vitality_mode, v_model.vitality_mode, 'odds');
     v_weight := coalesce(
@@ -115,25 +111,25 @@ BEGIN
         (v_settings ->> 'vitality.weight')::double precision);
     -- An experiment does not apply where the caller chooses the weight.
     IF v_queries <> '{}' AND num_nonnulls(v_request.vitality_mode, v_request.vitality_weight, v_filter.as_of) = 0 THEN
-        v_arm := recall.experiment_arm(
+        v_arm := recall_private.experiment_arm(
             v_tenant, floor((v_settings ->> 'search.experiment')::double precision)::bigint,
-            recall.require_session_id(v_request.session_id));
+            recall_private.require_session_id(v_request.session_id));
         v_mode := CASE v_arm WHEN 'off' THEN 'off' ELSE v_mode END;
         v_weight := CASE v_arm WHEN 'other' THEN (v_settings ->> 'search.experiment_weight')::double precision
             ELSE v_weight END;
     END IF;
-    v_arms := coalesce(recall.arm_weights(v_request.weights), ARRAY[1, 1, 1, 1, 1, 1, 1]);
+    v_arms := coalesce(recall_private.arm_weights(v_request.weights), ARRAY[1, 1, 1, 1, 1, 1, 1]);
     v_author := v_model.author * v_arms[4] * (v_settings ->> 'search.author_weight')::double precision;
     v_pool := CASE WHEN greatest(v_request.k, p_pool) <= 50 THEN 50 ELSE 1000 END;
-    PERFORM recall.check_search_numbers(v_request.k, p_pool, v_request.min_relevance, v_mode, v_weight);
-    v_filter := recall.checked_filter(v_tenant, v_filter, p_now);
+    PERFORM recall_private.check_search_numbers(v_request.k, p_pool, v_request.min_relevance, v_mode, v_weight);
+    v_filter := recall_private.checked_filter(v_tenant, v_filter, p_now);
     IF v_embeddings IS NOT NULL THEN
-        PERFORM recall.check_query_vectors((v_settings ->> 'embedding.dimensions')::int, v_embeddings,
+        PERFORM recall_private.check_query_vectors((v_settings ->> 'embedding.dimensions')::int, v_embeddings,
             cardinality(p_embeddings), cardinality(v_request.queries));
     END IF;
     IF p_tokens <> 'null' AND (CASE WHEN jsonb_typeof(p_tokens) = 'array' THEN jsonb_array_length(p_tokens) END)
        IS DISTINCT FROM cardinality(v_queries) THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The token signs are not an array with one element for each of %s queries.', cardinality(v_queries)),
             'Give an array of token signs for each query, or null for a query without them.');
     END IF;
@@ -150,34 +146,34 @@ BEGIN
         IF v_queries = '{}' AND v_model.form = 'logistic' THEN
             v_model.cue := greatest(v_model.cue, 4.6);
         END IF;
-        v_cues := recall.cue_ids(
-            v_tenant, v_request.cues, recall.require_session_id(v_request.session_id), v_moment);
+        v_cues := recall_private.cue_ids(
+            v_tenant, v_request.cues, recall_private.require_session_id(v_request.session_id), v_moment);
         IF v_cues <> '{}' AND v_arms[5] * v_model.cue > 0 AND NOT v_window THEN
             -- Cues that the caller names belong to the query; memories used in the session are only a hint.
             SELECT array_agg(c.id), array_agg(c.strength * CASE
                        WHEN v_queries <> '{}' AND v_request.cues IS NULL THEN 0.25 ELSE 1 END), array_agg(c.cue)
             INTO v_cued, v_strengths, v_cued_by
-            FROM recall.cue_arm(v_tenant, v_cues, v_pool, v_moment, v_queries <> '{}') c;
+            FROM recall_private.cue_arm(v_tenant, v_cues, v_pool, v_moment, v_queries <> '{}') c;
         END IF;
     END IF;
     IF v_queries = '{}' AND NOT v_window AND v_cues = '{}' THEN
-        PERFORM recall.raise_invalid('The query is empty.', 'Give a query with at least one word, a time window or a cue.');
+        PERFORM recall_private.raise_invalid('The query is empty.', 'Give a query with at least one word, a time window or a cue.');
     END IF;
     IF v_arms[2] > 0 OR v_arms[3] > 0 OR v_author > 0 THEN
         v_analyzed := ARRAY(
-            SELECT recall.analyzed_query(
+            SELECT recall_private.analyzed_query(
                 v_tenant, u.query, v_arms[3] > 0 OR v_author > 0,
                 v_arms[1] > 0 AND v_embeddings[u.place] IS NOT NULL)
             FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
     END IF;
-    v_intents := ARRAY(SELECT recall.query_intent(u.query) FROM unnest(v_queries) WITH ORDINALITY u(query, place)
+    v_intents := ARRAY(SELECT recall_private.query_intent(u.query) FROM unnest(v_queries) WITH ORDINALITY u(query, place)
                        ORDER BY u.place);
     v_needs_context := cardinality(v_intents) = 1 AND (v_intents[1]).needs_context;
     v_newer_gap := CASE WHEN v_window OR EXISTS (SELECT FROM unnest(v_intents) i WHERE i.about_past) THEN 0
                         ELSE (v_settings ->> 'search.newer_gap')::double precision END;
     IF v_model.period * v_arms[7] > 0 THEN
         v_periods := ARRAY(
-            SELECT recall.period_in_query(v_tenant, u.query, v_moment)
+            SELECT recall_private.period_in_query(v_tenant, u.query, v_moment)
             FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
     END IF;
 
@@ -185,21 +181,21 @@ BEGIN
     WITH judged AS MATERIALIZED (
         -- A memory counts by the query that it answers best.
         SELECT DISTINCT ON (c.id) q.place, c.*, CASE
-            WHEN recall.is_directive(c.speech_act) THEN (c.logit + c.own_logit) / 2
-            WHEN NOT recall.says_nothing(c.speech_act) OR (v_intents[q.place]).about_questions THEN c.logit
+            WHEN recall_private.is_directive(c.speech_act) THEN (c.logit + c.own_logit) / 2
+            WHEN NOT recall_private.says_nothing(c.speech_act) OR (v_intents[q.place]).about_questions THEN c.logit
             END AS evidence_logit
         FROM generate_series(1, greatest(cardinality(v_queries), 1)) q(place)
-        CROSS JOIN LATERAL recall.candidates(
-            v_tenant, v_analyzed[q.place], recall.gathered(
+        CROSS JOIN LATERAL recall_private.candidates(
+            v_tenant, v_analyzed[q.place], recall_private.gathered(
                 v_tenant, v_analyzed[q.place], v_embeddings[q.place], v_window, v_pool, v_settings, v_model, v_arms,
                 v_cued, v_filter, v_intents[q.place]),
             v_window, v_settings, v_weights, v_model, v_arms, v_author, v_cued, v_strengths, v_cued_by, v_cues, v_filter,
-            v_request.explain, v_periods[q.place], (recall.tokens_read(p_tokens -> (q.place - 1)))[1:16],
+            v_request.explain, v_periods[q.place], (recall_private.tokens_read(p_tokens -> (q.place - 1)))[1:16],
             v_intents[q.place]) c
         ORDER BY c.id, c.logit DESC, q.place
     ), confidence AS MATERIALIZED (
         -- Only a query has an answer; a window or a cue has none.
-        SELECT CASE WHEN v_memories IS NOT NULL THEN recall.search_confidence(
+        SELECT CASE WHEN v_memories IS NOT NULL THEN recall_private.search_confidence(
             (SELECT max(j.evidence_logit) FROM judged j), v_memories, v_settings)
             * CASE WHEN v_needs_context THEN 0 ELSE 1 END END AS value
     ), scored AS MATERIALIZED (
@@ -207,18 +203,18 @@ BEGIN
                CASE WHEN v_window THEN CASE WHEN v_mode = 'off' THEN 0 ELSE ln(j.activation) END
                     WHEN v_mode = 'off' OR j.named THEN j.logit
                     WHEN v_mode IN ('odds', 'unbounded') THEN j.logit + v_weight * x.use_term
-                    WHEN v_mode = 'multiply' THEN recall.logit(recall.logistic(j.logit) * x.vital)
-                    ELSE recall.logit(recall.logistic(j.logit) * (1 - v_weight + v_weight * x.vital))
+                    WHEN v_mode = 'multiply' THEN recall_private.logit(recall_private.logistic(j.logit) * x.vital)
+                    ELSE recall_private.logit(recall_private.logistic(j.logit) * (1 - v_weight + v_weight * x.vital))
                END AS log_odds
         FROM judged j
-        JOIN (SELECT u.name, u.median_base, recall.use_scale(u) AS use_scale FROM unnest(v_layers) u OFFSET 0) l
+        JOIN (SELECT u.name, u.median_base, recall_private.use_scale(u) AS use_scale FROM unnest(v_layers) u OFFSET 0) l
             ON l.name = j.layer
         CROSS JOIN LATERAL (
             SELECT CASE WHEN v_mode = 'unbounded' THEN ln(j.activation) - l.median_base
-                        ELSE recall.use_term(j.use, l.median_base, l.use_scale) END AS use_term,
+                        ELSE recall_private.use_term(j.use, l.median_base, l.use_scale) END AS use_term,
                    j.activation / (1 + j.activation) AS vital
             OFFSET 0) x
-        WHERE recall.logistic(j.logit) >= v_request.min_relevance
+        WHERE recall_private.logistic(j.logit) >= v_request.min_relevance
           AND (NOT v_request.require_answer
                OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
     ), newer AS MATERIALIZED (
@@ -228,7 +224,7 @@ BEGIN
                    array_agg(CASE WHEN cardinality(v_queries) = 1 THEN o.held ELSE 0 END
                              ORDER BY o.log_odds DESC, o.id) AS held
             FROM (SELECT s.id, s.log_odds, s.held FROM scored s ORDER BY s.log_odds DESC, s.id LIMIT 10) o) best
-        CROSS JOIN LATERAL recall.newer_statements(v_tenant, best.ids, best.log_odds, best.held, v_newer_gap) n
+        CROSS JOIN LATERAL recall_private.newer_statements(v_tenant, best.ids, best.log_odds, best.held, v_newer_gap) n
         WHERE v_newer_gap > 0 AND cardinality(best.ids) > 1
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
@@ -239,7 +235,7 @@ BEGIN
         LEFT JOIN (
             SELECT c.id, min(n.log_odds) AS log_odds, max(c.step) AS steps
             FROM (SELECT array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS ids FROM judged o) o
-            CROSS JOIN LATERAL recall.successors_of(v_tenant, o.ids) c
+            CROSS JOIN LATERAL recall_private.successors_of(v_tenant, o.ids) c
             JOIN scored n ON n.id = c.successor
             WHERE v_filter.superseded_as_of
             GROUP BY c.id) b ON b.id = s.id
@@ -250,7 +246,7 @@ BEGIN
     ), quoted AS MATERIALIZED (
         SELECT b.id, b.passage
         FROM (SELECT j.place, array_agg(h.id) AS ids FROM hit h JOIN judged j ON j.id = h.id GROUP BY j.place) x
-        CROSS JOIN LATERAL recall.best_passages(
+        CROSS JOIN LATERAL recall_private.best_passages(
             v_tenant, x.ids, v_embeddings[x.place], v_settings ->> 'embedding.model') b
     ), accesses AS MATERIALIZED (
         SELECT o.*
@@ -260,7 +256,7 @@ BEGIN
         WHERE v_request.explain AND v_filter.as_of IS NULL
         UNION ALL SELECT o.*
         FROM (SELECT array_agg(h.id) AS ids FROM hit h) x
-        CROSS JOIN LATERAL recall.activations_as_of(v_tenant, x.ids, v_filter.as_of) o
+        CROSS JOIN LATERAL recall_private.activations_as_of(v_tenant, x.ids, v_filter.as_of) o
         WHERE v_request.explain AND v_filter.as_of IS NOT NULL
     )
     SELECT t.id, t.key, t.layer, t.title, t.body, t.role, t.author, t.tags, t.happened_at, t.score, t.relevance,
@@ -274,12 +270,12 @@ BEGIN
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'needs_context', v_needs_context,
         'ground', CASE WHEN v_request.explain THEN jsonb_build_object(
-            'now', recall.epoch(v_moment), 'window', v_window, 'model', to_jsonb(v_model), 'arms', v_arms,
+            'now', recall_private.epoch(v_moment), 'window', v_window, 'model', to_jsonb(v_model), 'arms', v_arms,
             'author', v_author, 'weights', to_jsonb(v_weights), 'layers', to_jsonb(v_layers),
             'queries', (
                 SELECT jsonb_agg(jsonb_build_object(
                     'query', u.query, 'words', (v_analyzed[u.place]).words, 'steps', (v_analyzed[u.place]).steps,
-                    'idfs', (v_analyzed[u.place]).idfs, 'period', recall.explained_period(v_periods[u.place]))
+                    'idfs', (v_analyzed[u.place]).idfs, 'period', recall_private.explained_period(v_periods[u.place]))
                     ORDER BY u.place)
                 FROM unnest(v_queries) WITH ORDINALITY u(query, place))) END,
         'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (
@@ -292,11 +288,11 @@ BEGIN
         'confidence_terms', CASE WHEN p_reranker IS NOT NULL AND v_memories IS NOT NULL THEN jsonb_build_object(
             'intercept', v_settings -> 'confidence.intercept', 'relevance', v_settings -> 'confidence.relevance',
             'size', v_settings -> 'confidence.size', 'memories', v_memories, 'needs_context', v_needs_context) END,
-        'blend', CASE WHEN p_reranker IS NOT NULL THEN recall.rerank_blend(v_tenant, p_reranker) END,
+        'blend', CASE WHEN p_reranker IS NOT NULL THEN recall_private.rerank_blend(v_tenant, p_reranker) END,
         'skipped', to_jsonb(nullif(array_remove(
             CASE WHEN v_window AND (SELECT count(*) FROM judged) >= 5000 THEN
                 'window: it holds more than 5,000 memories, of which the newest were looked at' END
-            || recall.ignored_parts(
+            || recall_private.ignored_parts(
                 v_tenant, ARRAY(SELECT h.id FROM hit h), v_settings ->> 'embedding.model', p_tokens <> 'null',
                 v_embeddings IS NOT NULL, v_filter.as_of)
             || CASE WHEN t.left_out > 0 THEN format(
@@ -308,11 +304,11 @@ BEGIN
         SELECT x.*, count(*) FILTER (WHERE x.bytes > p_max_bytes) OVER () AS left_out
         FROM (
             SELECT h.id, m.key, m.layer, s.title, s.body, s.role, s.author, s.tags, s.happened_at,
-                   recall.logistic(h.placed) AS score, recall.logistic(h.logit) AS relevance, h.vital,
-                   recall.zone_of(recall.retention_of(h.vital, j.floored, v_weights), l) AS zone, h.rank, m.superseded_by,
+                   recall_private.logistic(h.placed) AS score, recall_private.logistic(h.logit) AS relevance, h.vital,
+                   recall_private.zone_of(recall_private.retention_of(h.vital, j.floored, v_weights), l) AS zone, h.rank, m.superseded_by,
                    ARRAY(SELECT o.id FROM recall.memory o
                          WHERE o.tenant = v_tenant AND o.superseded_by = h.id ORDER BY o.id LIMIT 100) AS supersedes,
-                   ARRAY(SELECT x.id FROM recall.contradicting_memories(v_tenant, h.id) x) AS contradicts,
+                   ARRAY(SELECT x.id FROM recall_private.contradicting_memories(v_tenant, h.id) x) AS contradicts,
                    s.valid_from, s.valid_until, m.expires_at, m.archived_at,
                    -- As jsonb, it would cost a fortieth of a search more.
                    CASE WHEN v_request.explain THEN json_build_object(

@@ -5,21 +5,20 @@
 -- query, the search itself with the memories in the order shown. Returns the id of the search. NULL if it is not kept,
 -- because there is no query or because `search.log_days` is 0. The ids must be distinct and belong to this tenant. Every
 -- search calls this, so it takes no lock and reads only two settings.
-CREATE OR REPLACE FUNCTION recall.log_search(
+CREATE OR REPLACE FUNCTION recall_private.log_search(
     p_tenant text, p_shown bigint[], p_session_id text, p_now timestamptz, p_query text DEFAULT NULL,
     p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL, p_experiment jsonb DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_session_id text := recall.require_session_id(p_session_id);
+    v_session_id text := recall_private.require_session_id(p_session_id);
     v_kept boolean := (p_query IS NOT NULL OR p_queries IS NOT NULL)
-        AND recall.setting_number(p_tenant, 'search.log_days') > 0;
+        AND recall_private.setting_number(p_tenant, 'search.log_days') > 0;
     v_weight double precision;
     v_search_id bigint;
 BEGIN
     IF cardinality(p_shown) > 0 THEN
-        v_weight := recall.setting_number(p_tenant, 'access.weight_retrieval');
+        v_weight := recall_private.setting_number(p_tenant, 'access.weight_retrieval');
         INSERT INTO recall.access (tenant, memory_id, kind, weight, at, session_id, recorded_at)
         SELECT p_tenant, u.id, 'retrieval', v_weight, p_now, v_session_id, p_now FROM unnest(p_shown) u(id);
         INSERT INTO recall.access_queue (tenant, memory_ids, at) VALUES (p_tenant, p_shown, p_now);
@@ -32,7 +31,7 @@ BEGIN
                 p_experiment ->> 'arm', (p_experiment ->> 'weight')::double precision)
         ON CONFLICT (tenant, id) DO NOTHING
         RETURNING id INTO v_search_id;
-        PERFORM recall.pass_imported_ids(p_tenant, 'search_log', currval('recall.search_log_id_seq')) WHERE v_search_id IS NULL;
+        PERFORM recall_private.pass_imported_ids(p_tenant, 'search_log', currval('recall.search_log_id_seq')) WHERE v_search_id IS NULL;
     END LOOP;
     RETURN v_search_id;
 END $$;
@@ -49,25 +48,24 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_ids bigint[] := recall.distinct_ids(p_ids);
+    v_ids bigint[] := recall_private.distinct_ids(p_ids);
 BEGIN
     IF p_query <> '' THEN
-        PERFORM recall.check_query(p_query);
+        PERFORM recall_private.check_query(p_query);
     END IF;
-    RETURN recall.log_search(
+    RETURN recall_private.log_search(
         v_tenant, ARRAY(
             SELECT m.id FROM recall.memory m
-            WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY array_position(recall.require_one_dimension(p_ids), m.id)),
-        p_session_id, recall.require_moment(p_now), p_query, p_profile, p_queries,
-        recall.require_experiment(p_experiment));
+            WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY array_position(recall_private.require_one_dimension(p_ids), m.id)),
+        p_session_id, recall_private.require_moment(p_now), p_query, p_profile, p_queries,
+        recall_private.require_experiment(p_experiment));
 END $$;
 
 -- delete_from_logs: deletes the accesses of memories that are being deleted, the verdicts on them, and their entries in
 -- logged searches. An entry leaves a gap, so that the others keep their ranks. Returns how many searches had shown one of
 -- the memories.
-CREATE OR REPLACE FUNCTION recall.delete_from_logs(p_tenant text, p_ids bigint[]) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.delete_from_logs(p_tenant text, p_ids bigint[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_moments timestamptz[];
     v_searches bigint[];
@@ -100,11 +98,11 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_until timestamptz := recall.require_moment(p_now)
-        - make_interval(secs => 86400 * recall.setting_number(v_tenant, 'search.log_days'));
+    v_until timestamptz := recall_private.require_moment(p_now)
+        - make_interval(secs => 86400 * recall_private.setting_number(v_tenant, 'search.log_days'));
     v_old bigint[] := ARRAY(
         SELECT s.id FROM recall.search_log s
-        WHERE s.tenant = v_tenant AND s.at <= v_until ORDER BY s.at, s.id LIMIT recall.require_limit(p_limit) FOR UPDATE SKIP LOCKED);
+        WHERE s.tenant = v_tenant AND s.at <= v_until ORDER BY s.at, s.id LIMIT recall_private.require_limit(p_limit) FOR UPDATE SKIP LOCKED);
 BEGIN
     DELETE FROM recall.search_log s WHERE s.tenant = v_tenant AND s.id = ANY (v_old);
     RETURN cardinality(v_old);

@@ -3,7 +3,7 @@
 
 -- search: the memories of this tenant that answer a query, best first, ties by id. `relevance` is the calibrated
 -- probability that a memory answers. `score` is also a probability; it adds use in log-odds: logit(relevance) + weight *
--- k * ln((1 + r) / 2), where r is S divided by the median S of the layer, at most 63, and k = 1 to 1.6 (recall.use_term).
+-- k * ln((1 + r) / 2), where r is S divided by the median S of the layer, at most 63, and k = 1 to 1.6 (recall_private.use_term).
 -- Memories named exactly are exempt from vitality. A query without p_embedding is answered by words, names, cues and
 -- links alone. Sub-queries (p_queries, with p_embeddings) are searched together, and a memory counts by the sub-query
 -- that it answers best. Without a query, a time window (p_since, p_until) returns everything that happened in it, ordered
@@ -76,7 +76,7 @@ BEGIN
         SELECT * FROM recall.find(
             p_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_unless_named => p_unless_named)
     ), logged AS MATERIALIZED (
-        SELECT CASE WHEN NOT s.named THEN recall.log_search(
+        SELECT CASE WHEN NOT s.named THEN recall_private.log_search(
                    v_tenant, s.ids, p_request ->> 'session_id', p_now, p_request ->> 'query', s.profile, v_queries,
                    s.experiment) END AS search_id
         FROM (SELECT coalesce(array_agg(h.id ORDER BY h.rank) FILTER (WHERE h.id IS NOT NULL), '{}') AS ids,
@@ -117,11 +117,11 @@ BEGIN
     FROM recall.find(
         v_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) f
     ORDER BY f.id = p_memory_id DESC NULLS LAST LIMIT 1;
-    v_filter := (recall.read_search_request(v_request)).filter;
+    v_filter := (recall_private.read_search_request(v_request)).filter;
     IF v_hit.id IS DISTINCT FROM p_memory_id THEN
         RETURN jsonb_build_object('memory', p_memory_id, 'found', false, 'sentence', format(
             'Memory %s is not a candidate for this query: no arm found it%s.', p_memory_id,
-            CASE WHEN recall.narrows(v_filter) OR v_filter.until IS NOT NULL
+            CASE WHEN recall_private.narrows(v_filter) OR v_filter.until IS NOT NULL
                       OR (v_request -> 'min_relevance')::double precision > 0
                       OR NOT (v_filter.include_archived AND v_filter.include_superseded AND v_filter.include_invalid)
                  THEN ' within its filters' ELSE '' END));
@@ -130,9 +130,9 @@ BEGIN
     v_explanation := recall.hit_explanation(v_hit.evidence, v_hit.summary);
     RETURN v_explanation || jsonb_build_object(
         'memory', p_memory_id, 'found', true, 'rank', v_hit.rank, 'candidates', v_hit.candidates,
-        'sentence', recall.rank_sentence(
+        'sentence', recall_private.rank_sentence(
             v_hit.rank, v_hit.candidates, v_hit.relevance, v_hit.vitality, v_explanation)
-            || recall.hidden_reason(v_memory, coalesce(v_filter.as_of, p_now)));
+            || recall_private.hidden_reason(v_memory, coalesce(v_filter.as_of, p_now)));
 END $$;
 
 -- similarities: the cosine of each pair (a < b) of these memories that were embedded by the same embedder, by a and b.
@@ -143,11 +143,11 @@ LANGUAGE plpgsql STABLE ROWS 1000
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_ids bigint[] := recall.distinct_ids(p_ids);
+    v_ids bigint[] := recall_private.distinct_ids(p_ids);
 BEGIN
     RETURN QUERY
     WITH vector AS MATERIALIZED (
-        SELECT v.id, v.embedded_with, v.embedding FROM recall.stored_vectors(v_tenant, v_ids) v
+        SELECT v.id, v.embedded_with, v.embedding FROM recall_private.stored_vectors(v_tenant, v_ids) v
     )
     SELECT x.id, y.id, least(greatest(1 - (x.embedding <=> y.embedding), -1), 1)
     FROM vector x JOIN vector y ON x.id < y.id AND x.embedded_with = y.embedded_with

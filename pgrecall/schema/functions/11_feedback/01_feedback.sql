@@ -2,28 +2,27 @@
 
 -- require_search: the search of this tenant with this id. Raises an error if there is none, if it did not show all of
 -- these memories, or if p_now is before it.
-CREATE OR REPLACE FUNCTION recall.require_search(
+CREATE OR REPLACE FUNCTION recall_private.require_search(
     p_tenant text, p_search_id bigint, p_memory_ids bigint[], p_now timestamptz
 ) RETURNS recall.search_log
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_search recall.search_log;
     v_strange bigint;
 BEGIN
     SELECT s.* INTO v_search FROM recall.search_log s WHERE s.tenant = p_tenant AND s.id = p_search_id;
     IF NOT FOUND THEN
-        PERFORM recall.raise_invalid(format('There is no search %s in this tenant.', coalesce(p_search_id::text, 'NULL')),
+        PERFORM recall_private.raise_invalid(format('There is no search %s in this tenant.', coalesce(p_search_id::text, 'NULL')),
             'A logged search returns its id and is kept for `search.log_days`.');
-    ELSIF array_position(recall.require_one_dimension(p_memory_ids), NULL) IS NOT NULL OR p_memory_ids IS NULL THEN
-        PERFORM recall.raise_invalid('One of the judged memories is NULL.', 'Give the ids of memories that the search showed.');
-    ELSIF recall.require_moment(p_now) < v_search.at - interval '5 minutes' THEN
-        PERFORM recall.raise_invalid(format('Search %s was made at %s, after p_now, %s.', p_search_id, v_search.at, p_now),
+    ELSIF array_position(recall_private.require_one_dimension(p_memory_ids), NULL) IS NOT NULL OR p_memory_ids IS NULL THEN
+        PERFORM recall_private.raise_invalid('One of the judged memories is NULL.', 'Give the ids of memories that the search showed.');
+    ELSIF recall_private.require_moment(p_now) < v_search.at - interval '5 minutes' THEN
+        PERFORM recall_private.raise_invalid(format('Search %s was made at %s, after p_now, %s.', p_search_id, v_search.at, p_now),
             'Judge a search after it was made.');
     END IF;
     SELECT u.id INTO v_strange FROM unnest(p_memory_ids) u(id) WHERE u.id = ANY (v_search.shown) IS NOT TRUE LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(format('Memory %s was not shown by search %s.', v_strange, p_search_id),
+        PERFORM recall_private.raise_invalid(format('Memory %s was not shown by search %s.', v_strange, p_search_id),
             'record_access() logs the use of a memory that no search has shown.');
     END IF;
     RETURN v_search;
@@ -31,16 +30,15 @@ END $$;
 
 -- store_verdicts: stores a verdict on these memories of a search, replacing earlier ones, and returns how many are
 -- new. The caller has locked their rows and the rows that an access changes; the log of searches is locked last.
-CREATE OR REPLACE FUNCTION recall.store_verdicts(
+CREATE OR REPLACE FUNCTION recall_private.store_verdicts(
     p_tenant text, p_search_id bigint, p_memory_ids bigint[], p_verdict text, p_now timestamptz
 ) RETURNS int
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_new int;
 BEGIN
     PERFORM FROM recall.search_log s WHERE s.tenant = p_tenant AND s.id = p_search_id FOR KEY SHARE;
-    PERFORM recall.require_search(p_tenant, p_search_id, p_memory_ids, p_now);  -- may have been deleted since
+    PERFORM recall_private.require_search(p_tenant, p_search_id, p_memory_ids, p_now);  -- may have been deleted since
     WITH put AS (
         INSERT INTO recall.judgement AS j (tenant, search_id, memory_id, verdict, at)
         SELECT DISTINCT p_tenant, p_search_id, u.id, p_verdict, p_now FROM unnest(p_memory_ids) u(id) ORDER BY u.id
@@ -61,13 +59,13 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_search recall.search_log := recall.require_search(v_tenant, p_search_id, p_memory_ids, p_now);
+    v_search recall.search_log := recall_private.require_search(v_tenant, p_search_id, p_memory_ids, p_now);
 BEGIN
     PERFORM recall.record_accesses(coalesce(jsonb_agg(jsonb_build_object(
         'memory_id', u.id, 'kind', 'used', 'session_id', v_search.session_id,
         'idempotency_key', format('recall.used %s %s', p_search_id, u.id)) ORDER BY u.id), '[]'), p_now)
     FROM (SELECT DISTINCT i.id FROM unnest(p_memory_ids) i(id)) u;
-    RETURN recall.store_verdicts(v_tenant, p_search_id, p_memory_ids, 'used', p_now);
+    RETURN recall_private.store_verdicts(v_tenant, p_search_id, p_memory_ids, 'used', p_now);
 END $$;
 
 -- rejected: records that these memories, shown by a search, did not answer it. This is not an access. A later verdict
@@ -80,15 +78,15 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM recall.require_search(v_tenant, p_search_id, p_memory_ids, p_now);
+    PERFORM recall_private.require_search(v_tenant, p_search_id, p_memory_ids, p_now);
     -- Otherwise a memory could be deleted while its verdict is stored.
-    PERFORM recall.lock_memories(v_tenant, p_memory_ids);
+    PERFORM recall_private.lock_memories(v_tenant, p_memory_ids);
     PERFORM recall.require_memory(u.id) FROM unnest(p_memory_ids) u(id);
-    RETURN recall.store_verdicts(v_tenant, p_search_id, p_memory_ids, 'rejected', p_now);
+    RETURN recall_private.store_verdicts(v_tenant, p_search_id, p_memory_ids, 'rejected', p_now);
 END $$;
 
 -- recent_searches: the newest 100,000 logged searches of a tenant since p_since. Reports are computed from these.
-CREATE OR REPLACE FUNCTION recall.recent_searches(p_tenant text, p_since timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.recent_searches(p_tenant text, p_since timestamptz)
 RETURNS TABLE (id bigint, at timestamptz, shown bigint[], judged boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -100,14 +98,14 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- shown_ranks: each memory shown by recent searches, with its rank and its verdict, if any.
-CREATE OR REPLACE FUNCTION recall.shown_ranks(p_tenant text, p_since timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.shown_ranks(p_tenant text, p_since timestamptz)
 RETURNS TABLE (
     search_id bigint, at timestamptz, judged boolean, memory_id bigint, rank int, verdict text
 )
 LANGUAGE sql STABLE ROWS 10000
 SET search_path FROM CURRENT AS $$
     SELECT s.id, s.at, s.judged, u.id, u.place::int, j.verdict
-    FROM recall.recent_searches(p_tenant, p_since) s
+    FROM recall_private.recent_searches(p_tenant, p_since) s
     CROSS JOIN LATERAL unnest(s.shown) WITH ORDINALITY u(id, place)
     LEFT JOIN recall.judgement j
         ON s.judged AND j.tenant = p_tenant AND j.search_id = s.id AND j.memory_id = u.id
@@ -128,7 +126,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
     IF NOT coalesce(p_limit BETWEEN 1 AND 10000, false) THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The limit is %s; it must lie between 1 and 10,000.', coalesce(p_limit::text, 'NULL')));
     END IF;
     RETURN QUERY
@@ -136,7 +134,7 @@ BEGIN
     FROM (
         SELECT r.memory_id, count(*) AS shown, count(*) FILTER (WHERE r.verdict = 'used') AS used,
                count(*) FILTER (WHERE r.verdict = 'rejected') AS rejected, max(r.at) AS last_shown_at
-        FROM recall.shown_ranks(v_tenant, p_since) r GROUP BY r.memory_id
+        FROM recall_private.shown_ranks(v_tenant, p_since) r GROUP BY r.memory_id
     ) f
     JOIN recall.memory m ON m.tenant = v_tenant AND m.id = f.memory_id
     WHERE f.used = 0 OR p_unused IS NOT TRUE
@@ -144,7 +142,7 @@ BEGIN
 END $$;
 
 -- examination_probability: the prior probability that a rank is examined: 1 / rank^p_bias, at least 0.1.
-CREATE OR REPLACE FUNCTION recall.examination_probability(p_rank int, p_bias double precision) RETURNS double precision
+CREATE OR REPLACE FUNCTION recall_private.examination_probability(p_rank int, p_bias double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN greatest(power(p_rank::double precision, -p_bias), 0.1);
 
@@ -164,9 +162,9 @@ SET search_path FROM CURRENT AS $$
         SELECT r.rank, count(*) AS shown, count(*) FILTER (WHERE r.judged) AS judged,
                count(*) FILTER (WHERE r.verdict = 'used') AS used,
                count(*) FILTER (WHERE r.verdict = 'rejected') AS rejected,
-               recall.examination_probability(r.rank, recall.setting_number(c.tenant, 'feedback.position_bias')) AS prior
+               recall_private.examination_probability(r.rank, recall_private.setting_number(c.tenant, 'feedback.position_bias')) AS prior
         FROM (SELECT recall.current_tenant() AS tenant OFFSET 0) c
-        CROSS JOIN LATERAL recall.shown_ranks(c.tenant, p_since) r
+        CROSS JOIN LATERAL recall_private.shown_ranks(c.tenant, p_since) r
         GROUP BY r.rank, c.tenant
     ), based AS (
         -- The rate at rank 1 for which the prior alone would give as many uses.
@@ -194,13 +192,13 @@ DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
     IF NOT coalesce(p_limit BETWEEN 1 AND 100000, false) THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The limit is %s; it must lie between 1 and 100,000.', coalesce(p_limit::text, 'NULL')));
     END IF;
     RETURN QUERY
     WITH place AS MATERIALIZED (
         SELECT r.*, max(r.rank) FILTER (WHERE r.verdict = 'used') OVER (PARTITION BY r.search_id) AS last_used
-        FROM recall.shown_ranks(v_tenant, p_since) r WHERE r.judged
+        FROM recall_private.shown_ranks(v_tenant, p_since) r WHERE r.judged
     ), evidence AS (
         SELECT p.search_id, m.id, m.key, p.rank, coalesce(p.verdict, 'skipped') AS verdict, b.propensity
         FROM place p

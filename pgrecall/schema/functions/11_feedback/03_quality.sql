@@ -3,11 +3,10 @@
 
 -- share_interval: the interval of Wilson (1927) for a share in p_total trials; p_z2 is the square of the normal quantile.
 -- NULL without trials. It is also wide enough for a mean of values between 0 and 1, which varies at most as much.
-CREATE OR REPLACE FUNCTION recall.share_interval(
+CREATE OR REPLACE FUNCTION recall_private.share_interval(
     p_share double precision, p_total bigint, p_z2 double precision, OUT low double precision, OUT high double precision
 )
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     -- Rounding must not exclude the share itself.
     SELECT least(greatest(c.middle - c.reach, 0), p_share), greatest(least(c.middle + c.reach, 1), p_share)
     FROM (SELECT p_z2 / nullif(p_total, 0) AS z2 WHERE p_total > 0) s
@@ -18,19 +17,18 @@ $$;
 
 -- wilson_interval: the 95 % interval for a share of p_hits in p_total (Wilson, 1927), which is also valid for few trials
 -- and for shares near 0 and 1. NULL without trials.
-CREATE OR REPLACE FUNCTION recall.wilson_interval(
+CREATE OR REPLACE FUNCTION recall_private.wilson_interval(
     p_hits bigint, p_total bigint, OUT low double precision, OUT high double precision
 )
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT i.low, i.high
-    FROM recall.share_interval(p_hits / nullif(p_total, 0)::double precision, p_total, 3.841458820694124) i
+    FROM recall_private.share_interval(p_hits / nullif(p_total, 0)::double precision, p_total, 3.841458820694124) i
 $$;
 
 -- used_hits: the hits of the newest p_limit searches since p_since, with rank, verdict, and whether the hit was used:
 -- according to its verdict, or by an access of kind used or read in the session of the search, within
 -- association.window_minutes of it.
-CREATE OR REPLACE FUNCTION recall.used_hits(p_tenant text, p_since timestamptz, p_limit int)
+CREATE OR REPLACE FUNCTION recall_private.used_hits(p_tenant text, p_since timestamptz, p_limit int)
 RETURNS TABLE (search_id bigint, at timestamptz, memory_id bigint, rank int, verdict text, used boolean)
 LANGUAGE sql STABLE ROWS 10000
 SET search_path FROM CURRENT AS $$
@@ -39,7 +37,7 @@ SET search_path FROM CURRENT AS $$
                SELECT FROM recall.access a
                WHERE a.tenant = p_tenant AND a.memory_id = u.id AND a.at > s.at AND a.at <= s.at + w.window
                  AND a.session_id = s.session_id AND a.kind IN ('used', 'read'))
-    FROM (SELECT make_interval(secs => 60 * recall.setting_number(p_tenant, 'association.window_minutes')) AS window) w
+    FROM (SELECT make_interval(secs => 60 * recall_private.setting_number(p_tenant, 'association.window_minutes')) AS window) w
     CROSS JOIN (
         SELECT l.* FROM recall.search_log l
         WHERE l.tenant = p_tenant AND l.at >= coalesce(p_since, '-infinity')
@@ -60,14 +58,14 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM recall.require_between(p_limit, 1, 100000, 'p_limit');
+    PERFORM recall_private.require_between(p_limit, 1, 100000, 'p_limit');
     RETURN (
         WITH search AS MATERIALIZED (
             SELECT l.id, l.at, l.shown FROM recall.search_log l
             WHERE l.tenant = v_tenant AND l.at >= coalesce(p_since, '-infinity')
             ORDER BY l.at DESC, l.id DESC LIMIT p_limit
         ), item AS MATERIALIZED (
-            SELECT * FROM recall.used_hits(v_tenant, p_since, p_limit)
+            SELECT * FROM recall_private.used_hits(v_tenant, p_since, p_limit)
         ), outcome AS MATERIALIZED (
             SELECT i.search_id, bool_or(i.used) AS answered FROM item i
             GROUP BY i.search_id HAVING bool_or(i.used OR i.verdict IS NOT NULL)
@@ -82,11 +80,11 @@ BEGIN
             'answered', (
                 SELECT jsonb_build_object('count', o.n, 'total', o.total, 'low', w.low, 'high', w.high)
                 FROM (SELECT count(*) FILTER (WHERE o.answered) AS n, count(*) AS total FROM outcome o) o
-                LEFT JOIN LATERAL recall.wilson_interval(o.n, o.total) w ON true),
+                LEFT JOIN LATERAL recall_private.wilson_interval(o.n, o.total) w ON true),
             'ranks', (
                 SELECT coalesce(jsonb_agg(to_jsonb(r) || jsonb_build_object('low', w.low, 'high', w.high)
                                           ORDER BY r.rank), '[]')
-                FROM ranked r LEFT JOIN LATERAL recall.wilson_interval(r.used, r.followed) w ON true))
+                FROM ranked r LEFT JOIN LATERAL recall_private.wilson_interval(r.used, r.followed) w ON true))
         FROM search s);
 END $$;
 
@@ -100,11 +98,11 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM recall.require_between(p_limit, 1, 1000, 'p_limit');
+    PERFORM recall_private.require_between(p_limit, 1, 1000, 'p_limit');
     RETURN QUERY
     WITH outcome AS MATERIALIZED (
         SELECT i.search_id, bool_or(i.used) AS used, count(i.verdict) > 0 AS judged
-        FROM recall.used_hits(v_tenant, p_since, 10000) i GROUP BY i.search_id
+        FROM recall_private.used_hits(v_tenant, p_since, 10000) i GROUP BY i.search_id
     ), asked AS (
         SELECT l.id, l.at, coalesce(nullif(l.query, ''), l.queries[1]) AS query,
                lower(regexp_replace(btrim(coalesce(nullif(l.query, ''), l.queries[1])), '\s+', ' ', 'g')) AS same,
@@ -135,9 +133,9 @@ LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_window interval := make_interval(secs => 60 * recall.setting_number(v_tenant, 'association.window_minutes'));
+    v_window interval := make_interval(secs => 60 * recall_private.setting_number(v_tenant, 'association.window_minutes'));
 BEGIN
-    PERFORM recall.require_between(p_limit, 1, 1000, 'p_limit');
+    PERFORM recall_private.require_between(p_limit, 1, 1000, 'p_limit');
     RETURN QUERY
     WITH newest AS MATERIALIZED (
         SELECT l.* FROM recall.search_log l

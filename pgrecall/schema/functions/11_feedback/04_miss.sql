@@ -1,13 +1,13 @@
 -- Why a search does not show a memory: the filters that hide it, its rank, and the findings of each arm.
 
 -- words_of_queries: the words of these queries, each once, and whether a memory contains them.
-CREATE OR REPLACE FUNCTION recall.words_of_queries(p_tenant text, p_queries text[], p_text tsvector)
+CREATE OR REPLACE FUNCTION recall_private.words_of_queries(p_tenant text, p_queries text[], p_text tsvector)
 RETURNS TABLE (word text, held boolean)
 LANGUAGE sql STABLE ROWS 10
 SET search_path FROM CURRENT AS $$
     SELECT w.word, bool_or(p_text @@ w.query)
     FROM unnest(p_queries) q
-    CROSS JOIN LATERAL recall.analyzed_query(p_tenant, q, false, true) a
+    CROSS JOIN LATERAL recall_private.analyzed_query(p_tenant, q, false, true) a
     CROSS JOIN LATERAL unnest(a.words, a.queries) w(word, query)
     WHERE w.word IS NOT NULL
     GROUP BY w.word ORDER BY w.word
@@ -38,7 +38,7 @@ DECLARE
     v_wide jsonb;
     v_last double precision;
     v_confidence double precision;
-    v_min_confidence double precision := recall.setting_number(v_tenant, 'search.min_confidence');
+    v_min_confidence double precision := recall_private.setting_number(v_tenant, 'search.min_confidence');
     v_words jsonb;
     v_similarity double precision;
     v_arms jsonb;
@@ -46,9 +46,9 @@ DECLARE
 BEGIN
     PERFORM recall.require_memory(p_memory_id);
     SELECT * INTO v_memory FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
-    v_read := recall.read_search_request(p_request);
+    v_read := recall_private.read_search_request(p_request);
     v_request := v_read.request;
-    v_failed := recall.failed_filters(v_memory, recall.checked_filter(v_tenant, v_read.filter, p_now));
+    v_failed := recall_private.failed_filters(v_memory, recall_private.checked_filter(v_tenant, v_read.filter, p_now));
     v_limit := CASE WHEN v_request.k <= 50 THEN 50 ELSE 1000 END;
     SELECT jsonb_agg(jsonb_build_object('id', f.id, 'rank', f.rank, 'score', f.score, 'relevance', f.relevance,
                                         'explanation', CASE WHEN f.id = p_memory_id THEN recall.hit_explanation(f.evidence, f.found) END)
@@ -62,9 +62,9 @@ BEGIN
     SELECT (h ->> 'score')::double precision INTO v_last FROM jsonb_array_elements(v_hits) h
     WHERE (h ->> 'rank')::int = v_request.k;
     IF v_mine IS NULL THEN
-        v_open := recall.without_filters(p_request)
+        v_open := recall_private.without_filters(p_request)
             || '{"k": 1000, "explain": true, "min_relevance": 0, "require_answer": false}';
-        IF recall.combined_queries(v_request.query, v_request.queries) <> '{}' OR v_request.cues IS NOT NULL
+        IF recall_private.combined_queries(v_request.query, v_request.queries) <> '{}' OR v_request.cues IS NOT NULL
            OR v_request.session_id IS NOT NULL THEN
             SELECT jsonb_build_object('rank', f.rank, 'score', f.score, 'relevance', f.relevance,
                                       'explanation', recall.hit_explanation(f.evidence, f.found))
@@ -77,18 +77,18 @@ BEGIN
     SELECT jsonb_build_object('held', coalesce(jsonb_agg(w.word) FILTER (WHERE w.held), '[]'),
                               'missing', coalesce(jsonb_agg(w.word) FILTER (WHERE NOT w.held), '[]'))
     INTO v_words
-    FROM recall.words_of_queries(
-        v_tenant, recall.combined_queries(v_request.query, v_request.queries), v_memory.search_text) w;
+    FROM recall_private.words_of_queries(
+        v_tenant, recall_private.combined_queries(v_request.query, v_request.queries), v_memory.search_text) w;
     SELECT max(s.similarity) INTO v_similarity
     FROM unnest(array_append(p_embeddings, p_embedding)) e(embedding)
-    CROSS JOIN LATERAL recall.similarities_to_vector(v_tenant, ARRAY[p_memory_id], e.embedding) s
+    CROSS JOIN LATERAL recall_private.similarities_to_vector(v_tenant, ARRAY[p_memory_id], e.embedding) s
     WHERE e.embedding IS NOT NULL;
     v_arms := coalesce(v_mine #> '{explanation,arms}', v_wide #> '{explanation,arms}', '{}');
     v_arms := v_arms || jsonb_build_object(
         'semantic', jsonb_build_object('limit', v_limit, 'similarity', v_similarity, 'reason', CASE
             WHEN p_embedding IS NULL AND p_embeddings IS NULL THEN 'The query has no vector.'
             WHEN v_memory.embedded_with IS NULL THEN 'The memory has no vector yet.'
-            WHEN v_memory.embedded_with <> recall.setting_value(v_tenant, 'embedding.model') #>> '{}'
+            WHEN v_memory.embedded_with <> recall_private.setting_value(v_tenant, 'embedding.model') #>> '{}'
                 THEN 'The vector of the memory was made by another embedder.' END) || coalesce(v_arms -> 'semantic', '{}'),
         'lexical', jsonb_build_object('limit', v_limit) || coalesce(v_arms -> 'lexical', '{}') || v_words);
     v_outcome := CASE

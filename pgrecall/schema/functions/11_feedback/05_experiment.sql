@@ -3,38 +3,35 @@
 
 -- experiment_arms: the arms of an experiment. `default` uses the weight in force, `off` ignores vitality, and `other`
 -- uses `search.experiment_weight`.
-CREATE OR REPLACE FUNCTION recall.experiment_arms() RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$ SELECT ARRAY['off', 'default', 'other'] $$;
+CREATE OR REPLACE FUNCTION recall_private.experiment_arms() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT ARRAY['off', 'default', 'other'] $$;
 
 -- experiment_arm: the arm of a session in the experiment p_number. NULL without an experiment or a session. The first 32
 -- bits of a SHA-256 digest decide, so that a session has the same arm on every server. With another number, all sessions
 -- are assigned again.
-CREATE OR REPLACE FUNCTION recall.experiment_arm(p_tenant text, p_number bigint, p_session_id text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
-    SELECT (recall.experiment_arms())[1 + ('x' || left(encode(sha256(convert_to(
+CREATE OR REPLACE FUNCTION recall_private.experiment_arm(p_tenant text, p_number bigint, p_session_id text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (recall_private.experiment_arms())[1 + ('x' || left(encode(sha256(convert_to(
         p_number || ' ' || length(p_tenant) || ' ' || p_tenant || ' ' || p_session_id, 'UTF8')), 'hex'), 8))::bit(32)::bigint
-        % cardinality(recall.experiment_arms())]
+        % cardinality(recall_private.experiment_arms())]
     WHERE p_number >= 1
 $$;
 
 -- require_experiment: the experiment that log_shown was given, {number, arm, weight} as in the summary of find. NULL for
 -- none. Raises an error for anything else.
-CREATE OR REPLACE FUNCTION recall.require_experiment(p_experiment jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.require_experiment(p_experiment jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF p_experiment IS NULL OR p_experiment = 'null' THEN
         RETURN NULL;
     END IF;
-    IF (CASE WHEN jsonb_typeof(p_experiment) = 'object' AND recall.is_number(p_experiment -> 'number')
-                 AND recall.is_number(p_experiment -> 'weight')
-            THEN p_experiment ->> 'arm' = ANY (recall.experiment_arms())
+    IF (CASE WHEN jsonb_typeof(p_experiment) = 'object' AND recall_private.is_number(p_experiment -> 'number')
+                 AND recall_private.is_number(p_experiment -> 'weight')
+            THEN p_experiment ->> 'arm' = ANY (recall_private.experiment_arms())
                  AND (p_experiment ->> 'number')::numeric BETWEEN 1 AND 1000000
                  AND (p_experiment ->> 'number')::numeric % 1 = 0
                  AND (p_experiment ->> 'weight')::numeric BETWEEN 0 AND 10 END) IS NOT TRUE THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The experiment %s is not valid.', left(p_experiment::text, 100)),
             'Give {"number": ..., "arm": ..., "weight": ...} from the summary of recall.find, or null.');
     END IF;
@@ -56,15 +53,15 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_running bigint := floor(recall.setting_number(v_tenant, 'search.experiment'))::bigint;
+    v_running bigint := floor(recall_private.setting_number(v_tenant, 'search.experiment'))::bigint;
     v_number bigint;
     v_needed bigint;
 BEGIN
     IF (p_difference BETWEEN 0.01 AND 0.5) IS NOT TRUE THEN
-        PERFORM recall.raise_invalid(format('p_difference is %s; it must lie between 0.01 and 0.5.', p_difference),
+        PERFORM recall_private.raise_invalid(format('p_difference is %s; it must lie between 0.01 and 0.5.', p_difference),
             'Give the smallest difference of shares that matters.');
     END IF;
-    PERFORM recall.require_between(coalesce(p_number, 1), 1, 1000000, 'p_number');
+    PERFORM recall_private.require_between(coalesce(p_number, 1), 1, 1000000, 'p_number');
     v_number := coalesce(p_number, nullif(v_running, 0), (
         SELECT l.experiment FROM recall.search_log l WHERE l.tenant = v_tenant AND l.experiment IS NOT NULL
         ORDER BY l.at DESC, l.id DESC LIMIT 1));
@@ -84,7 +81,7 @@ BEGIN
             SELECT min(n.at) AS since, max(n.at) AS until FROM newest n
         ), outcome AS MATERIALIZED (
             SELECT h.search_id, max(CASE WHEN h.used THEN 1.0::double precision / h.rank ELSE 0 END) AS best
-            FROM span p CROSS JOIN LATERAL recall.used_hits(v_tenant, p.since, 100000) h
+            FROM span p CROSS JOIN LATERAL recall_private.used_hits(v_tenant, p.since, 100000) h
             WHERE p.since IS NOT NULL GROUP BY h.search_id
         ), session AS MATERIALIZED (
             SELECT s.arm, s.session_id, count(*) AS searches,
@@ -95,7 +92,7 @@ BEGIN
             SELECT a.name, a.place, count(s.session_id) AS sessions, coalesce(sum(s.searches), 0) AS searches,
                    count(*) FILTER (WHERE s.share > 0) AS used, avg(s.share) AS share, avg(s.best) AS reciprocal_rank,
                    ARRAY(SELECT DISTINCT w.arm_weight FROM search w WHERE w.arm = a.name ORDER BY 1) AS weights
-            FROM unnest(recall.experiment_arms()) WITH ORDINALITY a(name, place)
+            FROM unnest(recall_private.experiment_arms()) WITH ORDINALITY a(name, place)
             LEFT JOIN session s ON s.arm = a.name GROUP BY a.name, a.place
         ), refusal AS MATERIALIZED (
             SELECT CASE WHEN v_number IS NULL OR v_number <> v_running AND NOT EXISTS (SELECT FROM newest) THEN 'no_experiment'
@@ -111,8 +108,8 @@ BEGIN
                    a.share - d.share - sqrt((a.share - i.low) ^ 2 + (j.high - d.share) ^ 2) AS low,
                    a.share - d.share + sqrt((i.high - a.share) ^ 2 + (d.share - j.low) ^ 2) AS high
             FROM arm a JOIN arm d ON d.name = 'default'
-            CROSS JOIN LATERAL recall.share_interval(a.share, a.sessions, 5.023886187314888) i
-            CROSS JOIN LATERAL recall.share_interval(d.share, d.sessions, 5.023886187314888) j
+            CROSS JOIN LATERAL recall_private.share_interval(a.share, a.sessions, 5.023886187314888) i
+            CROSS JOIN LATERAL recall_private.share_interval(d.share, d.sessions, 5.023886187314888) j
             WHERE a.name <> 'default' AND a.sessions > 0 AND d.sessions > 0
         )
         SELECT jsonb_build_object(
@@ -133,7 +130,7 @@ BEGIN
                     'arm', a.name, 'weights', to_jsonb(a.weights), 'sessions', a.sessions, 'searches', a.searches,
                     'used', a.used, 'share', a.share, 'low', i.low, 'high', i.high,
                     'reciprocal_rank', a.reciprocal_rank) ORDER BY a.place)
-                FROM arm a LEFT JOIN LATERAL recall.share_interval(a.share, a.sessions, 3.841458820694124) i ON true),
+                FROM arm a LEFT JOIN LATERAL recall_private.share_interval(a.share, a.sessions, 3.841458820694124) i ON true),
             'differences', (
                 SELECT coalesce(jsonb_agg(jsonb_build_object(
                     'arm', c.name, 'difference', c.difference, 'low', c.low, 'high', c.high,

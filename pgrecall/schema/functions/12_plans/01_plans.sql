@@ -2,16 +2,15 @@
 -- differs by kind is in 12_prune and 13_dedupe.
 
 -- require_plan: the plan with this id. Raises an error if there is none.
-CREATE OR REPLACE FUNCTION recall.require_plan(p_plan_id bigint) RETURNS recall.plan
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.require_plan(p_plan_id bigint) RETURNS recall.plan
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_plan recall.plan;
 BEGIN
     SELECT * INTO v_plan FROM recall.plan p
     WHERE p.tenant = (SELECT recall.current_tenant()) AND p.id = p_plan_id AND p.kind <> 'import';
     IF NOT FOUND THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('There is no plan %s in this tenant.', coalesce(p_plan_id::text, 'NULL')),
             'List them with `pgrecall plan list`.');
     END IF;
@@ -19,31 +18,29 @@ BEGIN
 END $$;
 
 -- add_plan: stores a plan without items and returns its id. Drops stale plans of its kind, except the newest 100.
-CREATE OR REPLACE FUNCTION recall.add_plan(
+CREATE OR REPLACE FUNCTION recall_private.add_plan(
     p_tenant text, p_kind text, p_options jsonb, p_report jsonb, p_now timestamptz
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_id bigint := recall.unused_row_id(p_tenant, 'plan');
+    v_id bigint := recall_private.unused_row_id(p_tenant, 'plan');
 BEGIN
     INSERT INTO recall.plan (tenant, id, kind, created_at, options, report)
     OVERRIDING SYSTEM VALUE
     VALUES (p_tenant, v_id, p_kind, p_now, p_options, p_report);
-    PERFORM recall.drop_stale_plans(p_tenant, p_kind, 100, p_now);
+    PERFORM recall_private.drop_stale_plans(p_tenant, p_kind, 100, p_now);
     RETURN v_id;
 END $$;
 
 -- drop_stale_plans: deletes expired plans of a kind that were never applied, except the newest p_keep, and returns how
 -- many. Otherwise a plan each day would fill the table.
-CREATE OR REPLACE FUNCTION recall.drop_stale_plans(p_tenant text, p_kind text, p_keep int, p_now timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.drop_stale_plans(p_tenant text, p_kind text, p_keep int, p_now timestamptz)
 RETURNS bigint
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql VOLATILE AS $$
     WITH stale AS MATERIALIZED (
         SELECT s.id FROM recall.plan s
         WHERE s.tenant = p_tenant AND s.kind = p_kind AND s.state = 'planned' AND s.created_at < p_now
-              - make_interval(secs => 86400 * recall.setting_number(p_tenant, p_kind || '.plan_days'))
+              - make_interval(secs => 86400 * recall_private.setting_number(p_tenant, p_kind || '.plan_days'))
         ORDER BY s.id DESC OFFSET p_keep
     ), free AS MATERIALIZED (
         -- Checks the state again: a plan that is being applied is locked, and skipped.
@@ -71,9 +68,9 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM recall.require_between(p_limit, 1, 10000, 'p_limit');
+    PERFORM recall_private.require_between(p_limit, 1, 10000, 'p_limit');
     IF p_kind NOT IN ('prune', 'dedupe') THEN
-        PERFORM recall.raise_invalid(format('There is no kind of plan %L.', left(p_kind, 100)), 'Use prune or dedupe.');
+        PERFORM recall_private.raise_invalid(format('There is no kind of plan %L.', left(p_kind, 100)), 'Use prune or dedupe.');
     END IF;
     RETURN QUERY
     SELECT p.id, p.kind, p.state, p.created_at, p.applied_at, p.undone_at, (p.report ->> 'planned')::bigint,
@@ -101,16 +98,16 @@ RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_plan recall.plan := recall.require_plan(p_plan_id);
+    v_plan recall.plan := recall_private.require_plan(p_plan_id);
     v_most int := CASE v_plan.kind WHEN 'prune' THEN 10000 ELSE 1000 END;
 BEGIN
     IF NOT coalesce(p_limit BETWEEN 0 AND v_most AND p_offset >= 0, false) THEN
-        PERFORM recall.raise_invalid(format(
+        PERFORM recall_private.raise_invalid(format(
             'A page of %s %s after the first %s cannot be read.', coalesce(p_limit::text, 'NULL'),
             CASE v_plan.kind WHEN 'prune' THEN 'items' ELSE 'clusters' END, coalesce(p_offset::text, 'NULL')),
             format('Give a limit from 0 to %s and an offset of at least 0.', to_char(v_most, 'FM99,999')));
     END IF;
     RETURN to_jsonb(v_plan) - 'tenant' || CASE v_plan.kind
-        WHEN 'prune' THEN recall.prune_plan_parts(v_plan, p_limit, p_offset)
-        ELSE recall.dedupe_plan_parts(v_plan, p_limit, p_offset) END;
+        WHEN 'prune' THEN recall_private.prune_plan_parts(v_plan, p_limit, p_offset)
+        ELSE recall_private.dedupe_plan_parts(v_plan, p_limit, p_offset) END;
 END $$;

@@ -3,56 +3,53 @@
 -- claim_plan: locks and returns the plan. Only one plan of its kind is applied or undone at a time in a tenant: two
 -- transactions that prune would not see what the other one disconnects. While a dedupe plan is applied, no memory is
 -- superseded, because together they could close a circle.
-CREATE OR REPLACE FUNCTION recall.claim_plan(p_plan_id bigint) RETURNS recall.plan
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.claim_plan(p_plan_id bigint) RETURNS recall.plan
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_kind text := (recall.require_plan(p_plan_id)).kind;
+    v_kind text := (recall_private.require_plan(p_plan_id)).kind;
 BEGIN
-    PERFORM recall.lock_tenant(v_tenant, v_kind);
+    PERFORM recall_private.lock_tenant(v_tenant, v_kind);
     IF v_kind = 'dedupe' THEN
-        PERFORM recall.lock_tenant(v_tenant, 'supersede');
+        PERFORM recall_private.lock_tenant(v_tenant, 'supersede');
     END IF;
     PERFORM FROM recall.plan p WHERE p.tenant = v_tenant AND p.id = p_plan_id FOR UPDATE;
-    RETURN recall.require_plan(p_plan_id);
+    RETURN recall_private.require_plan(p_plan_id);
 END $$;
 
 -- check_plan_applies: raises unless a plan can be applied at p_now: it is still planned, and not older than the setting.
-CREATE OR REPLACE FUNCTION recall.check_plan_applies(p_plan recall.plan, p_now timestamptz) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.check_plan_applies(p_plan recall.plan, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_name text := format('%s plan %s', initcap(p_plan.kind), p_plan.id);
-    v_days double precision := recall.setting_number(p_plan.tenant, p_plan.kind || '.plan_days');
+    v_days double precision := recall_private.setting_number(p_plan.tenant, p_plan.kind || '.plan_days');
 BEGIN
     IF p_plan.state <> 'planned' THEN
-        PERFORM recall.raise_invalid(format('%s was already %s at %s.', v_name, p_plan.state,
+        PERFORM recall_private.raise_invalid(format('%s was already %s at %s.', v_name, p_plan.state,
             coalesce(p_plan.undone_at, p_plan.applied_at)), 'Create a new plan.');
-    ELSIF recall.epoch(recall.require_moment(p_now)) - recall.epoch(p_plan.created_at) > 86400 * v_days THEN
-        PERFORM recall.raise_invalid(format('%s has expired: it was created at %s, more than %s days ago.',
+    ELSIF recall_private.epoch(recall_private.require_moment(p_now)) - recall_private.epoch(p_plan.created_at) > 86400 * v_days THEN
+        PERFORM recall_private.raise_invalid(format('%s has expired: it was created at %s, more than %s days ago.',
             v_name, p_plan.created_at, v_days), 'Create a new plan.');
     ELSIF p_plan.created_at > p_now + interval '5 minutes' THEN
-        PERFORM recall.raise_invalid(format('%s was created for %s, which is in the future.',
+        PERFORM recall_private.raise_invalid(format('%s was created for %s, which is in the future.',
             v_name, p_plan.created_at), 'Create a plan for now.');
     END IF;
 END $$;
 
 -- skip_other_parts: skips the items of a plan that do not belong to these parts; NULL means all parts. Raises an error if
 -- the plan does not have one of them.
-CREATE OR REPLACE FUNCTION recall.skip_other_parts(p_plan recall.plan, p_parts bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.skip_other_parts(p_plan recall.plan, p_parts bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_part text := CASE p_plan.kind WHEN 'prune' THEN 'memory' ELSE 'cluster' END;
     v_unknown bigint;
 BEGIN
-    SELECT u INTO v_unknown FROM unnest(recall.require_one_dimension(p_parts)) u
+    SELECT u INTO v_unknown FROM unnest(recall_private.require_one_dimension(p_parts)) u
     WHERE u IS NULL OR u NOT IN (
         SELECT CASE v_part WHEN 'memory' THEN i.memory_id ELSE i.place END FROM recall.plan_item i
         WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id) LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('%s plan %s has no %s %s.', initcap(p_plan.kind), p_plan.id, v_part, coalesce(v_unknown::text, 'NULL')),
             format('Name %s of the plan, or give NULL for all.', CASE v_part WHEN 'memory' THEN 'memories' ELSE 'clusters' END));
     END IF;
@@ -75,13 +72,13 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 SET work_mem = '64MB' AS $$
 DECLARE
-    v_plan recall.plan := recall.claim_plan(p_plan_id);
+    v_plan recall.plan := recall_private.claim_plan(p_plan_id);
 BEGIN
-    PERFORM recall.check_plan_applies(v_plan, p_now);
+    PERFORM recall_private.check_plan_applies(v_plan, p_now);
     IF v_plan.kind = 'prune' THEN
-        PERFORM recall.archive_planned(v_plan, p_parts, p_now);
+        PERFORM recall_private.archive_planned(v_plan, p_parts, p_now);
     ELSE
-        PERFORM recall.merge_clusters(v_plan, p_parts, p_now);
+        PERFORM recall_private.merge_clusters(v_plan, p_parts, p_now);
     END IF;
     UPDATE recall.plan p SET state = 'applied', applied_at = p_now
     WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
@@ -99,18 +96,18 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 SET work_mem = '64MB' AS $$
 DECLARE
-    v_plan recall.plan := recall.claim_plan(p_plan_id);
+    v_plan recall.plan := recall_private.claim_plan(p_plan_id);
     v_name text := format('%s plan %s', initcap(v_plan.kind), v_plan.id);
     v_restored bigint;
 BEGIN
-    PERFORM recall.require_moment(p_now);
+    PERFORM recall_private.require_moment(p_now);
     IF v_plan.state <> 'applied' THEN
-        PERFORM recall.raise_invalid(CASE v_plan.state
+        PERFORM recall_private.raise_invalid(CASE v_plan.state
             WHEN 'planned' THEN v_name || ' has not been applied, so there is nothing to undo.'
             ELSE format('%s was already undone at %s.', v_name, v_plan.undone_at) END);
     END IF;
-    v_restored := CASE v_plan.kind WHEN 'prune' THEN recall.restore_planned(v_plan, p_now)
-                                   ELSE recall.unmerge_clusters(v_plan, p_now) END;
+    v_restored := CASE v_plan.kind WHEN 'prune' THEN recall_private.restore_planned(v_plan, p_now)
+                                   ELSE recall_private.unmerge_clusters(v_plan, p_now) END;
     UPDATE recall.plan p SET state = 'undone', undone_at = p_now
     WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
     RETURN v_restored;
@@ -121,10 +118,10 @@ CREATE OR REPLACE FUNCTION recall.drop_plan(p_plan_id bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_plan recall.plan := recall.claim_plan(p_plan_id);
+    v_plan recall.plan := recall_private.claim_plan(p_plan_id);
 BEGIN
     IF v_plan.state <> 'planned' THEN
-        PERFORM recall.raise_invalid(format('%s plan %s was applied, so it cannot be dropped.',
+        PERFORM recall_private.raise_invalid(format('%s plan %s was applied, so it cannot be dropped.',
             initcap(v_plan.kind), v_plan.id), 'Undo and past moments need it.');
     END IF;
     DELETE FROM recall.plan p WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
@@ -133,7 +130,7 @@ END $$;
 
 -- wrong_plans: plans that contradict their items or the archivals. Undoing a prune plan closes its archivals; undoing a
 -- dedupe plan deletes them.
-CREATE OR REPLACE FUNCTION recall.wrong_plans(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_plans(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT DISTINCT coalesce(i.plan_id, v.plan_id)

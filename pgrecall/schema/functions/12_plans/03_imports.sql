@@ -3,12 +3,12 @@
 
 -- import_plan_id: the id of the plan of an import. Imports of a tenant are numbered on their own, from 1, so that they use
 -- up no numbers of plans that a person makes.
-CREATE OR REPLACE FUNCTION recall.import_plan_id(p_import bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION recall_private.import_plan_id(p_import bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (1::bigint << 51) + least(greatest(p_import, 0), 1::bigint << 51);
 
 -- import_number: the number of the import that this plan is of.
-CREATE OR REPLACE FUNCTION recall.import_number(p_plan_id bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION recall_private.import_number(p_plan_id bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_plan_id - (1::bigint << 51);
 
@@ -31,20 +31,20 @@ DECLARE
     v_import bigint;
 BEGIN
     IF p_import IS NULL THEN  -- before any memory, as undo_import does
-        PERFORM recall.lock_tenant(v_tenant, 'import');
+        PERFORM recall_private.lock_tenant(v_tenant, 'import');
     END IF;
-    v_before := recall.states_before_import(v_tenant, ARRAY(
-        SELECT k.id FROM recall.memories_with_keys(v_tenant, ARRAY(
+    v_before := recall_private.states_before_import(v_tenant, ARRAY(
+        SELECT k.id FROM recall_private.memories_with_keys(v_tenant, ARRAY(
             SELECT jsonb_path_query(p_items, '$[*].key') #>> '{}')) k));
     v_rows := (SELECT jsonb_agg(r) FROM recall.remember_many(p_items, p_embedded_with, true, p_now, false) r);
     v_back := ARRAY(
         SELECT r.id FROM jsonb_to_recordset(v_rows) AS r(id bigint, outcome text)
         WHERE r.outcome = 'unchanged' AND v_before -> r.id::text ? 'archival'
-          AND recall.removed_by_import(v_tenant, (v_before -> r.id::text -> 'archival')::bigint));
+          AND recall_private.removed_by_import(v_tenant, (v_before -> r.id::text -> 'archival')::bigint));
     IF v_back <> '{}' THEN
-        v_back := recall.restore_memories(v_tenant, v_back, p_now);
+        v_back := recall_private.restore_memories(v_tenant, v_back, p_now);
     END IF;
-    v_import := recall.note_import(
+    v_import := recall_private.note_import(
         v_tenant, p_source, p_import, v_before, ARRAY(
             SELECT r.id FROM jsonb_to_recordset(v_rows) AS r(id bigint, outcome text)
             WHERE r.outcome IN ('created', 'updated', 'revived')) || v_back, p_now);
@@ -67,20 +67,19 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_ids bigint[];
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.lock_tenant(v_tenant, 'import');
+    PERFORM recall_private.require_moment(p_now), recall_private.lock_tenant(v_tenant, 'import');
     v_ids := ARRAY(
         SELECT m.id FROM recall.memory m
-        WHERE m.tenant = v_tenant AND m.source = p_source AND m.key = ANY (recall.require_one_dimension(p_keys))
+        WHERE m.tenant = v_tenant AND m.source = p_source AND m.key = ANY (recall_private.require_one_dimension(p_keys))
           AND m.archived_at IS NULL);
-    v_ids := recall.archive_memories(v_tenant, v_ids, 'forgotten', NULL, p_now);
+    v_ids := recall_private.archive_memories(v_tenant, v_ids, 'forgotten', NULL, p_now);
     archived := cardinality(v_ids);
-    import := recall.note_import(v_tenant, p_source, p_import, '{}', v_ids, p_now);
+    import := recall_private.note_import(v_tenant, p_source, p_import, '{}', v_ids, p_now);
 END $$;
 
 -- removed_by_import: whether this archival was made by an import because the source no longer held the memory.
-CREATE OR REPLACE FUNCTION recall.removed_by_import(p_tenant text, p_archival bigint) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.removed_by_import(p_tenant text, p_archival bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM recall.archival v
         JOIN recall.plan_item i ON i.tenant = p_tenant AND i.memory_id = v.memory_id AND i.outcome = 'archived'
@@ -90,7 +89,7 @@ $$;
 -- import_states: what versions do not hold of these memories, by id: layer, expiry, pin, links that came with the text, and
 -- the current archival if archived; and how to tell whether a memory was changed: `number` of its version, `hash` of its
 -- text, and `updated_at`. Without p_links the links are left out.
-CREATE OR REPLACE FUNCTION recall.import_states(p_tenant text, p_ids bigint[], p_links boolean)
+CREATE OR REPLACE FUNCTION recall_private.import_states(p_tenant text, p_ids bigint[], p_links boolean)
 RETURNS TABLE (id bigint, state jsonb)
 LANGUAGE sql STABLE ROWS 100
 SET search_path FROM CURRENT AS $$
@@ -117,34 +116,32 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- states_before_import: import_states as one object, by id.
-CREATE OR REPLACE FUNCTION recall.states_before_import(p_tenant text, p_ids bigint[]) RETURNS jsonb
+CREATE OR REPLACE FUNCTION recall_private.states_before_import(p_tenant text, p_ids bigint[]) RETURNS jsonb
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-RETURN coalesce((SELECT jsonb_object_agg(s.id, s.state) FROM recall.import_states(p_tenant, p_ids, true) s), '{}');
+RETURN coalesce((SELECT jsonb_object_agg(s.id, s.state) FROM recall_private.import_states(p_tenant, p_ids, true) s), '{}');
 
 -- note_import: notes these changed memories under an import, and returns its id. p_before has the states of those that
 -- existed before; memories that have no other state than before (a new vector, say) are left out. A memory that an import
 -- changes twice keeps the first state before. Keeps the newest 1,000 imports.
-CREATE OR REPLACE FUNCTION recall.note_import(
+CREATE OR REPLACE FUNCTION recall_private.note_import(
     p_tenant text, p_source text, p_import bigint, p_before jsonb, p_ids bigint[], p_now timestamptz
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_import bigint;
     v_counts jsonb;
 BEGIN
     SELECT p.id INTO v_import FROM recall.plan p
-    WHERE p.tenant = p_tenant AND p.id = recall.import_plan_id(p_import) AND p.kind = 'import' AND p.state = 'applied'
+    WHERE p.tenant = p_tenant AND p.id = recall_private.import_plan_id(p_import) AND p.kind = 'import' AND p.state = 'applied'
       AND p.options ->> 'source' = p_source
     FOR NO KEY UPDATE;
     IF p_ids = '{}' THEN
-        RETURN recall.import_number(v_import);
+        RETURN recall_private.import_number(v_import);
     END IF;
     IF v_import IS NULL THEN
-        PERFORM recall.lock_tenant(p_tenant, 'import');
+        PERFORM recall_private.lock_tenant(p_tenant, 'import');
         v_import := coalesce((SELECT max(p.id) FROM recall.plan p WHERE p.tenant = p_tenant AND p.kind = 'import'),
-                             recall.import_plan_id(0)) + 1;
+                             recall_private.import_plan_id(0)) + 1;
         INSERT INTO recall.plan (tenant, id, kind, state, created_at, applied_at, options, report)
         OVERRIDING SYSTEM VALUE
         VALUES (p_tenant, v_import, 'import', 'applied', p_now, p_now, jsonb_build_object('source', p_source), '{}');
@@ -157,7 +154,7 @@ BEGIN
         SELECT p_tenant, v_import, s.id, 0, 0, 'Import.', s.state ->> 'hash',
                CASE WHEN p_before ? s.id::text THEN 'changed' WHEN s.state ? 'archival' THEN 'archived' ELSE 'created' END,
                coalesce(p_before -> s.id::text, '{}') || jsonb_build_object('after', s.state)
-        FROM recall.import_states(p_tenant, p_ids, false) s
+        FROM recall_private.import_states(p_tenant, p_ids, false) s
         WHERE NOT coalesce(p_before -> s.id::text @> (s.state - 'updated_at')
                            AND s.state ? 'archival' = (p_before -> s.id::text ? 'archival'), false)
         ORDER BY s.id
@@ -169,9 +166,9 @@ BEGIN
     )
     SELECT jsonb_object_agg(c.outcome, c.count) INTO v_counts
     FROM (SELECT n.outcome, count(*) FROM noted n WHERE n.first GROUP BY n.outcome) c;
-    UPDATE recall.plan p SET report = recall.added_counts(p.report, v_counts)
+    UPDATE recall.plan p SET report = recall_private.added_counts(p.report, v_counts)
     WHERE p.tenant = p_tenant AND p.id = v_import AND v_counts IS NOT NULL;
-    RETURN recall.import_number(v_import);
+    RETURN recall_private.import_number(v_import);
 END $$;
 
 -- imports: the newest imports that stored, changed or archived something, newest first; with p_source only those of this
@@ -185,9 +182,9 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM recall.require_between(p_limit, 1, 1000, 'p_limit');
+    PERFORM recall_private.require_between(p_limit, 1, 1000, 'p_limit');
     RETURN QUERY
-    SELECT recall.import_number(p.id), p.options ->> 'source', p.created_at, coalesce((p.report ->> 'created')::bigint, 0),
+    SELECT recall_private.import_number(p.id), p.options ->> 'source', p.created_at, coalesce((p.report ->> 'created')::bigint, 0),
            coalesce((p.report ->> 'changed')::bigint, 0), coalesce((p.report ->> 'archived')::bigint, 0), p.undone_at
     FROM recall.plan p
     WHERE p.tenant = v_tenant AND p.kind = 'import' AND (p_source IS NULL OR p.options ->> 'source' = p_source)

@@ -21,9 +21,9 @@ DECLARE
     v_back bigint[];
     v_kept jsonb;
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.lock_tenant(v_tenant, 'import');
-    v_plan := recall.require_import(v_tenant, p_import, p_source);
-    PERFORM recall.lock_memories(v_tenant, p_removed => ARRAY(
+    PERFORM recall_private.require_moment(p_now), recall_private.lock_tenant(v_tenant, 'import');
+    v_plan := recall_private.require_import(v_tenant, p_import, p_source);
+    PERFORM recall_private.lock_memories(v_tenant, p_removed => ARRAY(
         SELECT i.memory_id FROM recall.plan_item i WHERE i.tenant = v_tenant AND i.plan_id = v_plan.id));
     SELECT coalesce(array_agg(o.id) FILTER (WHERE o.deed = 'delete'), '{}'),
            coalesce(array_agg(o.id) FILTER (WHERE o.deed = 'archive'), '{}'),
@@ -32,60 +32,59 @@ BEGIN
            coalesce(jsonb_agg(jsonb_build_object('id', o.id, 'key', o.key, 'title', o.title, 'note', o.note) ORDER BY o.id)
                     FILTER (WHERE o.note IS NOT NULL), '[]')
     INTO v_deleted, v_archived, v_restored, v_back, v_kept
-    FROM recall.import_undo_steps(v_plan) o;
-    v_restored := recall.restore_memories(v_tenant, v_restored, p_now);
-    PERFORM recall.give_back(v_plan, i.memory_id, i.before, p_now) FROM recall.plan_item i
+    FROM recall_private.import_undo_steps(v_plan) o;
+    v_restored := recall_private.restore_memories(v_tenant, v_restored, p_now);
+    PERFORM recall_private.give_back(v_plan, i.memory_id, i.before, p_now) FROM recall.plan_item i
     WHERE i.tenant = v_tenant AND i.plan_id = v_plan.id AND i.memory_id = ANY (v_back)
     ORDER BY i.memory_id;
     -- A memory that is as an earlier import left it can be taken back by undoing that one too.
     UPDATE recall.plan_item e SET before = e.before || jsonb_build_object('after', s.state)
-    FROM recall.plan_item i CROSS JOIN LATERAL recall.import_states(v_tenant, ARRAY[i.memory_id], false) s
+    FROM recall.plan_item i CROSS JOIN LATERAL recall_private.import_states(v_tenant, ARRAY[i.memory_id], false) s
     WHERE i.tenant = v_tenant AND i.plan_id = v_plan.id AND i.memory_id = ANY (v_back)
       AND e.tenant = v_tenant AND e.memory_id = i.memory_id AND e.plan_id < v_plan.id
       AND e.before -> 'after' @> jsonb_build_object('number', i.before -> 'number', 'updated_at', i.before -> 'updated_at');
-    PERFORM recall.archive_memories(v_tenant, v_archived || ARRAY(
+    PERFORM recall_private.archive_memories(v_tenant, v_archived || ARRAY(
         SELECT i.memory_id FROM recall.plan_item i
         WHERE i.tenant = v_tenant AND i.plan_id = v_plan.id AND i.memory_id = ANY (v_back) AND i.before ? 'archival'),
         'forgotten', NULL, p_now);
-    PERFORM recall.delete_imported(v_tenant, v_deleted, p_now);
+    PERFORM recall_private.delete_imported(v_tenant, v_deleted, p_now);
     UPDATE recall.plan p SET state = 'undone', undone_at = p_now WHERE p.tenant = v_tenant AND p.id = v_plan.id;
     RETURN jsonb_build_object(
-        'id', recall.import_number(v_plan.id), 'source', v_plan.options ->> 'source', 'deleted', cardinality(v_deleted),
+        'id', recall_private.import_number(v_plan.id), 'source', v_plan.options ->> 'source', 'deleted', cardinality(v_deleted),
         'archived', cardinality(v_archived), 'given_back', cardinality(v_back), 'restored', cardinality(v_restored),
         'kept', v_kept);
 END $$;
 
 -- require_import: the import to undo, locked. Raises an error if there is none, or it was undone before.
-CREATE OR REPLACE FUNCTION recall.require_import(p_tenant text, p_import bigint, p_source text) RETURNS recall.plan
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.require_import(p_tenant text, p_import bigint, p_source text) RETURNS recall.plan
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_plan recall.plan;
 BEGIN
     SELECT * INTO v_plan FROM recall.plan p
-    WHERE p.tenant = p_tenant AND p.kind = 'import' AND (p_import IS NULL OR p.id = recall.import_plan_id(p_import))
+    WHERE p.tenant = p_tenant AND p.kind = 'import' AND (p_import IS NULL OR p.id = recall_private.import_plan_id(p_import))
       AND (p_source IS NULL OR p.options ->> 'source' = p_source) AND (p_import IS NOT NULL OR p.state = 'applied')
     ORDER BY p.id DESC LIMIT 1 FOR UPDATE;
     IF NOT FOUND THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             CASE WHEN p_import IS NULL THEN 'There is no import to undo' ELSE format('There is no import %s', p_import) END
             || CASE WHEN p_source IS NULL THEN '.' ELSE format(' of the source %L.', left(p_source, 100)) END,
             'List them with `pgrecall import list`.');
     ELSIF v_plan.state <> 'applied' THEN
-        PERFORM recall.raise_invalid(format('Import %s was already undone at %s.', p_import, v_plan.undone_at));
+        PERFORM recall_private.raise_invalid(format('Import %s was already undone at %s.', p_import, v_plan.undone_at));
     END IF;
     RETURN v_plan;
 END $$;
 
 -- version_before_import: the number of the version with the content that a memory had before an import that changed it.
-CREATE OR REPLACE FUNCTION recall.version_before_import(p_before jsonb) RETURNS int
+CREATE OR REPLACE FUNCTION recall_private.version_before_import(p_before jsonb) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_before -> 'number' < p_before -> 'after' -> 'number' THEN (p_before -> 'number')::int END;
 
 -- import_undo_steps: what undoing an import does with each of its memories: delete, archive, restore, give back, or NULL
 -- for nothing, and a note on what a person should know. A created memory is deleted only if nothing refers to it: a search
 -- that showed it is no use, links that came with a text wait for their target again.
-CREATE OR REPLACE FUNCTION recall.import_undo_steps(p_plan recall.plan)
+CREATE OR REPLACE FUNCTION recall_private.import_undo_steps(p_plan recall.plan)
 RETURNS TABLE (id bigint, key text, title text, deed text, note text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -109,7 +108,7 @@ SET search_path FROM CURRENT AS $$
                (i.before ->> 'hash' = i.before -> 'after' ->> 'hash' AND i.before -> 'number' = i.before -> 'after' -> 'number')
                OR EXISTS (
                    SELECT FROM recall.memory_version v
-                   WHERE v.tenant = m.tenant AND v.memory_id = m.id AND v.number = recall.version_before_import(i.before))
+                   WHERE v.tenant = m.tenant AND v.memory_id = m.id AND v.number = recall_private.version_before_import(i.before))
                AS has_before,
                CASE WHEN i.outcome <> 'created' THEN NULL
                     WHEN EXISTS (SELECT FROM recall.access a WHERE a.tenant = m.tenant AND a.memory_id = m.id
@@ -119,22 +118,21 @@ SET search_path FROM CURRENT AS $$
                       THEN 'linked since' END AS use
         FROM recall.plan_item i
         JOIN recall.memory m ON m.tenant = p_plan.tenant AND m.id = i.memory_id
-        CROSS JOIN LATERAL recall.import_states(p_plan.tenant, ARRAY[m.id], false) s
+        CROSS JOIN LATERAL recall_private.import_states(p_plan.tenant, ARRAY[m.id], false) s
         WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id) x
 $$;
 
 -- give_back: gives a memory, which is locked, the content, layer, expiry, pin and links that it had before an import.
-CREATE OR REPLACE FUNCTION recall.give_back(p_plan recall.plan, p_memory bigint, p_before jsonb, p_now timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.give_back(p_plan recall.plan, p_memory bigint, p_before jsonb, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_number int := recall.version_before_import(p_before);
+    v_number int := recall_private.version_before_import(p_before);
     v_cited bigint[];
 BEGIN
     PERFORM recall.edit(
         p_memory, jsonb_build_object('layer', p_before -> 'layer', 'expires_at', p_before -> 'expires_at')
         || CASE WHEN v_number IS NULL THEN '{}' ELSE (
-            SELECT recall.version_fields(v) FROM recall.memory_version v
+            SELECT recall_private.version_fields(v) FROM recall.memory_version v
             WHERE v.tenant = p_plan.tenant AND v.memory_id = p_memory AND v.number = v_number) END, p_now => p_now);
     IF p_before -> 'after' -> 'pinned' <> p_before -> 'pinned' THEN
         PERFORM recall.pin(p_memory, (p_before -> 'pinned')::boolean, p_now);
@@ -165,18 +163,17 @@ BEGIN
         ON CONFLICT DO NOTHING
     )
     SELECT array_agg(x.dst) INTO v_cited FROM (SELECT dst FROM dropped UNION SELECT dst FROM made) x;
-    PERFORM recall.recount_links(p_plan.tenant, v_cited);
+    PERFORM recall_private.recount_links(p_plan.tenant, v_cited);
 END $$;
 
 -- delete_imported: deletes memories that an import created. Links of other texts to them wait for them again, by their keys.
-CREATE OR REPLACE FUNCTION recall.delete_imported(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.delete_imported(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     INSERT INTO recall.pending_link (tenant, src, target, relation, weight, created_at)
     SELECT p_tenant, l.src, m.key, l.relation, l.weight, l.created_at
     FROM recall.memory m JOIN recall.link l ON l.tenant = p_tenant AND l.dst = m.id AND l.drafted
     WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND l.src <> ALL (p_ids) AND m.key IS NOT NULL
     ON CONFLICT DO NOTHING;
-    PERFORM recall.delete_memories(p_tenant, p_ids, p_now);
+    PERFORM recall_private.delete_memories(p_tenant, p_ids, p_now);
 END $$;

@@ -6,15 +6,13 @@
 -- the worth of a memory is 2, that of a candidate its vitality (below 1). `piece` names the memories connected
 -- without candidates, `component` those connected at all, each by its smallest node number. `degree` and
 -- `neighbour_xor` (the xor of the neighbours) describe the edges of the forest outside pieces.
-CREATE OR REPLACE FUNCTION recall.spanning_forest(
+CREATE OR REPLACE FUNCTION recall_private.spanning_forest(
     p_tenant text, p_candidates bigint[], p_vitalities double precision[],
     OUT nodes bigint[], OUT worth double precision[], OUT piece int[], OUT component int[],
     OUT degree int[], OUT neighbour_xor int[]
 )
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_from int;
     v_to int;
@@ -40,7 +38,7 @@ BEGIN
         )
         SELECT s.number, d.number, least(s.value, d.value)
         FROM recall.link l JOIN node s ON s.id = l.src JOIN node d ON d.id = l.dst
-        WHERE l.tenant = p_tenant AND recall.is_reference(l.relation)
+        WHERE l.tenant = p_tenant AND recall_private.is_reference(l.relation)
         ORDER BY 3 DESC, 1, 2
     LOOP
         IF piece IS NULL AND v_worth < 2 THEN
@@ -64,14 +62,13 @@ BEGIN
         neighbour_xor[v_from] := neighbour_xor[v_from] # v_to;
         neighbour_xor[v_to] := neighbour_xor[v_to] # v_from;
     END LOOP;
-    component := recall.union_find_roots(component);
-    piece := coalesce(recall.union_find_roots(piece), component);
+    component := recall_private.union_find_roots(component);
+    piece := coalesce(recall_private.union_find_roots(piece), component);
 END $$;
 
 -- union_find_roots: replaces each union-find parent, which is never greater than its child, by the root.
-CREATE OR REPLACE FUNCTION recall.union_find_roots(p_parents int[]) RETURNS int[]
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.union_find_roots(p_parents int[]) RETURNS int[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
     v_roots int[] := p_parents;
 BEGIN
@@ -84,10 +81,9 @@ END $$;
 -- removal_order: removes candidates (worth below 1) from the forest while one of them is a leaf, so that nothing is
 -- disconnected. Returns the position of each node in the order of removal, NULL for a node that stays. Every prefix
 -- of the order is safe. Low vitality goes first where the forest allows it.
-CREATE OR REPLACE FUNCTION recall.removal_order(p_worth double precision[], p_degree int[], p_neighbour_xor int[])
+CREATE OR REPLACE FUNCTION recall_private.removal_order(p_worth double precision[], p_degree int[], p_neighbour_xor int[])
 RETURNS int[]
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_degree int[] := p_degree;
     v_neighbour_xor int[] := p_neighbour_xor;
@@ -123,22 +119,20 @@ END $$;
 -- live memories. `going` is the position in removal_order, NULL for memories that stay. `worth` is below 2 for
 -- candidates; `piece` and `component` are those of spanning_forest. It is correct for every graph, but may keep more
 -- candidates than necessary.
-CREATE OR REPLACE FUNCTION recall.keep_connected(
+CREATE OR REPLACE FUNCTION recall_private.keep_connected(
     p_tenant text, p_candidates bigint[], p_vitalities double precision[],
     OUT nodes bigint[], OUT worth double precision[], OUT piece int[], OUT component int[], OUT going int[]
 )
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
-    SELECT f.nodes, f.worth, f.piece, f.component, recall.removal_order(f.worth, f.degree, f.neighbour_xor)
-    FROM recall.spanning_forest(p_tenant, p_candidates, p_vitalities) f
+LANGUAGE sql STABLE AS $$
+    SELECT f.nodes, f.worth, f.piece, f.component, recall_private.removal_order(f.worth, f.degree, f.neighbour_xor)
+    FROM recall_private.spanning_forest(p_tenant, p_candidates, p_vitalities) f
 $$;
 
 -- count_disconnected: how many other memories would leave the largest piece of their component if all candidates
 -- were archived.
-CREATE OR REPLACE FUNCTION recall.count_disconnected(p_worth double precision[], p_piece int[], p_component int[])
+CREATE OR REPLACE FUNCTION recall_private.count_disconnected(p_worth double precision[], p_piece int[], p_component int[])
 RETURNS bigint
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(sum(c.memories - c.largest), 0)::bigint
     FROM (
         SELECT sum(p.memories) AS memories, max(p.memories) AS largest
@@ -150,21 +144,19 @@ $$;
 
 -- contracted_graph: the links of the candidates that stay, after the others are removed, for depth_first_forest. Each
 -- piece is one node: `pieces` has its name, `weights` its number of memories.
-CREATE OR REPLACE FUNCTION recall.contracted_graph(
+CREATE OR REPLACE FUNCTION recall_private.contracted_graph(
     p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_going int[],
     OUT pieces int[], OUT weights int[], OUT sources int[], OUT targets int[]
 )
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
     WITH node AS MATERIALIZED (
         SELECT u.id, u.piece, u.worth < 2 AS kept_back
         FROM unnest(p_nodes, p_worth, p_piece, p_going) u(id, worth, piece, going) WHERE u.going IS NULL
     ), joined AS MATERIALIZED (
         SELECT s.piece AS one, d.piece AS two
         FROM recall.link l JOIN node s ON s.id = l.src JOIN node d ON d.id = l.dst
-        WHERE l.tenant = p_tenant AND recall.is_reference(l.relation) AND (s.kept_back OR d.kept_back)
+        WHERE l.tenant = p_tenant AND recall_private.is_reference(l.relation) AND (s.kept_back OR d.kept_back)
     ), arc AS MATERIALIZED (
         SELECT j.one, j.two FROM joined j UNION SELECT j.two, j.one FROM joined j
     ), numbered AS MATERIALIZED (
@@ -183,18 +175,17 @@ $$;
 -- kept_back_candidates: the candidates that stay, with `cut_size`, the number of memories that archiving this one as
 -- well would disconnect, and the ids of at most ten of them. Largest cut_size first. It is 0 if another candidate
 -- could stay instead.
-CREATE OR REPLACE FUNCTION recall.kept_back_candidates(
+CREATE OR REPLACE FUNCTION recall_private.kept_back_candidates(
     p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_going int[],
     p_limit int DEFAULT NULL
 ) RETURNS TABLE (memory_id bigint, cut_size bigint, examples bigint[])
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
     WITH tree AS MATERIALIZED (
         SELECT u.*, r.number AS first, r.below AS total
-        FROM recall.contracted_graph(p_tenant, p_nodes, p_worth, p_piece, p_going) c
-        CROSS JOIN LATERAL recall.depth_first_forest(c.weights, c.sources, c.targets) w
+        FROM recall_private.contracted_graph(p_tenant, p_nodes, p_worth, p_piece, p_going) c
+        CROSS JOIN LATERAL recall_private.depth_first_forest(c.weights, c.sources, c.targets) w
         CROSS JOIN LATERAL unnest(
             c.pieces, c.weights, w.parent, w.root, w.number, w.low, w.last, w.below, w.apart, w.largest)
             WITH ORDINALITY u(piece, weight, parent, root, number, low, last, below, apart, largest, node)

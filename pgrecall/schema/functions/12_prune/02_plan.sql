@@ -5,34 +5,32 @@
 -- live_memories: the live memories of a tenant at p_now, optionally only those of one layer or with these ids.
 -- `leaving` is the activation S below which a memory leaves its zone, NULL if there is no lower zone or the protection
 -- floor keeps it. `born` is when it was stored (epoch seconds).
-CREATE OR REPLACE FUNCTION recall.live_memories(
+CREATE OR REPLACE FUNCTION recall_private.live_memories(
     p_tenant text, p_now timestamptz, p_layer text DEFAULT NULL, p_ids bigint[] DEFAULT NULL
 ) RETURNS TABLE (
     memory_id bigint, layer text, activation double precision, vitality double precision, zone text,
     leaving double precision, born double precision
 )
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET plan_cache_mode = force_custom_plan  -- for some memories or for all
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
 DECLARE
-    v_weights recall.weights := recall.vitality_weights(p_tenant);
-    v_now double precision := recall.epoch(p_now);
+    v_weights recall.weights := recall_private.vitality_weights(p_tenant);
+    v_now double precision := recall_private.epoch(p_now);
 BEGIN
     RETURN QUERY
-    SELECT m.id, m.layer, s.activation, v.vitality, recall.zone_of(r.retention, l),
+    SELECT m.id, m.layer, s.activation, v.vitality, recall_private.zone_of(r.retention, l),
            CASE WHEN b.bound > 0 AND NOT (s.floored AND v_weights.protection_floor >= b.bound)
                 THEN b.bound / (1 - b.bound) END,
            a.first_at
     FROM recall.memory m
     JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
-    JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
+    JOIN recall_private.effective_layers(p_tenant) l ON l.name = m.layer
     -- OFFSET 0: the activation is computed once for each row, and used several times.
     CROSS JOIN LATERAL (
-        SELECT recall.activation_sum(a, v_weights, v_now) AS activation, a.protected OR m.pinned AS floored OFFSET 0) s
+        SELECT recall_private.activation_sum(a, v_weights, v_now) AS activation, a.protected OR m.pinned AS floored OFFSET 0) s
     CROSS JOIN LATERAL (SELECT s.activation / (1 + s.activation) AS vitality) v
-    CROSS JOIN LATERAL (SELECT recall.retention_of(v.vitality, s.floored, v_weights) AS retention) r
+    CROSS JOIN LATERAL (SELECT recall_private.retention_of(v.vitality, s.floored, v_weights) AS retention) r
     CROSS JOIN LATERAL (
         SELECT CASE WHEN r.retention >= l.active THEN l.active WHEN r.retention >= l.stale THEN l.stale
                WHEN r.retention >= l.fading THEN l.fading ELSE 0 END AS bound) b
@@ -41,31 +39,30 @@ BEGIN
 END $$;
 
 -- prune_options: the options of a plan, with the setting for each NULL. Raises an error for an invalid value.
-CREATE OR REPLACE FUNCTION recall.prune_options(
+CREATE OR REPLACE FUNCTION recall_private.prune_options(
     p_tenant text, p_max_count int, p_max_share double precision, p_grace_days double precision, p_layers text[]
 ) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_unknown text;
 BEGIN
-    PERFORM recall.check_setting('prune.max_count', p_max_count),
-            recall.check_setting('prune.max_share', p_max_share),
-            recall.check_setting('prune.grace_days', p_grace_days);
+    PERFORM recall_private.check_setting('prune.max_count', p_max_count),
+            recall_private.check_setting('prune.max_share', p_max_share),
+            recall_private.check_setting('prune.grace_days', p_grace_days);
     SELECT coalesce(u.name, 'NULL') INTO v_unknown
-    FROM unnest(p_layers) WITH ORDINALITY u(name, place) LEFT JOIN recall.effective_layers(p_tenant) l ON l.name = u.name
+    FROM unnest(p_layers) WITH ORDINALITY u(name, place) LEFT JOIN recall_private.effective_layers(p_tenant) l ON l.name = u.name
     WHERE l.name IS NULL ORDER BY u.place LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(format('There is no layer %L.', left(v_unknown, 100)), format('Use %s.', (
-            SELECT string_agg(l.name, ', ' ORDER BY l.name) FROM recall.effective_layers(p_tenant) l)));
+        PERFORM recall_private.raise_invalid(format('There is no layer %L.', left(v_unknown, 100)), format('Use %s.', (
+            SELECT string_agg(l.name, ', ' ORDER BY l.name) FROM recall_private.effective_layers(p_tenant) l)));
     ELSIF cardinality(p_layers) = 0 THEN
-        PERFORM recall.raise_invalid('p_layers is empty.', 'Name layers, or give NULL for all of them.');
+        PERFORM recall_private.raise_invalid('p_layers is empty.', 'Name layers, or give NULL for all of them.');
     END IF;
     RETURN jsonb_build_object(
-        'max_count', coalesce(p_max_count, recall.setting_number(p_tenant, 'prune.max_count')::int),
-        'max_share', coalesce(p_max_share, recall.setting_number(p_tenant, 'prune.max_share')),
-        'grace_days', coalesce(p_grace_days, recall.setting_number(p_tenant, 'prune.grace_days')),
-        'revival_days', recall.setting_number(p_tenant, 'prune.revival_days'),
+        'max_count', coalesce(p_max_count, recall_private.setting_number(p_tenant, 'prune.max_count')::int),
+        'max_share', coalesce(p_max_share, recall_private.setting_number(p_tenant, 'prune.max_share')),
+        'grace_days', coalesce(p_grace_days, recall_private.setting_number(p_tenant, 'prune.grace_days')),
+        'revival_days', recall_private.setting_number(p_tenant, 'prune.revival_days'),
         'layers', p_layers);
 END $$;
 
@@ -79,29 +76,28 @@ CREATE OR REPLACE FUNCTION recall.prune_candidates(
 ) RETURNS TABLE (memory_id bigint, vitality double precision)
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_options jsonb := recall.prune_options(v_tenant, NULL, NULL, p_grace_days, p_layers);
-    v_now double precision := recall.epoch(recall.require_moment(p_now));
+    v_options jsonb := recall_private.prune_options(v_tenant, NULL, NULL, p_grace_days, p_layers);
+    v_now double precision := recall_private.epoch(recall_private.require_moment(p_now));
     v_quiet double precision := v_now - 86400 * (v_options ->> 'grace_days')::double precision;
     v_unlinked double precision := v_now - 86400 * (v_options ->> 'revival_days')::double precision;
     v_in_use double precision;
 BEGIN
     -- Of all accesses there is no index by time; a plan reads all memories anyway.
-    SELECT recall.epoch(max(x.at)) INTO v_in_use FROM recall.access x
-    WHERE x.tenant = v_tenant AND x.kind <> 'write' AND recall.epoch(x.at) < v_quiet;
+    SELECT recall_private.epoch(max(x.at)) INTO v_in_use FROM recall.access x
+    WHERE x.tenant = v_tenant AND x.kind <> 'write' AND recall_private.epoch(x.at) < v_quiet;
     RETURN QUERY
     SELECT v.memory_id, v.vitality
-    FROM recall.live_memories(v_tenant, p_now) v
+    FROM recall_private.live_memories(v_tenant, p_now) v
     JOIN recall.memory m ON m.tenant = v_tenant AND m.id = v.memory_id
     JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = v.memory_id
     WHERE v.zone = 'dormant' AND NOT m.pinned AND NOT a.protected
-      AND recall.epoch(m.created_at) < v_quiet AND a.t1 < v_quiet
+      AND recall_private.epoch(m.created_at) < v_quiet AND a.t1 < v_quiet
       AND coalesce(a.last_linked_at < v_unlinked, true)
       AND (m.occurred_at >= m.created_at - interval '1 day' OR m.occurred_at IS NULL
-           OR recall.epoch(m.created_at) < v_in_use)
+           OR recall_private.epoch(m.created_at) < v_in_use)
       AND (p_layers IS NULL OR v.layer = ANY (p_layers))
     ORDER BY v.vitality, v.memory_id;
 END $$;
@@ -120,7 +116,7 @@ SET search_path FROM CURRENT
 SET work_mem = '64MB' AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_options jsonb := recall.prune_options(v_tenant, p_max_count, p_max_share, p_grace_days, p_layers);
+    v_options jsonb := recall_private.prune_options(v_tenant, p_max_count, p_max_share, p_grace_days, p_layers);
     v_ids bigint[];
     v_vitalities double precision[];
     v_net record;
@@ -129,57 +125,55 @@ DECLARE
 BEGIN
     SELECT array_agg(c.memory_id), array_agg(c.vitality) INTO v_ids, v_vitalities
     FROM recall.prune_candidates(p_grace_days, p_layers, p_now) c;
-    SELECT * INTO v_net FROM recall.keep_connected(v_tenant, v_ids, v_vitalities);
+    SELECT * INTO v_net FROM recall_private.keep_connected(v_tenant, v_ids, v_vitalities);
     v_planned := ARRAY(
         SELECT u.id FROM unnest(v_net.nodes, v_net.going) u(id, going)
         WHERE u.going <= least((v_options ->> 'max_count')::int,
-                               recall.max_archivable(v_options, cardinality(v_net.nodes)))
+                               recall_private.max_archivable(v_options, cardinality(v_net.nodes)))
         ORDER BY u.going);
     -- Waits for transactions that archive or delete one of them, in the order of their locks. Memories that were
     -- deleted meanwhile are not planned.
-    PERFORM recall.lock_memories(v_tenant, v_planned);
+    PERFORM recall_private.lock_memories(v_tenant, v_planned);
     v_planned := ARRAY(
         SELECT u.id FROM unnest(v_planned) WITH ORDINALITY u(id, place)
         JOIN recall.memory m ON m.tenant = v_tenant AND m.id = u.id ORDER BY u.place);
-    v_plan := recall.add_plan(v_tenant, 'prune', v_options, (
+    v_plan := recall_private.add_plan(v_tenant, 'prune', v_options, (
         SELECT jsonb_build_object(
                    'live', cardinality(v_net.nodes),
                    'eligible', count(*) FILTER (WHERE u.worth < 2),
                    'capped', count(u.going) - cardinality(v_planned),
                    'planned', cardinality(v_planned),
-                   'would_cut_off', recall.count_disconnected(v_net.worth, v_net.piece, v_net.component),
+                   'would_cut_off', recall_private.count_disconnected(v_net.worth, v_net.piece, v_net.component),
                    'kept_back', (
                        SELECT coalesce(jsonb_agg(jsonb_build_object(
                            'id', k.memory_id, 'cut_size', k.cut_size, 'examples', k.examples)
                            ORDER BY k.cut_size DESC, k.memory_id), '[]')
-                       FROM recall.kept_back_candidates(
+                       FROM recall_private.kept_back_candidates(
                            v_tenant, v_net.nodes, v_net.worth, v_net.piece, v_net.going, 1000) k),
-                   'communities', recall.communities(v_tenant, v_planned, p_now))
-               || recall.vitality_distribution(v_tenant, p_now) || recall.ending_links(v_tenant, v_planned, p_now)
+                   'communities', recall_private.communities(v_tenant, v_planned, p_now))
+               || recall_private.vitality_distribution(v_tenant, p_now) || recall_private.ending_links(v_tenant, v_planned, p_now)
         FROM unnest(v_net.worth, v_net.going) u(worth, going)), p_now);
-    PERFORM recall.add_prune_items(v_tenant, v_plan, v_planned, p_now);
+    PERFORM recall_private.add_prune_items(v_tenant, v_plan, v_planned, p_now);
     RETURN v_plan;
 END $$;
 
 -- max_archivable: how many of p_live live memories a plan with these options may archive. Computed as numeric, since
 -- 0.29 * 100 is below 29 in floating point.
-CREATE OR REPLACE FUNCTION recall.max_archivable(p_options jsonb, p_live bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION recall_private.max_archivable(p_options jsonb, p_live bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN floor((p_options ->> 'max_share')::numeric * p_live)::bigint;
 
 -- link_impacts: for each memory, how many references to and from live memories end when it is archived, and the other
 -- ends of the first ten. One query for all: one by one would cost a lookup for each link.
-CREATE OR REPLACE FUNCTION recall.link_impacts(p_tenant text, p_ids bigint[])
+CREATE OR REPLACE FUNCTION recall_private.link_impacts(p_tenant text, p_ids bigint[])
 RETURNS TABLE (memory_id bigint, impact jsonb)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
     WITH wanted AS MATERIALIZED (SELECT DISTINCT u.id FROM unnest(p_ids) u(id)),
     reference AS MATERIALIZED (
         SELECT l.src, l.dst, l.relation FROM recall.link l
-        WHERE l.tenant = p_tenant AND recall.is_reference(l.relation)
+        WHERE l.tenant = p_tenant AND recall_private.is_reference(l.relation)
     ), ending AS (
         SELECT w.id, r.src AS other, r.relation, false AS outgoing
         FROM wanted w JOIN reference r ON r.dst = w.id
@@ -199,27 +193,25 @@ SET jit = off AS $$
 $$;
 
 -- add_prune_items: writes the items of a plan, lowest vitality first.
-CREATE OR REPLACE FUNCTION recall.add_prune_items(
+CREATE OR REPLACE FUNCTION recall_private.add_prune_items(
     p_tenant text, p_plan_id bigint, p_planned bigint[], p_now timestamptz
 ) RETURNS void
 LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
     INSERT INTO recall.plan_item (tenant, plan_id, memory_id, place, vitality, terms, reason, impact, content_hash)
     SELECT p_tenant, p_plan_id, m.id, row_number() OVER (ORDER BY t.vitality, m.id), t.vitality, to_jsonb(t),
            format('Vitality %s, below the threshold %s of layer %s; %s; stored %s days ago%s.',
                round(t.vitality::numeric, 3), l.fading, l.name,
                CASE t.accesses WHEN 1 THEN '1 access, ' ELSE t.accesses || ' accesses, the last ' END
-                   || floor((recall.epoch(p_now) - a.t1) / 86400) || ' days ago',
-               floor((recall.epoch(p_now) - recall.epoch(m.created_at)) / 86400),
+                   || floor((recall_private.epoch(p_now) - a.t1) / 86400) || ' days ago',
+               floor((recall_private.epoch(p_now) - recall_private.epoch(m.created_at)) / 86400),
                '; superseded by memory ' || m.superseded_by),
            i.impact, m.content_hash
-    FROM (SELECT recall.vitality_weights(p_tenant) AS w OFFSET 0) x
-    CROSS JOIN recall.link_impacts(p_tenant, p_planned) i
+    FROM (SELECT recall_private.vitality_weights(p_tenant) AS w OFFSET 0) x
+    CROSS JOIN recall_private.link_impacts(p_tenant, p_planned) i
     JOIN recall.memory m ON m.id = i.memory_id
     JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
-    JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
-    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, x.w, p_now) t
+    JOIN recall_private.effective_layers(p_tenant) l ON l.name = m.layer
+    CROSS JOIN LATERAL recall_private.vitality_terms(a, m.pinned, l, x.w, p_now) t
     WHERE m.tenant = p_tenant
 $$;

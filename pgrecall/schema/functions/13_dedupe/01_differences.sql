@@ -2,9 +2,8 @@
 
 -- stated_times: the names of days, months and times of day in a text, in lower case, sorted. English, German, Spanish and
 -- French.
-CREATE OR REPLACE FUNCTION recall.stated_times(p_text text) RETURNS text[]
+CREATE OR REPLACE FUNCTION recall_private.stated_times(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
     '\m((?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october'
     '|november|december|today|tonight|yesterday|tomorrow|morning|noon|afternoon|evening|night|midnight|daily|weekly'
@@ -16,9 +15,8 @@ RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
 
 -- decisive_words: small words that change the meaning of a sentence, and numbers in words, in lower case, sorted. Texts
 -- with different decisive words state different things, even if all other words are the same.
-CREATE OR REPLACE FUNCTION recall.decisive_words(p_text text) RETURNS text[]
+CREATE OR REPLACE FUNCTION recall_private.decisive_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
     '\m(on|off|from|into|before|after|until|since|above|below|over|under|up|down|left|right|inside|outside|more|less|most'
     '|least|few|many|all|every|some|any|only|except|unless|if|but|instead|almost|nearly|always|often|sometimes|seldom|rarely|ever'
@@ -34,12 +32,11 @@ RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
 -- telling_stems: the stems of all words that stated_times, decisive_words and negation_count look for, and of what their
 -- contractions leave (`would` of `wouldn't`). may_say_the_same ignores them, because compare_texts treats them separately.
 -- A new word in one of those functions needs its place here; tests/integration/dedupe/test_dedupe_find.py compares them.
-CREATE OR REPLACE FUNCTION recall.telling_stems(p_language text) RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.telling_stems(p_language text) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT string_to_array(w.words, ' ')
-           || tsvector_to_array(to_tsvector(recall.configuration(p_language), w.words))
-           || tsvector_to_array(to_tsvector(recall.configuration(p_language), recall.plain(w.words)))
+           || tsvector_to_array(to_tsvector(recall_private.configuration(p_language), w.words))
+           || tsvector_to_array(to_tsvector(recall_private.configuration(p_language), recall_private.plain(w.words)))
     FROM (VALUES (
         'monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays sunday '
         'sundays january february march april june july august september october november december today tonight yesterday '
@@ -65,13 +62,12 @@ $$;
 
 -- content_words: the distinct stems of a text in a language, without numbers and stop words, but with pronouns. Negations
 -- are left out, because negation_count compares them.
-CREATE OR REPLACE FUNCTION recall.content_words(p_language text, p_text text) RETURNS text[]
+CREATE OR REPLACE FUNCTION recall_private.content_words(p_language text, p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN ARRAY(
     SELECT w FROM unnest(tsvector_to_array(to_tsvector(
-        recall.configuration(p_language), regexp_replace(p_text, 'n[''\u2019]t\M', '', 'gi')))) w
-    WHERE w !~ '\d' AND recall.negation_count(w) = 0
+        recall_private.configuration(p_language), regexp_replace(p_text, 'n[''\u2019]t\M', '', 'gi')))) w
+    WHERE w !~ '\d' AND recall_private.negation_count(w) = 0
     UNION
     SELECT t[1] FROM regexp_matches(
         lower(p_text), '\m(i|you|he|she|we|they|my|your|his|her|our|their|me|him|us|them|ich|du|er|wir|mein|dein|unser)\M',
@@ -79,9 +75,8 @@ RETURN ARRAY(
 
 -- named_words: the words of a text that begin with a capital letter, in their order and in lower case; at the beginning
 -- of a sentence only with p_anywhere.
-CREATE OR REPLACE FUNCTION recall.named_words(p_text text, p_anywhere boolean) RETURNS text[]
+CREATE OR REPLACE FUNCTION recall_private.named_words(p_text text, p_anywhere boolean) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN ARRAY(
     SELECT lower(w.word[1])
     FROM regexp_split_to_table(p_text, '[.!?:;]+\s+|\n+') WITH ORDINALITY s(sentence, place)
@@ -90,9 +85,8 @@ RETURN ARRAY(
     ORDER BY s.place, w.place);
 
 -- is_spelling_of: whether two words differ only in one letter in the middle or at the end: `harbour` and `harbor`.
-CREATE OR REPLACE FUNCTION recall.is_spelling_of(p_word text, p_other text) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.is_spelling_of(p_word text, p_other text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_longest int := greatest(length(p_word), length(p_other));
     v_begin int := 0;
@@ -112,9 +106,8 @@ END $$;
 
 -- in_other_order: whether the words that occur once in both lists have a different order. A single part that has moved as
 -- a whole does not count (`yesterday` from the beginning to the end), but `from B to A` instead of `from A to B` does.
-CREATE OR REPLACE FUNCTION recall.in_other_order(p_words text[], p_others text[]) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.in_other_order(p_words text[], p_others text[]) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_one text[];
     v_two text[];

@@ -1,10 +1,9 @@
 -- Making dedupe plans: clusters of memories that say the same, each with the keeper that stays. A new plan changes nothing else.
 
 -- current_pairs: the pairs of a tenant whose memories are live and still have the texts that were compared.
-CREATE OR REPLACE FUNCTION recall.current_pairs(p_tenant text) RETURNS SETOF recall.duplicate_pair
+CREATE OR REPLACE FUNCTION recall_private.current_pairs(p_tenant text) RETURNS SETOF recall.duplicate_pair
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-SET jit = off AS $$
+SET search_path FROM CURRENT AS $$
     SELECT p.*
     FROM recall.duplicate_pair p
     JOIN recall.compared a ON a.tenant = p_tenant AND a.memory_id = p.src
@@ -13,8 +12,8 @@ SET jit = off AS $$
     JOIN recall.compared b ON b.tenant = p_tenant AND b.memory_id = p.dst
     JOIN recall.memory o ON o.tenant = p_tenant AND o.id = p.dst AND o.content_hash = b.content_hash
         AND o.archived_at IS NULL AND o.superseded_by IS NULL
-    WHERE p.tenant = p_tenant AND recall.attribute_difference(m, o) IS NULL
-      AND (p.verdict = 'contradicts' OR recall.is_same_title(m.language, m.title, o.title))
+    WHERE p.tenant = p_tenant AND recall_private.attribute_difference(m, o) IS NULL
+      AND (p.verdict = 'contradicts' OR recall_private.is_same_title(m.language, m.title, o.title))
       -- The same conditions as in judged_pairs: links may have been added since.
       AND NOT EXISTS (
           SELECT FROM recall.link l WHERE l.tenant = p_tenant AND l.relation IN ('next', 'contradicts', 'supersedes')
@@ -29,13 +28,11 @@ $$;
 -- stays, their similarity, and the number of words that only the keeper has. A keeper contains everything that the
 -- others of its cluster contain. Among memories with the same content, the one with the highest vitality stays, then
 -- the longest, then the newest. Pinned memories are never merged into others.
-CREATE OR REPLACE FUNCTION recall.duplicate_clusters(
+CREATE OR REPLACE FUNCTION recall_private.duplicate_clusters(
     p_tenant text, p_min_similarity double precision, p_layers text[], p_now timestamptz
 ) RETURNS TABLE (memory_id bigint, keeper_id bigint, similarity double precision, more_words int)
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
 SET enable_nestloop = off
-SET jit = off
 SET work_mem = '64MB' AS $$
 DECLARE
     v_node record;
@@ -49,7 +46,7 @@ DECLARE
 BEGIN
     FOR v_node IN
         WITH pair AS MATERIALIZED (
-            SELECT p.* FROM recall.current_pairs(p_tenant) p
+            SELECT p.* FROM recall_private.current_pairs(p_tenant) p
             WHERE p.verdict = 'same' AND (p.similarity IS NULL OR p.similarity >= p_min_similarity)
         ), wanted AS MATERIALIZED (
             SELECT coalesce(array_agg(DISTINCT e), '{}') AS ids FROM pair p CROSS JOIN LATERAL (VALUES (p.src), (p.dst)) u(e)
@@ -58,7 +55,7 @@ BEGIN
                        ORDER BY m.pinned DESC, c.words DESC, v.vitality DESC,
                                 octet_length(m.title) + octet_length(m.body) DESC, m.updated_at DESC, m.id)::int AS number
             FROM wanted w
-            CROSS JOIN LATERAL recall.live_memories(p_tenant, p_now, p_ids => w.ids) v
+            CROSS JOIN LATERAL recall_private.live_memories(p_tenant, p_now, p_ids => w.ids) v
             JOIN recall.memory m ON m.tenant = p_tenant AND m.id = v.memory_id
             JOIN recall.compared c ON c.tenant = p_tenant AND c.memory_id = v.memory_id
             WHERE p_layers IS NULL OR v.layer = ANY (p_layers)
@@ -72,11 +69,11 @@ BEGIN
                 FROM node n
                 JOIN recall.memory m ON m.tenant = p_tenant AND m.id = n.id
                 CROSS JOIN LATERAL (
-                    SELECT recall.plain_words(w.text) || recall.joined(recall.stated_numbers(w.text)) AS words
-                    FROM (SELECT recall.whole_text(m.title, m.body) AS text OFFSET 0) w) t) b
+                    SELECT recall_private.plain_words(w.text) || recall_private.joined(recall_private.stated_numbers(w.text)) AS words
+                    FROM (SELECT recall_private.whole_text(m.title, m.body) AS text OFFSET 0) w) t) b
             JOIN recall.memory m ON m.tenant = p_tenant AND m.id = b.best
             JOIN recall.memory o ON o.tenant = p_tenant AND o.id = b.id
-            WHERE b.best <> b.id AND recall.attribute_difference(m, o) IS NULL
+            WHERE b.best <> b.id AND recall_private.attribute_difference(m, o) IS NULL
         )
         SELECT k.number, k.id, (SELECT max(n.number) FROM node n) AS nodes,
                array_agg(g.number ORDER BY g.number) FILTER (WHERE g.id IS NOT NULL) AS goers,
@@ -107,31 +104,29 @@ BEGIN
 END $$;
 
 -- dedupe_options: the options of a plan, with the setting for each NULL. Raises an error for an invalid value.
-CREATE OR REPLACE FUNCTION recall.dedupe_options(
+CREATE OR REPLACE FUNCTION recall_private.dedupe_options(
     p_tenant text, p_min_similarity double precision, p_max_count int, p_layers text[]
 ) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    PERFORM recall.check_setting('dedupe.min_similarity', p_min_similarity),
-            recall.check_setting('dedupe.max_count', p_max_count),
-            recall.prune_options(p_tenant, NULL, NULL, NULL, p_layers);
+    PERFORM recall_private.check_setting('dedupe.min_similarity', p_min_similarity),
+            recall_private.check_setting('dedupe.max_count', p_max_count),
+            recall_private.prune_options(p_tenant, NULL, NULL, NULL, p_layers);
     RETURN jsonb_build_object(
-        'min_similarity', coalesce(p_min_similarity, recall.setting_number(p_tenant, 'dedupe.min_similarity')),
-        'max_count', coalesce(p_max_count, recall.setting_number(p_tenant, 'dedupe.max_count')::int),
+        'min_similarity', coalesce(p_min_similarity, recall_private.setting_number(p_tenant, 'dedupe.min_similarity')),
+        'max_count', coalesce(p_max_count, recall_private.setting_number(p_tenant, 'dedupe.max_count')::int),
         'layers', p_layers);
 END $$;
 
 -- proposed_contradictions: up to p_limit pairs that differ only in a number, a date, a negation or a decisive word, the
 -- most similar first. They are proposed as links for a person to make.
-CREATE OR REPLACE FUNCTION recall.proposed_contradictions(p_tenant text, p_layers text[], p_limit int) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.proposed_contradictions(p_tenant text, p_layers text[], p_limit int) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_agg(jsonb_build_object(
         'src', c.src, 'dst', c.dst, 'reason', c.reason, 'similarity', c.similarity)
         ORDER BY c.similarity DESC NULLS LAST, c.src, c.dst), '[]')
     FROM (
-        SELECT p.* FROM recall.current_pairs(p_tenant) p
+        SELECT p.* FROM recall_private.current_pairs(p_tenant) p
         JOIN recall.memory m ON m.tenant = p_tenant AND m.id = p.src
         WHERE p.verdict = 'contradicts' AND (p_layers IS NULL OR m.layer = ANY (p_layers))
           AND NOT EXISTS (
@@ -153,7 +148,7 @@ SET search_path FROM CURRENT
 SET work_mem = '64MB' AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_options jsonb := recall.dedupe_options(v_tenant, p_min_similarity, p_max_count, p_layers);
+    v_options jsonb := recall_private.dedupe_options(v_tenant, p_min_similarity, p_max_count, p_layers);
     v_members bigint[];
     v_keepers bigint[];
     v_similarities double precision[];
@@ -161,9 +156,9 @@ DECLARE
     v_found bigint;
     v_plan bigint;
 BEGIN
-    PERFORM recall.require_moment(p_now);
+    PERFORM recall_private.require_moment(p_now);
     WITH found AS MATERIALIZED (
-        SELECT c.*, count(*) OVER () AS total FROM recall.duplicate_clusters(
+        SELECT c.*, count(*) OVER () AS total FROM recall_private.duplicate_clusters(
             v_tenant, (v_options ->> 'min_similarity')::double precision, p_layers, p_now) c
     ), capped AS (
         SELECT f.* FROM found f
@@ -172,14 +167,14 @@ BEGIN
     SELECT array_agg(c.memory_id), array_agg(c.keeper_id), array_agg(c.similarity), array_agg(c.more_words), max(c.total)
     INTO v_members, v_keepers, v_similarities, v_more, v_found FROM capped c;
     -- As in plan_prune: memories that were deleted meanwhile are not planned.
-    PERFORM recall.lock_memories(v_tenant, v_members || v_keepers);
-    v_plan := recall.add_plan(v_tenant, 'dedupe', v_options, jsonb_build_object(
+    PERFORM recall_private.lock_memories(v_tenant, v_members || v_keepers);
+    v_plan := recall_private.add_plan(v_tenant, 'dedupe', v_options, jsonb_build_object(
         'live', (SELECT count(*) FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NULL),
-        'uncompared', (SELECT count(*) FROM recall.uncompared(v_tenant)),
+        'uncompared', (SELECT count(*) FROM recall_private.uncompared(v_tenant)),
         'found', coalesce(v_found, 0), 'planned', coalesce(cardinality(v_members), 0),
         'capped', coalesce(v_found - cardinality(v_members), 0),
-        'contradictions', recall.proposed_contradictions(v_tenant, p_layers, 1000)), p_now);
-    PERFORM recall.add_dedupe_items(v_tenant, v_plan, v_members, v_keepers, v_similarities, v_more, p_now);
+        'contradictions', recall_private.proposed_contradictions(v_tenant, p_layers, 1000)), p_now);
+    PERFORM recall_private.add_dedupe_items(v_tenant, v_plan, v_members, v_keepers, v_similarities, v_more, p_now);
     UPDATE recall.plan p
     SET report = p.report || jsonb_build_object(
         'planned', (SELECT count(*) FROM recall.plan_item i WHERE i.tenant = v_tenant AND i.plan_id = v_plan AND NOT i.keeper),
@@ -201,11 +196,11 @@ DECLARE
     v_problem text;
     v_plan bigint;
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.require_one_dimension(p_ids);
+    PERFORM recall_private.require_moment(p_now), recall_private.require_one_dimension(p_ids);
     IF v_count NOT BETWEEN 1 AND 100 THEN
-        PERFORM recall.raise_invalid(format('%s memories cannot be merged into one.', v_count), 'Name 1 to 100 of them.');
+        PERFORM recall_private.raise_invalid(format('%s memories cannot be merged into one.', v_count), 'Name 1 to 100 of them.');
     END IF;
-    PERFORM recall.lock_memories(v_tenant, v_ids || p_keeper);
+    PERFORM recall_private.lock_memories(v_tenant, v_ids || p_keeper);
     PERFORM recall.require_memory(u) FROM unnest(p_keeper || v_ids) u;
     SELECT CASE
         WHEN p_keeper = ANY (v_ids) THEN format('Memory %s cannot be merged into itself.', p_keeper)
@@ -220,28 +215,26 @@ BEGIN
     WHERE m.tenant = v_tenant AND m.id = ANY (v_ids || p_keeper)
     ORDER BY 1 NULLS LAST LIMIT 1;
     IF v_problem IS NOT NULL THEN
-        PERFORM recall.raise_invalid(v_problem, 'Choose live memories that do not contradict each other.');
+        PERFORM recall_private.raise_invalid(v_problem, 'Choose live memories that do not contradict each other.');
     END IF;
-    v_plan := recall.add_plan(
-        v_tenant, 'dedupe', recall.dedupe_options(v_tenant, NULL, v_count, NULL) || '{"chosen": true}', jsonb_build_object(
+    v_plan := recall_private.add_plan(
+        v_tenant, 'dedupe', recall_private.dedupe_options(v_tenant, NULL, v_count, NULL) || '{"chosen": true}', jsonb_build_object(
         'live', (SELECT count(*) FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NULL),
         'uncompared', 0, 'found', v_count, 'planned', v_count, 'capped', 0, 'clusters', 1, 'contradictions', '[]'::jsonb),
         p_now);
-    PERFORM recall.add_dedupe_items(v_tenant, v_plan, v_ids, array_fill(p_keeper, ARRAY[v_count]),
+    PERFORM recall_private.add_dedupe_items(v_tenant, v_plan, v_ids, array_fill(p_keeper, ARRAY[v_count]),
         array_fill(NULL::double precision, ARRAY[v_count]), array_fill(NULL::int, ARRAY[v_count]), p_now);
     RETURN v_plan;
 END $$;
 
 -- add_dedupe_items: stores the items of a plan by cluster, the most similar clusters first. p_more is NULL for memories
 -- that a person has chosen.
-CREATE OR REPLACE FUNCTION recall.add_dedupe_items(
+CREATE OR REPLACE FUNCTION recall_private.add_dedupe_items(
     p_tenant text, p_plan_id bigint, p_members bigint[], p_keepers bigint[], p_similarities double precision[],
     p_more int[], p_now timestamptz
 ) RETURNS void
 LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT
-SET enable_nestloop = off
-SET jit = off AS $$
+SET enable_nestloop = off AS $$
     WITH goes AS MATERIALIZED (
         SELECT u.* FROM unnest(p_members, p_keepers, p_similarities, p_more) u(id, keeper, similarity, more)
         JOIN recall.memory m ON m.tenant = p_tenant AND m.id = u.id
@@ -252,7 +245,7 @@ SET jit = off AS $$
         FROM goes g GROUP BY g.keeper
     ), alive AS MATERIALIZED (
         SELECT v.memory_id AS id, v.vitality
-        FROM recall.live_memories(p_tenant, p_now, p_ids => coalesce(p_members || p_keepers, '{}')) v
+        FROM recall_private.live_memories(p_tenant, p_now, p_ids => coalesce(p_members || p_keepers, '{}')) v
     ), compared AS MATERIALIZED (
         -- Why the keeper stays: how it compares with the memories to merge.
         SELECT c.keeper, c.number, c.more, k.vitality, max(a.vitality) AS next_vitality,
@@ -283,7 +276,7 @@ SET jit = off AS $$
     SELECT p_tenant, p_plan_id, m.id, c.number, false, a.vitality, g.similarity, CASE
                WHEN g.more > 0 THEN format('The keeper says all of it and %s more.',
                    CASE g.more WHEN 1 THEN '1 word' ELSE g.more || ' words' END)
-               WHEN recall.whole_text(m.title, m.body) = recall.whole_text(k.title, k.body) THEN 'The same text.'
+               WHEN recall_private.whole_text(m.title, m.body) = recall_private.whole_text(k.title, k.body) THEN 'The same text.'
                WHEN g.more IS NULL THEN 'It was chosen to be merged.'
                ELSE 'The same content words.' END, m.content_hash
     FROM goes g

@@ -3,22 +3,21 @@
 -- lock_clusters: locks the memories of a plan, then those at the other ends of their links against deletion, then the
 -- activations of all. If a memory was linked while this waited, it starts again without locks, because the new one may
 -- come earlier in the order.
-CREATE OR REPLACE FUNCTION recall.lock_clusters(p_tenant text, p_keepers bigint[], p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.lock_clusters(p_tenant text, p_keepers bigint[], p_ids bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_around bigint[];
     v_now bigint[];
 BEGIN
     LOOP
         BEGIN
-            v_around := recall.linked_with(p_tenant, p_keepers || p_ids);
-            PERFORM recall.lock_memories(p_tenant, v_around, p_keepers, p_ids);
-            v_now := recall.linked_with(p_tenant, p_keepers || p_ids);
+            v_around := recall_private.linked_with(p_tenant, p_keepers || p_ids);
+            PERFORM recall_private.lock_memories(p_tenant, v_around, p_keepers, p_ids);
+            v_now := recall_private.linked_with(p_tenant, p_keepers || p_ids);
             IF NOT v_around @> v_now THEN
                 RAISE SQLSTATE 'RC000';
             END IF;
-            PERFORM recall.lock_activations(p_tenant, v_now || p_keepers || p_ids);
+            PERFORM recall_private.lock_activations(p_tenant, v_now || p_keepers || p_ids);
             RETURN;
         EXCEPTION WHEN SQLSTATE 'RC000' THEN
             NULL;
@@ -27,9 +26,8 @@ BEGIN
 END $$;
 
 -- linked_with: the memories at the other ends of the links of these memories. One index probe for each (OFFSET 0).
-CREATE OR REPLACE FUNCTION recall.linked_with(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.linked_with(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE sql STABLE AS $$
     SELECT ARRAY(
         SELECT DISTINCT e.other FROM unnest(p_ids) u(id)
         CROSS JOIN LATERAL (
@@ -40,7 +38,7 @@ $$;
 
 -- dedupe_objections: the items of a plan that must not be merged now, each with its reason. If a keeper has changed, its
 -- whole cluster is skipped.
-CREATE OR REPLACE FUNCTION recall.dedupe_objections(p_plan recall.plan)
+CREATE OR REPLACE FUNCTION recall_private.dedupe_objections(p_plan recall.plan)
 RETURNS TABLE (memory_id bigint, note text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -59,8 +57,8 @@ SET search_path FROM CURRENT AS $$
             WHEN o.keeper THEN NULL
             WHEN k.memory_id IS NULL THEN 'its keeper was deleted since'
             WHEN k.note IS NOT NULL THEN 'its keeper was ' || k.note
-            WHEN NOT p_plan.options @> '{"chosen": true}' AND recall.attribute_difference(k.m, o.m) IS NOT NULL
-                THEN recall.attribute_difference(k.m, o.m) || ' since'
+            WHEN NOT p_plan.options @> '{"chosen": true}' AND recall_private.attribute_difference(k.m, o.m) IS NOT NULL
+                THEN recall_private.attribute_difference(k.m, o.m) || ' since'
             WHEN EXISTS (
                 SELECT FROM recall.link l
                 WHERE l.tenant = p_plan.tenant AND l.relation IN ('contradicts', 'supersedes')
@@ -73,20 +71,19 @@ $$;
 
 -- merge_clusters: merges the clusters of a dedupe plan into their keepers; with p_parts only these clusters. Sets the
 -- outcome of each item.
-CREATE OR REPLACE FUNCTION recall.merge_clusters(p_plan recall.plan, p_parts bigint[], p_now timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.merge_clusters(p_plan recall.plan, p_parts bigint[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_cluster record;
 BEGIN
-    PERFORM recall.analyze_grown_tables(1);
+    PERFORM recall_private.analyze_grown_tables(1);
     -- Locked before all checks, so that changes wait from now on.
-    PERFORM recall.lock_clusters(p_plan.tenant, array_agg(i.memory_id) FILTER (WHERE i.keeper),
+    PERFORM recall_private.lock_clusters(p_plan.tenant, array_agg(i.memory_id) FILTER (WHERE i.keeper),
                                  array_agg(i.memory_id) FILTER (WHERE NOT i.keeper))
     FROM recall.plan_item i WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id HAVING count(*) > 0;
-    PERFORM recall.skip_other_parts(p_plan, p_parts);
+    PERFORM recall_private.skip_other_parts(p_plan, p_parts);
     UPDATE recall.plan_item i SET outcome = 'skipped', note = o.note
-    FROM recall.dedupe_objections(p_plan) o
+    FROM recall_private.dedupe_objections(p_plan) o
     WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = o.memory_id AND i.outcome IS NULL;
     FOR v_cluster IN
         SELECT i.place, max(i.memory_id) FILTER (WHERE i.keeper) AS keeper,
@@ -99,16 +96,15 @@ BEGIN
             UPDATE recall.plan_item i SET outcome = 'skipped', note = 'nothing is left to merge into it'
             WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = v_cluster.keeper;
         ELSE
-            PERFORM recall.merge_cluster(p_plan.tenant, p_plan.id, v_cluster.keeper, v_cluster.ids, p_now);
+            PERFORM recall_private.merge_cluster(p_plan.tenant, p_plan.id, v_cluster.keeper, v_cluster.ids, p_now);
         END IF;
     END LOOP;
 END $$;
 
 -- later_merge: the newest other plan that has since merged a memory of this plan, as keeper or into another. NULL if
 -- there is none. Merges of one memory must be undone in reverse order.
-CREATE OR REPLACE FUNCTION recall.later_merge(p_plan recall.plan) RETURNS bigint
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.later_merge(p_plan recall.plan) RETURNS bigint
+LANGUAGE sql STABLE AS $$
     SELECT max(p.id)
     FROM recall.plan_item i
     JOIN recall.plan_item o ON o.tenant = i.tenant AND o.memory_id = i.memory_id AND o.plan_id <> i.plan_id
@@ -120,21 +116,20 @@ $$;
 
 -- unmerge_clusters: undoes the merges of a plan and returns how many memories it restored. Memories that were restored
 -- before, for example because they were remembered again, stay as they are.
-CREATE OR REPLACE FUNCTION recall.unmerge_clusters(p_plan recall.plan, p_now timestamptz) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.unmerge_clusters(p_plan recall.plan, p_now timestamptz) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_later bigint := recall.later_merge(p_plan);
+    v_later bigint := recall_private.later_merge(p_plan);
     v_cluster record;
     v_keeper recall.plan_item;
     v_back bigint := 0;
 BEGIN
     IF v_later IS NOT NULL THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('Dedupe plan %s has merged a memory of plan %s since.', v_later, p_plan.id),
             format('Undo plan %s first.', v_later));
     END IF;
-    PERFORM recall.lock_clusters(p_plan.tenant, coalesce(array_agg(i.memory_id) FILTER (WHERE i.keeper), '{}'),
+    PERFORM recall_private.lock_clusters(p_plan.tenant, coalesce(array_agg(i.memory_id) FILTER (WHERE i.keeper), '{}'),
                                  coalesce(array_agg(i.memory_id) FILTER (WHERE NOT i.keeper), '{}'))
     FROM recall.plan_item i
     WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome IN ('kept', 'merged') HAVING count(*) > 0;
@@ -147,7 +142,7 @@ BEGIN
     LOOP
         SELECT i.* INTO v_keeper FROM recall.plan_item i
         WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = v_cluster.keeper;
-        v_back := v_back + recall.unmerge_cluster(p_plan, v_keeper, v_cluster.ids, p_now);
+        v_back := v_back + recall_private.unmerge_cluster(p_plan, v_keeper, v_cluster.ids, p_now);
     END LOOP;
     RETURN v_back;
 END $$;

@@ -1,7 +1,7 @@
 -- Checks of merges, for verify and for imports.
 
 -- wrong_merges: memories with copies of accesses or links that belong to no applied merge.
-CREATE OR REPLACE FUNCTION recall.wrong_merges(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_merges(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT DISTINCT c.memory_id
@@ -20,9 +20,8 @@ $$;
 
 -- is_dedupe_report: whether these can be the options and the report of a dedupe plan. Only fields that are read elsewhere
 -- are checked.
-CREATE OR REPLACE FUNCTION recall.is_dedupe_report(p_options jsonb, p_report jsonb) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.is_dedupe_report(p_options jsonb, p_report jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT jsonb_typeof(p_options) = 'object' AND jsonb_typeof(p_report) = 'object'
        AND p_options ?& '{min_similarity, max_count, layers}'
        AND p_options - '{min_similarity, max_count, layers, chosen}'::text[] = '{}'
@@ -49,9 +48,8 @@ $$;
 -- delete_merged_copies: deletes the copies of accesses of these memories that their keepers have, because the memories
 -- are being deleted, and recomputes the activations of the keepers. Copies of links stay as links of the keepers. The caller
 -- has locked the keepers' activations.
-CREATE OR REPLACE FUNCTION recall.delete_merged_copies(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.delete_merged_copies(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_keepers bigint[];
 BEGIN
@@ -60,16 +58,15 @@ BEGIN
     )
     SELECT array_agg(DISTINCT d.memory_id) INTO v_keepers FROM dropped d WHERE d.memory_id <> ALL (p_ids);
     IF v_keepers IS NOT NULL THEN
-        PERFORM recall.fold_memories(
+        PERFORM recall_private.fold_memories(
             p_tenant, v_keepers, array_fill('-infinity'::timestamptz, ARRAY[cardinality(v_keepers)]));
     END IF;
     UPDATE recall.link l SET merged_from = NULL WHERE l.tenant = p_tenant AND l.merged_from = ANY (p_ids);
 END $$;
 
 -- keepers_of: the memories that have copies of accesses of these memories.
-CREATE OR REPLACE FUNCTION recall.keepers_of(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.keepers_of(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE sql STABLE AS $$
     SELECT ARRAY(
         SELECT DISTINCT e.memory_id FROM recall.access e WHERE e.tenant = p_tenant AND e.merged_from = ANY (p_ids))
 $$;

@@ -4,28 +4,25 @@
 
 -- job_tenant: the tenant of the runs of a job: '*' for a job of the whole database, else the tenant of this
 -- transaction.
-CREATE OR REPLACE FUNCTION recall.job_tenant(p_whole_database boolean) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.job_tenant(p_whole_database boolean) RETURNS text
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN CASE WHEN p_whole_database THEN '*' ELSE recall.current_tenant() END;
 
 -- job_tenant_for_writing: job_tenant for recording a run. Only a role that may act for any tenant can run a job of
 -- the whole database.
-CREATE OR REPLACE FUNCTION recall.job_tenant_for_writing(p_whole_database boolean) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.job_tenant_for_writing(p_whole_database boolean) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF p_whole_database THEN
-        PERFORM recall.require_any_tenant('run a job of the whole database');
+        PERFORM recall_private.require_any_tenant('run a job of the whole database');
     END IF;
-    RETURN recall.job_tenant(p_whole_database);
+    RETURN recall_private.job_tenant(p_whole_database);
 END $$;
 
 -- is_session_alive: whether the session that began this run still holds the lock of the run. Process, login role and
 -- key must all be those recorded: anybody may take an advisory lock, but not as another role.
-CREATE OR REPLACE FUNCTION recall.is_session_alive(p_run recall.job_run) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.is_session_alive(p_run recall.job_run) RETURNS boolean
 LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT
 RETURN EXISTS (
     SELECT FROM pg_stat_get_activity(p_run.holder_pid) a JOIN pg_locks l ON l.pid = a.pid
     WHERE a.usesysid = p_run.holder_role AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
@@ -35,9 +32,8 @@ RETURN EXISTS (
 );
 
 -- lock_run: takes the session-level lock of a run, and returns its random key.
-CREATE OR REPLACE FUNCTION recall.lock_run() RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.lock_run() RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_key bigint;
 BEGIN
@@ -56,28 +52,28 @@ CREATE OR REPLACE FUNCTION recall.begin_job(
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_tenant text := recall.job_tenant_for_writing(p_whole_database);
+    v_tenant text := recall_private.job_tenant_for_writing(p_whole_database);
     v_id bigint;
     v_last recall.job_run;
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.require_between(p_attempt, 1, 1000000, 'p_attempt');
+    PERFORM recall_private.require_moment(p_now), recall_private.require_between(p_attempt, 1, 1000000, 'p_attempt');
     IF coalesce(length(p_job), 0) NOT BETWEEN 1 AND 100 THEN
-        PERFORM recall.raise_invalid(format('The name of a job has 1 to 100 characters, not %s.',
+        PERFORM recall_private.raise_invalid(format('The name of a job has 1 to 100 characters, not %s.',
             coalesce(length(p_job), 0)));
     END IF;
-    IF NOT recall.try_lock_tenant(v_tenant, 'job ' || p_job) THEN
+    IF NOT recall_private.try_lock_tenant(v_tenant, 'job ' || p_job) THEN
         RETURN NULL;
     END IF;
-    v_last := recall.last_run(v_tenant, p_job);
+    v_last := recall_private.last_run(v_tenant, p_job);
     IF v_last.holder_pid = pg_backend_pid() AND v_last.state = 'running' THEN
         PERFORM pg_advisory_unlock(v_last.holder_key);
-    ELSIF recall.current_run_state(v_last) = 'running' THEN
+    ELSIF recall_private.current_run_state(v_last) = 'running' THEN
         RETURN NULL;
     END IF;
     UPDATE recall.job_run r SET state = 'abandoned', finished_at = p_now
     WHERE r.tenant = v_tenant AND r.job = p_job AND r.state = 'running';
     INSERT INTO recall.job_run (tenant, job, started_at, attempt, holder_pid, holder_role, holder_key)
-    SELECT v_tenant, p_job, p_now, p_attempt, pg_backend_pid(), r.oid, recall.lock_run()
+    SELECT v_tenant, p_job, p_now, p_attempt, pg_backend_pid(), r.oid, recall_private.lock_run()
     FROM pg_roles r WHERE r.rolname = session_user
     RETURNING id INTO v_id;
     RETURN v_id;
@@ -85,23 +81,22 @@ END $$;
 
 -- require_run_counts: returns the counts of a run. Raises an error unless they are NULL or an object of at most 100
 -- whole numbers, with names of at most 100 characters.
-CREATE OR REPLACE FUNCTION recall.require_run_counts(p_counts jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.require_run_counts(p_counts jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_wrong text;
 BEGIN
     IF jsonb_typeof(p_counts) <> 'object' THEN
         v_wrong := p_counts::text;
     ELSIF (SELECT count(*) FROM jsonb_object_keys(p_counts)) > 100 THEN
-        PERFORM recall.raise_invalid('The counts of a run have more than 100 names.');
+        PERFORM recall_private.raise_invalid('The counts of a run have more than 100 names.');
     ELSE
         SELECT format('{%s: %s}', to_json(c.key), c.value) INTO v_wrong FROM jsonb_each(p_counts) c
         WHERE length(c.key) > 100 OR jsonb_typeof(c.value) <> 'number'
            OR NOT pg_input_is_valid(c.value #>> '{}', 'bigint') LIMIT 1;
     END IF;
     IF v_wrong IS NOT NULL THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The counts of a run cannot be %s.', left(v_wrong, 100)),
             'Give an object of whole numbers, for example {"archived": 3}.');
     END IF;
@@ -116,9 +111,9 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     -- Not in the WHERE clause, where it would not be evaluated while the table is empty.
-    v_tenant text := recall.job_tenant_for_writing(p_whole_database);
+    v_tenant text := recall_private.job_tenant_for_writing(p_whole_database);
 BEGIN
-    PERFORM recall.require_run_counts(p_counts);
+    PERFORM recall_private.require_run_counts(p_counts);
     UPDATE recall.job_run r SET done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts)
     WHERE r.tenant = v_tenant AND r.id = p_run_id AND r.state = 'running';
 END $$;
@@ -132,14 +127,14 @@ CREATE OR REPLACE FUNCTION recall.end_job(
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_tenant text := recall.job_tenant_for_writing(p_whole_database);
+    v_tenant text := recall_private.job_tenant_for_writing(p_whole_database);
     v_job text;
     v_pid int;
     v_key bigint;
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.require_run_counts(p_counts);
+    PERFORM recall_private.require_moment(p_now), recall_private.require_run_counts(p_counts);
     IF coalesce(p_state NOT IN ('done', 'failed', 'stopped'), true) THEN
-        PERFORM recall.raise_invalid(format('A run cannot end as %L.', left(p_state, 100)),
+        PERFORM recall_private.raise_invalid(format('A run cannot end as %L.', left(p_state, 100)),
             'It ends as done, failed or stopped.');
     END IF;
     UPDATE recall.job_run r
@@ -151,7 +146,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM recall.delete_old_runs(v_tenant, v_job, 1000);
+    PERFORM recall_private.delete_old_runs(v_tenant, v_job, 1000);
     -- Another session may begin before this commits; it waits for this row and then finds the run ended.
     IF v_pid = pg_backend_pid() THEN
         PERFORM pg_advisory_unlock(v_key);
@@ -160,9 +155,8 @@ BEGIN
 END $$;
 
 -- delete_old_runs: deletes all runs of a job for a tenant except the newest p_keep, and returns how many.
-CREATE OR REPLACE FUNCTION recall.delete_old_runs(p_tenant text, p_job text, p_keep int) RETURNS bigint
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.delete_old_runs(p_tenant text, p_job text, p_keep int) RETURNS bigint
+LANGUAGE sql VOLATILE AS $$
     WITH gone AS (
         DELETE FROM recall.job_run r
         WHERE r.tenant = p_tenant AND r.job = p_job AND r.id <= (
@@ -174,17 +168,15 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- is_known_job: whether pgrecall has a job of this name. A tenant can choose others for its runs.
-CREATE OR REPLACE FUNCTION recall.is_known_job(p_job text) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.is_known_job(p_job text) RETURNS boolean
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN p_job = 'reembed'  -- the only job without an interval
-    OR 'job.' || p_job || '.minutes' IN (SELECT k.name FROM recall.known_settings() k);
+    OR 'job.' || p_job || '.minutes' IN (SELECT k.name FROM recall_private.known_settings() k);
 
 -- current_run_state: the current state of a run: one that is recorded as running and has lost its session was abandoned.
-CREATE OR REPLACE FUNCTION recall.current_run_state(p_run recall.job_run) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.current_run_state(p_run recall.job_run) RETURNS text
 LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT
-RETURN CASE WHEN p_run.state = 'running' AND NOT recall.is_session_alive(p_run) THEN 'abandoned'
+RETURN CASE WHEN p_run.state = 'running' AND NOT recall_private.is_session_alive(p_run) THEN 'abandoned'
             ELSE p_run.state END;
 
 -- job_runs: the newest runs of one job, or of all, for this tenant and for the whole database, newest first.
@@ -195,37 +187,34 @@ RETURNS TABLE (
 )
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
-    SELECT r.id, r.tenant, r.job, recall.current_run_state(r), r.started_at, r.finished_at, r.attempt, r.done,
+    SELECT r.id, r.tenant, r.job, recall_private.current_run_state(r), r.started_at, r.finished_at, r.attempt, r.done,
            r.counts, r.error
     FROM (VALUES (recall.current_tenant()), ('*')) AS whose(tenant)
     CROSS JOIN LATERAL (
         SELECT * FROM recall.job_run o
         WHERE o.tenant = whose.tenant AND (p_job IS NULL OR o.job = p_job)
-        ORDER BY o.id DESC LIMIT recall.require_limit(p_limit)) r
-    ORDER BY r.id DESC LIMIT recall.require_limit(p_limit)
+        ORDER BY o.id DESC LIMIT recall_private.require_limit(p_limit)) r
+    ORDER BY r.id DESC LIMIT recall_private.require_limit(p_limit)
 $$;
 
 -- last_run: the newest run of a job for a tenant; NULL if it never ran.
-CREATE OR REPLACE FUNCTION recall.last_run(p_tenant text, p_job text) RETURNS recall.job_run
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.last_run(p_tenant text, p_job text) RETURNS recall.job_run
+LANGUAGE sql STABLE AS $$
     SELECT r FROM recall.job_run r WHERE r.tenant = p_tenant AND r.job = p_job ORDER BY r.id DESC LIMIT 1
 $$;
 
 -- job_minutes: minutes between runs of a job for a tenant; 0 if it is switched off, NULL if it has no schedule.
-CREATE OR REPLACE FUNCTION recall.job_minutes(p_tenant text, p_job text) RETURNS double precision
+CREATE OR REPLACE FUNCTION recall_private.job_minutes(p_tenant text, p_job text) RETURNS double precision
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-RETURN recall.setting_number(p_tenant, 'job.' || p_job || '.minutes');
+RETURN recall_private.setting_number(p_tenant, 'job.' || p_job || '.minutes');
 
 -- next_due_at: when a job is due again after this run: one interval after it began, sooner (within ten minutes) if it
 -- failed, at once if it was interrupted or if it began in the future of p_now, by a wrong clock. Workers do not
 -- repeat a run within its interval.
-CREATE OR REPLACE FUNCTION recall.next_due_at(
+CREATE OR REPLACE FUNCTION recall_private.next_due_at(
     p_run recall.job_run, p_minutes double precision, p_now timestamptz
 ) RETURNS timestamptz
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN CASE
     WHEN p_run.id IS NULL THEN '-infinity'::timestamptz
     WHEN p_run.started_at > p_now + interval '5 minutes' THEN p_now
@@ -242,14 +231,14 @@ CREATE OR REPLACE FUNCTION recall.job_states(
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
     SELECT j.name, m.minutes,
-           CASE WHEN m.minutes > 0 AND r.id IS NOT NULL THEN recall.next_due_at(r, m.minutes, p_now) END,
+           CASE WHEN m.minutes > 0 AND r.id IS NOT NULL THEN recall_private.next_due_at(r, m.minutes, p_now) END,
            CASE WHEN r.id IS NOT NULL THEN to_jsonb(r) - '{holder_pid,holder_role,holder_key}'::text[]
-               || jsonb_build_object('state', recall.current_run_state(r)) END,
+               || jsonb_build_object('state', recall_private.current_run_state(r)) END,
            p_now
     FROM unnest(p_jobs) WITH ORDINALITY j(name, place)
-    CROSS JOIN LATERAL (SELECT recall.job_tenant(j.name = ANY (p_whole_database)) AS tenant) w
-    CROSS JOIN LATERAL (SELECT recall.job_minutes(w.tenant, j.name) AS minutes) m
-    CROSS JOIN LATERAL recall.last_run(w.tenant, j.name) r
+    CROSS JOIN LATERAL (SELECT recall_private.job_tenant(j.name = ANY (p_whole_database)) AS tenant) w
+    CROSS JOIN LATERAL (SELECT recall_private.job_minutes(w.tenant, j.name) AS minutes) m
+    CROSS JOIN LATERAL recall_private.last_run(w.tenant, j.name) r
     ORDER BY j.place
 $$;
 
@@ -259,10 +248,10 @@ CREATE OR REPLACE FUNCTION recall.tenants() RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_bound text := recall.bound_tenant();
+    v_bound text := recall_private.bound_tenant();
 BEGIN
     IF v_bound <> '*' THEN
-        RETURN QUERY SELECT v_bound WHERE recall.lives_here(v_bound) AND NOT recall.is_moving(v_bound) AND (
+        RETURN QUERY SELECT v_bound WHERE recall_private.lives_here(v_bound) AND NOT recall_private.is_moving(v_bound) AND (
             EXISTS (SELECT FROM recall.memory m WHERE m.tenant = v_bound)
             OR EXISTS (SELECT FROM recall.search_log l WHERE l.tenant = v_bound)
             OR EXISTS (SELECT FROM recall.access_queue q WHERE q.tenant = v_bound));
@@ -288,7 +277,7 @@ BEGIN
             SELECT o.tenant FROM owner o UNION SELECT s.tenant FROM searcher s UNION SELECT w.tenant FROM waiting w
         )
         SELECT k.tenant FROM known k
-        WHERE k.tenant IS NOT NULL AND recall.lives_here(k.tenant) AND NOT recall.is_moving(k.tenant) ORDER BY 1;
+        WHERE k.tenant IS NOT NULL AND recall_private.lives_here(k.tenant) AND NOT recall_private.is_moving(k.tenant) ORDER BY 1;
     END IF;
 END $$;
 
@@ -301,12 +290,12 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT t.tenant
     FROM (
-        SELECT '*' AS tenant WHERE p_whole_database AND recall.bound_tenant() = '*'
+        SELECT '*' AS tenant WHERE p_whole_database AND recall_private.bound_tenant() = '*'
         UNION ALL SELECT o FROM recall.tenants() o WHERE NOT p_whole_database
     ) t
-    CROSS JOIN LATERAL (SELECT recall.job_minutes(t.tenant, p_job) AS minutes) m
-    CROSS JOIN LATERAL recall.last_run(t.tenant, p_job) r
-    CROSS JOIN LATERAL (SELECT recall.next_due_at(r, m.minutes, p_now) AS at) due
+    CROSS JOIN LATERAL (SELECT recall_private.job_minutes(t.tenant, p_job) AS minutes) m
+    CROSS JOIN LATERAL recall_private.last_run(t.tenant, p_job) r
+    CROSS JOIN LATERAL (SELECT recall_private.next_due_at(r, m.minutes, p_now) AS at) due
     WHERE m.minutes > 0 AND due.at - make_interval(secs => 60 * least(m.minutes / 5, 1)) <= p_now
     ORDER BY due.at, t.tenant
 $$;
@@ -317,10 +306,10 @@ CREATE OR REPLACE FUNCTION recall.shortest_job_interval(p_job text) RETURNS doub
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT min(v.minutes) FROM (
-        SELECT recall.job_minutes('*', p_job) AS minutes
+        SELECT recall_private.job_minutes('*', p_job) AS minutes
         UNION ALL
-        SELECT CASE WHEN recall.is_number(s.value) THEN s.value::double precision END
-        FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
+        SELECT CASE WHEN recall_private.is_number(s.value) THEN s.value::double precision END
+        FROM (SELECT recall_private.bound_tenant() AS tenant OFFSET 0) b
         CROSS JOIN LATERAL (  -- two parts, so that a role bound to a tenant reads no setting of another
             SELECT o.value FROM recall.setting o WHERE b.tenant = '*' AND o.name = 'job.' || p_job || '.minutes'
             UNION ALL

@@ -2,22 +2,22 @@
 
 -- wrong_names: memories whose rows in the table of names differ from their title and aliases, or have the wrong
 -- layer.
-CREATE OR REPLACE FUNCTION recall.wrong_names(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_names(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT DISTINCT coalesce(w.id, n.memory_id)
     FROM (
-        SELECT DISTINCT m.id, recall.normalized_name(known) AS name, m.layer = 'entity' AS entity
+        SELECT DISTINCT m.id, recall_private.normalized_name(known) AS name, m.layer = 'entity' AS entity
         FROM recall.memory m CROSS JOIN LATERAL unnest(m.title || m.aliases) known
         WHERE m.tenant = p_tenant AND (m.title <> '' OR m.aliases <> '{}')
-          AND recall.normalized_name(known) <> '' AND length(known) <= 200) w
+          AND recall_private.normalized_name(known) <> '' AND length(known) <= 200) w
     FULL JOIN (SELECT o.memory_id, o.name, o.entity FROM recall.name o WHERE o.tenant = p_tenant) n
         ON n.memory_id = w.id AND n.name = w.name AND n.entity = w.entity
     WHERE w.id IS NULL OR n.memory_id IS NULL
 $$;
 
 -- answered_links: targets of pending links of this tenant although a memory with that key exists.
-CREATE OR REPLACE FUNCTION recall.answered_links(p_tenant text) RETURNS SETOF text
+CREATE OR REPLACE FUNCTION recall_private.answered_links(p_tenant text) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT DISTINCT p.target
@@ -26,18 +26,17 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- circular_successors: memories that supersede themselves, directly or through others.
-CREATE OR REPLACE FUNCTION recall.circular_successors(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.circular_successors(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT m.id FROM recall.memory m
-    WHERE m.tenant = p_tenant AND m.superseded_by IS NOT NULL AND recall.is_successor(p_tenant, m.id, m.id)
+    WHERE m.tenant = p_tenant AND m.superseded_by IS NOT NULL AND recall_private.is_successor(p_tenant, m.id, m.id)
 $$;
 
 -- wrong_vectors: memories that search by meaning cannot find correctly, because their vector has no direction, is
 -- missing, belongs to another text, or has the wrong archived flag; and vectors without a memory.
-CREATE OR REPLACE FUNCTION recall.wrong_vectors(p_tenant text) RETURNS SETOF bigint
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.wrong_vectors(p_tenant text) RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = (SELECT $1)) m '
@@ -45,14 +44,13 @@ BEGIN
         'WHERE m.id IS NULL OR (m.embedded_with IS NULL) <> (v.memory_id IS NULL) '
         'OR v.archived <> (m.archived_at IS NOT NULL) '
         'OR v.memory_id IS NOT NULL AND NOT (l2_norm(v.embedding) > 0 AND l2_norm(v.embedding) < ''Infinity'')',
-        recall.vector_table(p_tenant)) USING p_tenant;
+        recall_private.vector_table(p_tenant)) USING p_tenant;
 END $$;
 
 -- wrong_passages: memories with fewer or more passages than were stored, with passages outside their body, or with
 -- vectors of passages that have no direction or the wrong archived flag; and passages without a memory.
-CREATE OR REPLACE FUNCTION recall.wrong_passages(p_tenant text) RETURNS SETOF bigint
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.wrong_passages(p_tenant text) RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = (SELECT $1)) m '
@@ -66,12 +64,12 @@ BEGIN
         'OR v.memory_id IS NOT NULL AND NOT (v.last = v.passages AND v.first >= 0 AND v.until <= length(m.body) '
         'AND v.ordered AND v.directed AND v.any_archived = v.all_archived '
         'AND v.any_archived = (m.archived_at IS NOT NULL))',
-        recall.vector_table(p_tenant)) USING p_tenant;
+        recall_private.vector_table(p_tenant)) USING p_tenant;
 END $$;
 
 -- wrong_token_signs: memories with token signs that have no vector, so that the signs are of an earlier text, or whose
 -- signs are not at most 32 bit strings of one length. Signs by another embedder are in order; a search ignores them.
-CREATE OR REPLACE FUNCTION recall.wrong_token_signs(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_token_signs(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT s.memory_id
@@ -83,7 +81,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- queued_ids: the memories with accesses that wait to be folded, so that their summaries may be behind the log.
-CREATE OR REPLACE FUNCTION recall.queued_ids(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.queued_ids(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT DISTINCT u.id FROM recall.access_queue q, unnest(q.memory_ids) u(id) WHERE q.tenant = p_tenant
@@ -91,9 +89,8 @@ $$;
 
 -- wrong_summaries: memories whose summary differs from the sum of the log, except those that wait to be folded. In
 -- batches, so that memory use does not grow with the log.
-CREATE OR REPLACE FUNCTION recall.wrong_summaries(p_tenant text, p_batch int DEFAULT 10000) RETURNS SETOF bigint
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.wrong_summaries(p_tenant text, p_batch int DEFAULT 10000) RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_last bigint := 0;
     v_ids bigint[];
@@ -106,16 +103,16 @@ BEGIN
         RETURN QUERY
         SELECT a.memory_id
         FROM recall.activation a
-        LEFT JOIN recall.summarize_accesses(
+        LEFT JOIN recall_private.summarize_accesses(
             p_tenant, v_ids, array_fill('-infinity'::timestamptz, ARRAY[cardinality(v_ids)]),
             array_fill('infinity'::timestamptz, ARRAY[cardinality(v_ids)]),
             array_fill(0, ARRAY[cardinality(v_ids)])) g ON g.memory_id = a.memory_id
-        LEFT JOIN recall.queued_ids(p_tenant) q(id) ON q.id = a.memory_id
+        LEFT JOIN recall_private.queued_ids(p_tenant) q(id) ON q.id = a.memory_id
         WHERE a.tenant = p_tenant AND a.memory_id = ANY (v_ids) AND q.id IS NULL
-          AND ((a.n, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, recall.weight_in_millionths(a.credit))
+          AND ((a.n, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, recall_private.weight_in_millionths(a.credit))
                IS DISTINCT FROM
                (g.units, g.first_at, g.newest[1], g.newest[2], g.newest[3], g.newest[4], g.newest[5],
-                g.newest[6], g.newest[7], g.newest[8], recall.weight_in_millionths(g.credit))
+                g.newest[6], g.newest[7], g.newest[8], recall_private.weight_in_millionths(g.credit))
                -- Later accesses would be folded a second time.
                OR a.folded_until < g.reached);
         v_last := v_ids[cardinality(v_ids)];
@@ -123,19 +120,19 @@ BEGIN
 END $$;
 
 -- wrong_spreads: memories whose stored boost differs from what the logged accesses spread to them.
-CREATE OR REPLACE FUNCTION recall.wrong_spreads(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_spreads(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT a.memory_id
     FROM recall.activation a
-    LEFT JOIN recall.spread_as_of(p_tenant, NULL, 'infinity') s ON s.memory_id = a.memory_id
+    LEFT JOIN recall_private.spread_as_of(p_tenant, NULL, 'infinity') s ON s.memory_id = a.memory_id
     WHERE a.tenant = p_tenant
       -- The difference that rebuild_spread tolerates.
       AND (NOT abs(a.spread - coalesce(s.boost[1], 0)) <= 1e-9 OR a.spread_at IS DISTINCT FROM s.boost[2])
 $$;
 
 -- wrong_counters: memories with impossible numbers: session counts, cut sizes, or cached vitality.
-CREATE OR REPLACE FUNCTION recall.wrong_counters(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_counters(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT a.memory_id FROM recall.activation a
@@ -146,16 +143,16 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- wrong_degrees: memories whose in-degree or newest link differs from a recount of the links.
-CREATE OR REPLACE FUNCTION recall.wrong_degrees(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_degrees(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT a.memory_id
     FROM recall.activation a
     LEFT JOIN (
-        SELECT l.dst, count(DISTINCT l.src) AS in_degree, recall.epoch(max(l.created_at)) AS last_linked_at
+        SELECT l.dst, count(DISTINCT l.src) AS in_degree, recall_private.epoch(max(l.created_at)) AS last_linked_at
         FROM recall.link l
         JOIN recall.memory m ON m.tenant = l.tenant AND m.id = l.src AND m.archived_at IS NULL
-        WHERE l.tenant = p_tenant AND recall.is_reference(l.relation)
+        WHERE l.tenant = p_tenant AND recall_private.is_reference(l.relation)
         GROUP BY l.dst
     ) c ON c.dst = a.memory_id
     WHERE a.tenant = p_tenant
@@ -164,26 +161,26 @@ $$;
 
 -- wrong_rates: memories without activation, in a layer that does not exist, or with a decay other than that of their
 -- layer.
-CREATE OR REPLACE FUNCTION recall.wrong_rates(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_rates(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT m.id
     FROM recall.memory m
     LEFT JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = m.id
-    LEFT JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
+    LEFT JOIN recall_private.effective_layers(p_tenant) l ON l.name = m.layer
     WHERE m.tenant = p_tenant AND ((a.clock, a.decay) = (l.clock, l.decay)) IS NOT TRUE
 $$;
 
 -- orphaned_rows: rows of the access log, its keys and the floor history for memories that do not exist. Queued
 -- memories are left out, since the next fold drops these rows.
-CREATE OR REPLACE FUNCTION recall.orphaned_rows(p_tenant text) RETURNS TABLE (name text, subject text)
+CREATE OR REPLACE FUNCTION recall_private.orphaned_rows(p_tenant text) RETURNS TABLE (name text, subject text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT r.name, r.subject
     FROM (
         SELECT DISTINCT 'accesses' AS name, e.memory_id, e.memory_id::text AS subject
         FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id NOT IN (
-            SELECT q.id FROM recall.queued_ids(p_tenant) q(id))
+            SELECT q.id FROM recall_private.queued_ids(p_tenant) q(id))
         UNION ALL
         SELECT 'idempotency keys', k.memory_id, k.idempotency_key
         FROM recall.access_key k WHERE k.tenant = p_tenant
@@ -196,14 +193,14 @@ $$;
 
 -- wrong_feedback: logged searches that show memories that do not exist (except queued ones, which the next fold
 -- drops), and searches with verdicts on memories they did not show.
-CREATE OR REPLACE FUNCTION recall.wrong_feedback(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_feedback(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT DISTINCT s.id
     FROM recall.search_log s CROSS JOIN LATERAL unnest(s.shown) u(id)
     WHERE s.tenant = p_tenant AND u.id IS NOT NULL
       AND NOT EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = u.id)
-      AND u.id NOT IN (SELECT q.id FROM recall.queued_ids(p_tenant) q(id))
+      AND u.id NOT IN (SELECT q.id FROM recall_private.queued_ids(p_tenant) q(id))
     UNION
     SELECT j.search_id
     FROM recall.judgement j JOIN recall.search_log s ON s.tenant = p_tenant AND s.id = j.search_id
@@ -211,7 +208,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- wrong_archivals: memories that are archived without a current archival, or the reverse.
-CREATE OR REPLACE FUNCTION recall.wrong_archivals(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_archivals(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT coalesce(m.id, v.memory_id)
@@ -223,7 +220,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- wrong_floors: memories whose newest recorded floor differs from their pinned or protected state.
-CREATE OR REPLACE FUNCTION recall.wrong_floors(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_floors(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT m.id
@@ -237,7 +234,7 @@ $$;
 
 -- wrong_versions: memories with gaps in the numbers of their versions, or with a version that does not begin when the one
 -- before it was replaced.
-CREATE OR REPLACE FUNCTION recall.wrong_versions(p_tenant text) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION recall_private.wrong_versions(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT DISTINCT v.memory_id
@@ -252,7 +249,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- wrong_statistics: impossible medians, document frequencies and settings of this tenant, by name.
-CREATE OR REPLACE FUNCTION recall.wrong_statistics(p_tenant text) RETURNS SETOF text
+CREATE OR REPLACE FUNCTION recall_private.wrong_statistics(p_tenant text) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT format('median of layer %L', d.layer) FROM recall.layer_median d
@@ -265,16 +262,16 @@ SET search_path FROM CURRENT AS $$
         w.documents BETWEEN CASE w.word WHEN '' THEN 0 ELSE 1 END AND total.documents, false)
     UNION ALL
     SELECT format('setting %L', s.name)
-    FROM recall.setting s LEFT JOIN recall.known_settings() k ON k.name = s.name
+    FROM recall.setting s LEFT JOIN recall_private.known_settings() k ON k.name = s.name
     WHERE s.tenant = p_tenant AND s.name <> 'statistics_at' AND NOT coalesce(CASE
         WHEN s.name = 'language' THEN EXISTS (
             SELECT FROM pg_ts_config c
             WHERE c.cfgnamespace = 'recall'::regnamespace AND c.cfgname = s.value #>> '{}')
-        WHEN recall.is_number(s.value) THEN s.value::double precision BETWEEN k.low AND k.high END, false)
+        WHEN recall_private.is_number(s.value) THEN s.value::double precision BETWEEN k.low AND k.high END, false)
 $$;
 
 -- verification_checks: the checks that verify makes, by name.
-CREATE OR REPLACE FUNCTION recall.verification_checks() RETURNS TABLE (name text, about text)
+CREATE OR REPLACE FUNCTION recall_private.verification_checks() RETURNS TABLE (name text, about text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     VALUES
@@ -302,28 +299,28 @@ $$;
 
 -- verification_findings: all violations of a check for this tenant. `subject` is the id of a memory, or the subject
 -- of the check.
-CREATE OR REPLACE FUNCTION recall.verification_findings(p_tenant text) RETURNS TABLE (name text, subject text)
+CREATE OR REPLACE FUNCTION recall_private.verification_findings(p_tenant text) RETURNS TABLE (name text, subject text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT 'summaries', w::text FROM recall.wrong_summaries(p_tenant) w
-    UNION ALL SELECT 'spreading', w::text FROM recall.wrong_spreads(p_tenant) w
-    UNION ALL SELECT 'links', w::text FROM recall.wrong_degrees(p_tenant) w
-    UNION ALL SELECT 'counters', w::text FROM recall.wrong_counters(p_tenant) w
-    UNION ALL SELECT 'layers', w::text FROM recall.wrong_rates(p_tenant) w
-    UNION ALL SELECT o.name, o.subject FROM recall.orphaned_rows(p_tenant) o
-    UNION ALL SELECT 'floors', w::text FROM recall.wrong_floors(p_tenant) w
-    UNION ALL SELECT 'feedback', w::text FROM recall.wrong_feedback(p_tenant) w
-    UNION ALL SELECT 'archivals', w::text FROM recall.wrong_archivals(p_tenant) w
-    UNION ALL SELECT 'versions', w::text FROM recall.wrong_versions(p_tenant) w
-    UNION ALL SELECT 'statistics', w FROM recall.wrong_statistics(p_tenant) w
-    UNION ALL SELECT 'plans', w::text FROM recall.wrong_plans(p_tenant) w
-    UNION ALL SELECT 'merges', w::text FROM recall.wrong_merges(p_tenant) w
-    UNION ALL SELECT 'names', w::text FROM recall.wrong_names(p_tenant) w
-    UNION ALL SELECT 'waiting links', w FROM recall.answered_links(p_tenant) w
-    UNION ALL SELECT 'successions', w::text FROM recall.circular_successors(p_tenant) w
-    UNION ALL SELECT 'vectors', w::text FROM recall.wrong_vectors(p_tenant) w
-    UNION ALL SELECT 'passages', w::text FROM recall.wrong_passages(p_tenant) w
-    UNION ALL SELECT 'token signs', w::text FROM recall.wrong_token_signs(p_tenant) w
+    SELECT 'summaries', w::text FROM recall_private.wrong_summaries(p_tenant) w
+    UNION ALL SELECT 'spreading', w::text FROM recall_private.wrong_spreads(p_tenant) w
+    UNION ALL SELECT 'links', w::text FROM recall_private.wrong_degrees(p_tenant) w
+    UNION ALL SELECT 'counters', w::text FROM recall_private.wrong_counters(p_tenant) w
+    UNION ALL SELECT 'layers', w::text FROM recall_private.wrong_rates(p_tenant) w
+    UNION ALL SELECT o.name, o.subject FROM recall_private.orphaned_rows(p_tenant) o
+    UNION ALL SELECT 'floors', w::text FROM recall_private.wrong_floors(p_tenant) w
+    UNION ALL SELECT 'feedback', w::text FROM recall_private.wrong_feedback(p_tenant) w
+    UNION ALL SELECT 'archivals', w::text FROM recall_private.wrong_archivals(p_tenant) w
+    UNION ALL SELECT 'versions', w::text FROM recall_private.wrong_versions(p_tenant) w
+    UNION ALL SELECT 'statistics', w FROM recall_private.wrong_statistics(p_tenant) w
+    UNION ALL SELECT 'plans', w::text FROM recall_private.wrong_plans(p_tenant) w
+    UNION ALL SELECT 'merges', w::text FROM recall_private.wrong_merges(p_tenant) w
+    UNION ALL SELECT 'names', w::text FROM recall_private.wrong_names(p_tenant) w
+    UNION ALL SELECT 'waiting links', w FROM recall_private.answered_links(p_tenant) w
+    UNION ALL SELECT 'successions', w::text FROM recall_private.circular_successors(p_tenant) w
+    UNION ALL SELECT 'vectors', w::text FROM recall_private.wrong_vectors(p_tenant) w
+    UNION ALL SELECT 'passages', w::text FROM recall_private.wrong_passages(p_tenant) w
+    UNION ALL SELECT 'token signs', w::text FROM recall_private.wrong_token_signs(p_tenant) w
 $$;
 
 -- verify: checks this tenant's data and returns one JSON document: the number of problems, and for each check the
@@ -334,16 +331,16 @@ SET search_path FROM CURRENT AS $$
     WITH found AS MATERIALIZED (
         SELECT f.name, f.subject, row_number() OVER (PARTITION BY f.name ORDER BY length(f.subject), f.subject)
                                   AS place
-        FROM recall.verification_findings(recall.current_tenant()) f
+        FROM recall_private.verification_findings(recall.current_tenant()) f
     ), counted AS (
         SELECT c.name, c.about, c.place, count(f.subject) AS problems,
                coalesce(jsonb_agg(f.subject ORDER BY f.place) FILTER (WHERE f.place <= 5), '[]') AS examples
-        FROM recall.verification_checks() WITH ORDINALITY c(name, about, place)
+        FROM recall_private.verification_checks() WITH ORDINALITY c(name, about, place)
         LEFT JOIN found f ON f.name = c.name
         GROUP BY c.name, c.about, c.place
     )
     SELECT jsonb_build_object(
-        'verified_at', recall.require_moment(p_now), 'problems', sum(o.problems),
+        'verified_at', recall_private.require_moment(p_now), 'problems', sum(o.problems),
         'checks', jsonb_agg(jsonb_build_object(
             'name', o.name, 'about', o.about, 'problems', o.problems, 'examples', o.examples) ORDER BY o.place))
     FROM counted o

@@ -2,7 +2,7 @@
 -- several transactions; here each call runs one step in one transaction (see run_due_job).
 
 -- sql_jobs: the jobs that need no worker, in the order in which they are tried. `whole` marks jobs of the whole database.
-CREATE OR REPLACE FUNCTION recall.sql_jobs() RETURNS TABLE (job text, whole boolean)
+CREATE OR REPLACE FUNCTION recall_private.sql_jobs() RETURNS TABLE (job text, whole boolean)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     VALUES ('fold', false), ('expire', false), ('vitality', false), ('graph', false), ('statistics', false),
@@ -10,9 +10,8 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- job_step: runs one step of a job for this tenant. Returns how much it did, by name, and whether the job is complete.
-CREATE OR REPLACE FUNCTION recall.job_step(p_job text, p_now timestamptz, OUT counts jsonb, OUT complete boolean)
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.job_step(p_job text, p_now timestamptz, OUT counts jsonb, OUT complete boolean)
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_first bigint;
     v_second bigint := 0;
@@ -97,15 +96,15 @@ DECLARE
     v_context text;
     v_began timestamptz := clock_timestamp();
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.require_one_dimension(p_jobs);
-    IF EXISTS (SELECT FROM unnest(p_jobs) u WHERE u IS NULL OR u NOT IN (SELECT s.job FROM recall.sql_jobs() s)) THEN
-        PERFORM recall.raise_invalid(
+    PERFORM recall_private.require_moment(p_now), recall_private.require_one_dimension(p_jobs);
+    IF EXISTS (SELECT FROM unnest(p_jobs) u WHERE u IS NULL OR u NOT IN (SELECT s.job FROM recall_private.sql_jobs() s)) THEN
+        PERFORM recall_private.raise_invalid(
             format('SQL cannot run all of these jobs: %s.', left(array_to_string(p_jobs, ', ', 'NULL'), 200)),
-            format('There are: %s. The others need a worker.', (SELECT string_agg(s.job, ', ') FROM recall.sql_jobs() s)));
+            format('There are: %s. The others need a worker.', (SELECT string_agg(s.job, ', ') FROM recall_private.sql_jobs() s)));
     END IF;
     FOR v_due IN
         SELECT s.job, s.whole, t.tenant
-        FROM recall.sql_jobs() s CROSS JOIN LATERAL recall.due_tenants(s.job, s.whole, p_now) t(tenant)
+        FROM recall_private.sql_jobs() s CROSS JOIN LATERAL recall.due_tenants(s.job, s.whole, p_now) t(tenant)
         WHERE p_jobs IS NULL OR s.job = ANY (p_jobs)
     LOOP
         IF NOT v_due.whole THEN
@@ -116,7 +115,7 @@ BEGIN
     END LOOP;
     IF v_run IS NOT NULL THEN
         BEGIN
-            SELECT s.counts, s.complete INTO v_counts, v_complete FROM recall.job_step(v_due.job, p_now) s;
+            SELECT s.counts, s.complete INTO v_counts, v_complete FROM recall_private.job_step(v_due.job, p_now) s;
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS v_context = PG_EXCEPTION_CONTEXT;
             -- A message may quote a row, unless it is one of ours, or about a right, a lock, a transaction or the server.

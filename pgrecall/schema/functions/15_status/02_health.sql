@@ -5,34 +5,32 @@
 -- health_figures: counts from one pass over this tenant's memories at p_now. `never_used` counts live memories that
 -- were at most stored and shown; `grown` those at least a day old, whose vitality has had time to differ;
 -- `low` and `high` are the activations S at the 5th and 95th percentile of the live memories.
-CREATE OR REPLACE FUNCTION recall.health_figures(
+CREATE OR REPLACE FUNCTION recall_private.health_figures(
     p_tenant text, p_now timestamptz,
     OUT memories bigint, OUT archived bigint, OUT never_used bigint, OUT grown bigint,
     OUT low double precision, OUT high double precision, OUT layers jsonb, OUT zones text[],
     OUT last_access_at timestamptz
 )
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET jit = off AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_weights recall.weights := recall.vitality_weights(p_tenant);
-    v_now double precision := recall.epoch(p_now);
+    v_weights recall.weights := recall_private.vitality_weights(p_tenant);
+    v_now double precision := recall_private.epoch(p_now);
     v_bounds double precision[];
 BEGIN
     WITH known AS MATERIALIZED (
         SELECT m.layer, s.activation, m.archived_at IS NULL AS live, u.memory_id IS NULL AS unused,
                a.first_at <= v_now - 86400 AS grown,
                -- Retrievals also move folded_until, even before they add up to a whole access.
-               CASE WHEN recall.epoch(a.folded_until) > a.first_at THEN a.folded_until END AS accessed_at,
-               recall.zone_of(recall.retention_of(
+               CASE WHEN recall_private.epoch(a.folded_until) > a.first_at THEN a.folded_until END AS accessed_at,
+               recall_private.zone_of(recall_private.retention_of(
                    s.activation / (1 + s.activation), a.protected OR m.pinned, v_weights), l) AS zone
         FROM recall.memory m
         JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
-        JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
-        LEFT JOIN recall.used_memories(p_tenant) u ON u.memory_id = m.id
+        JOIN recall_private.effective_layers(p_tenant) l ON l.name = m.layer
+        LEFT JOIN recall_private.used_memories(p_tenant) u ON u.memory_id = m.id
         CROSS JOIN LATERAL (
             SELECT CASE WHEN m.archived_at IS NULL
-                   THEN recall.activation_sum(a, v_weights, v_now) END AS activation OFFSET 0) s
+                   THEN recall_private.activation_sum(a, v_weights, v_now) END AS activation OFFSET 0) s
         WHERE m.tenant = p_tenant
     ), zoned AS MATERIALIZED (
         SELECT k.layer, k.zone, count(*) AS memories FROM known k WHERE k.live GROUP BY k.layer, k.zone
@@ -54,34 +52,31 @@ BEGIN
 END $$;
 
 -- last_runs: the newest run of each job for this tenant and for the whole database, with its current state; by job.
-CREATE OR REPLACE FUNCTION recall.last_runs(p_tenant text) RETURNS jsonb
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.last_runs(p_tenant text) RETURNS jsonb
+LANGUAGE sql VOLATILE AS $$
     SELECT coalesce(jsonb_agg(jsonb_build_object(
-        'job', r.job, 'tenant', r.tenant, 'state', recall.current_run_state(r), 'started_at', r.started_at,
+        'job', r.job, 'tenant', r.tenant, 'state', recall_private.current_run_state(r), 'started_at', r.started_at,
         'finished_at', r.finished_at, 'attempt', r.attempt, 'done', r.done, 'counts', r.counts,
         'error', r.error) ORDER BY r.job, r.tenant), '[]')
     FROM (SELECT DISTINCT o.tenant, o.job FROM recall.job_run o WHERE o.tenant IN (p_tenant, '*')) j
-    CROSS JOIN LATERAL recall.last_run(j.tenant, j.job) r
+    CROSS JOIN LATERAL recall_private.last_run(j.tenant, j.job) r
 $$;
 
 -- moment_text: a moment to the minute, in a form that does not depend on the session.
-CREATE OR REPLACE FUNCTION recall.moment_text(p_at timestamptz) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.moment_text(p_at timestamptz) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"');
 
 -- silence_alarm: a sentence if no access has been recorded for health.silent_days and the oldest live memory is
 -- older than that; else NULL.
-CREATE OR REPLACE FUNCTION recall.silence_alarm(
+CREATE OR REPLACE FUNCTION recall_private.silence_alarm(
     p_tenant text, p_last_access_at timestamptz, p_now timestamptz
 ) RETURNS text
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN p_last_access_at IS NULL THEN 'No access has ever been recorded'
-                ELSE 'No access has been recorded since ' || recall.moment_text(p_last_access_at) END
+                ELSE 'No access has been recorded since ' || recall_private.moment_text(p_last_access_at) END
            || '; without accesses, vitality depends on age alone.'
-    FROM (SELECT p_now - make_interval(secs => 86400 * recall.setting_number(p_tenant, 'health.silent_days'))
+    FROM (SELECT p_now - make_interval(secs => 86400 * recall_private.setting_number(p_tenant, 'health.silent_days'))
                  AS since OFFSET 0) s
     WHERE coalesce(p_last_access_at < s.since, true)
       AND (SELECT m.created_at FROM recall.memory m
@@ -89,7 +84,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- sameness_alarms: sentences if at least 20 live memories are a day old or more and do not differ in vitality.
-CREATE OR REPLACE FUNCTION recall.sameness_alarms(
+CREATE OR REPLACE FUNCTION recall_private.sameness_alarms(
     p_memories bigint, p_grown bigint, p_low double precision, p_high double precision, p_zones text[]
 ) RETURNS SETOF text
 LANGUAGE sql STABLE
@@ -106,37 +101,35 @@ $$;
 
 -- queue_alarm: a sentence if accesses have waited for folding for more than an hour, or for more than a week if no job
 -- has run yet (not p_ran): who has just begun need not have a worker. Else NULL.
-CREATE OR REPLACE FUNCTION recall.queue_alarm(
+CREATE OR REPLACE FUNCTION recall_private.queue_alarm(
     p_waiting bigint, p_oldest timestamptz, p_now timestamptz, p_ran boolean
 ) RETURNS text
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN CASE WHEN p_oldest < p_now - CASE WHEN p_ran THEN interval '1 hour' ELSE interval '7 days' END THEN
     format('The job fold does not keep up: %s accesses wait, the oldest since %s.', p_waiting,
-           CASE WHEN isfinite(p_oldest) THEN recall.moment_text(p_oldest) ELSE 'the last upgrade' END) END;
+           CASE WHEN isfinite(p_oldest) THEN recall_private.moment_text(p_oldest) ELSE 'the last upgrade' END) END;
 
 -- embedding_alarm: a sentence if memories have waited for an embedding for more than a day and this database has an
 -- embedder; else NULL.
-CREATE OR REPLACE FUNCTION recall.embedding_alarm(p_waiting bigint, p_oldest timestamptz, p_now timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.embedding_alarm(p_waiting bigint, p_oldest timestamptz, p_now timestamptz)
 RETURNS text
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-RETURN CASE WHEN p_oldest < p_now - interval '1 day' AND recall.setting_value('*', 'embedding.model') IS NOT NULL THEN
+RETURN CASE WHEN p_oldest < p_now - interval '1 day' AND recall_private.setting_value('*', 'embedding.model') IS NOT NULL THEN
     format('The job embed does not keep up: %s memories wait for an embedding, the oldest since %s.',
-           p_waiting, recall.moment_text(p_oldest)) END;
+           p_waiting, recall_private.moment_text(p_oldest)) END;
 
 -- job_alarms: sentences about jobs whose last run failed, and about the problems that the last verification found. Runs
 -- under names that pgrecall does not know are left out.
-CREATE OR REPLACE FUNCTION recall.job_alarms(p_runs jsonb) RETURNS SETOF text
+CREATE OR REPLACE FUNCTION recall_private.job_alarms(p_runs jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT format('The job %s failed at %s: %s', r.job, recall.moment_text(r.finished_at),
+    SELECT format('The job %s failed at %s: %s', r.job, recall_private.moment_text(r.finished_at),
                   left(split_part(r.error, E'\n', 1), 300))
     FROM jsonb_to_recordset(p_runs) AS r(job text, state text, finished_at timestamptz, error text)
-    WHERE r.state = 'failed' AND recall.is_known_job(r.job)
+    WHERE r.state = 'failed' AND recall_private.is_known_job(r.job)
     UNION ALL
     SELECT format('The job verify found %s problems at %s; run it by hand to see them.',
-                  r.counts ->> 'problems', recall.moment_text(r.finished_at))
+                  r.counts ->> 'problems', recall_private.moment_text(r.finished_at))
     FROM jsonb_to_recordset(p_runs) AS r(job text, state text, finished_at timestamptz, counts jsonb)
     WHERE r.job = 'verify' AND r.state = 'done' AND jsonb_path_exists(r.counts, '$.problems ? (@ > 0)')
 $$;
@@ -156,14 +149,14 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_runs jsonb := recall.last_runs(v_tenant);
+    v_runs jsonb := recall_private.last_runs(v_tenant);
     v_pulse record;
     v_queue record;
     v_unembedded record;
     v_last timestamptz;
 BEGIN
-    PERFORM recall.require_moment(p_now);
-    SELECT * INTO v_pulse FROM recall.health_figures(v_tenant, p_now);
+    PERFORM recall_private.require_moment(p_now);
+    SELECT * INTO v_pulse FROM recall_private.health_figures(v_tenant, p_now);
     SELECT coalesce(sum(cardinality(q.memory_ids)), 0)::bigint AS waiting, min(q.at) AS oldest,
            max(q.at) FILTER (WHERE isfinite(q.at)) AS newest
     INTO v_queue FROM recall.access_queue q WHERE q.tenant = v_tenant;
@@ -177,13 +170,13 @@ BEGIN
         -- An upgrade queues the whole log again, whatever its times.
         CASE WHEN isfinite(v_queue.oldest) THEN v_queue.oldest END,
         v_unembedded.waiting, v_runs,
-        array_remove(ARRAY[recall.silence_alarm(v_tenant, v_last, p_now)], NULL)
-        || ARRAY(SELECT recall.sameness_alarms(
+        array_remove(ARRAY[recall_private.silence_alarm(v_tenant, v_last, p_now)], NULL)
+        || ARRAY(SELECT recall_private.sameness_alarms(
             v_pulse.memories, v_pulse.grown, v_pulse.low, v_pulse.high, v_pulse.zones))
         || array_remove(ARRAY[
-            recall.queue_alarm(v_queue.waiting, v_queue.oldest, p_now, v_runs <> '[]'),
-            recall.embedding_alarm(v_unembedded.waiting, v_unembedded.oldest, p_now)], NULL)
-        || ARRAY(SELECT recall.job_alarms(v_runs));
+            recall_private.queue_alarm(v_queue.waiting, v_queue.oldest, p_now, v_runs <> '[]'),
+            recall_private.embedding_alarm(v_unembedded.waiting, v_unembedded.oldest, p_now)], NULL)
+        || ARRAY(SELECT recall_private.job_alarms(v_runs));
 END $$;
 
 -- The same for now, as a view, for monitors that set recall.tenant.

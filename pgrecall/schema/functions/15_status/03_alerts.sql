@@ -2,9 +2,8 @@
 -- the newest successful run of the job `alerts` contain the names of the alarms that were reported.
 
 -- alarm_kind: the name of an alarm. It stays the same when the times, numbers and errors in the sentence change.
-CREATE OR REPLACE FUNCTION recall.alarm_kind(p_alarm text) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.alarm_kind(p_alarm text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN CASE
     WHEN p_alarm LIKE 'No access has%' THEN 'silence'
     WHEN p_alarm LIKE 'Nine tenths of the%' THEN 'sameness'
@@ -31,8 +30,8 @@ BEGIN
     SELECT h.alarms, h.jobs INTO v_report FROM recall.health_report(p_now) h;
     RETURN QUERY
     WITH raised AS (
-        SELECT recall.alarm_kind(u) AS kind, min(u) AS alarm FROM unnest(v_report.alarms) u
-        WHERE recall.alarm_kind(u) <> 'alerts failed' GROUP BY 1
+        SELECT recall_private.alarm_kind(u) AS kind, min(u) AS alarm FROM unnest(v_report.alarms) u
+        WHERE recall_private.alarm_kind(u) <> 'alerts failed' GROUP BY 1
     ), unended AS (
         SELECT u.kind FROM jsonb_to_recordset(v_report.jobs) r(job text, state text)
         CROSS JOIN LATERAL unnest(ARRAY[r.job || ' failed', r.job || ' problems']) u(kind)

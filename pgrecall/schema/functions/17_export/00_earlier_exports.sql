@@ -1,7 +1,7 @@
 -- Exports of earlier versions. Before schema 0031 each kind of plan had its own tables, kinds of lines and ids.
 
 -- kind_of_line: the present name of a kind of lines.
-CREATE OR REPLACE FUNCTION recall.kind_of_line(p_kind text) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.kind_of_line(p_kind text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_kind IN ('prune_plan', 'dedupe_plan') THEN 'plan'
             WHEN p_kind IN ('prune_item', 'dedupe_item') THEN 'plan_item' ELSE p_kind END;
@@ -9,9 +9,8 @@ RETURN CASE WHEN p_kind IN ('prune_plan', 'dedupe_plan') THEN 'plan'
 -- rows_of_one_plan: rows of an export with a table for each kind of plan, as rows of today. As in the upgrade, a prune
 -- plan keeps its id, and the highest of these is added to the ids of dedupe plans. In cells, whose ids begin at N * 2^40,
 -- it is the highest that counts from there.
-CREATE OR REPLACE FUNCTION recall.rows_of_one_plan(p_tenant text, p_kind text, p_rows jsonb) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.rows_of_one_plan(p_tenant text, p_kind text, p_rows jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_added bigint := 0;
 BEGIN

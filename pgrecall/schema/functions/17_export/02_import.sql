@@ -3,9 +3,8 @@
 -- setting `import`, which reveals a transaction that was committed too early.
 
 -- import_problem: why an export with this header cannot be imported, else NULL.
-CREATE OR REPLACE FUNCTION recall.import_problem(p_header jsonb) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.import_problem(p_header jsonb) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT CASE
         WHEN jsonb_typeof(p_header) IS DISTINCT FROM 'object' OR p_header ->> 'pgrecall' IS DISTINCT FROM 'export'
             THEN 'This is not an export of pgrecall: its first line is not a header.'
@@ -19,16 +18,15 @@ SET search_path FROM CURRENT AS $$
             THEN 'The first line of this export was changed.'
         WHEN (p_header ->> 'format')::numeric <> 1
             THEN format('The export has format %s; this version of pgrecall reads format 1.', p_header ->> 'format')
-        WHEN NOT ARRAY(SELECT k.kind FROM recall.export_kinds() k) @> ARRAY(
-            SELECT recall.kind_of_line(k) FROM jsonb_object_keys(p_header -> 'counts') k)
+        WHEN NOT ARRAY(SELECT k.kind FROM recall_private.export_kinds() k) @> ARRAY(
+            SELECT recall_private.kind_of_line(k) FROM jsonb_object_keys(p_header -> 'counts') k)
             THEN 'The export has kinds of lines that this version of pgrecall does not know.' END
 $$;
 
 -- tenant_holdings: the data that a tenant already has, in words; NULL if none. Runs of jobs and empty statistics do
 -- not count.
-CREATE OR REPLACE FUNCTION recall.tenant_holdings(p_tenant text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.tenant_holdings(p_tenant text) RETURNS text
+LANGUAGE sql STABLE AS $$
     SELECT string_agg(format('%s %s%s', h.many, h.thing, CASE WHEN h.many > 1 THEN h.plural END), ', ' ORDER BY h.place)
     FROM (
         SELECT 1 AS place, count(*) AS many, 'memor' AS thing, 'ies' AS plural
@@ -53,25 +51,25 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_header jsonb := CASE WHEN p_header IS JSON OBJECT THEN p_header::jsonb END;
-    v_problem text := recall.import_problem(v_header);
+    v_problem text := recall_private.import_problem(v_header);
     v_holdings text;
 BEGIN
     IF v_problem IS NOT NULL THEN
-        PERFORM recall.raise_invalid(v_problem, 'Give the output of recall.export_lines, memory.export.write() or '
+        PERFORM recall_private.raise_invalid(v_problem, 'Give the output of recall.export_lines, memory.export.write() or '
             '`pgrecall export`, to a pgrecall that is not older than the one that wrote it.');
     END IF;
-    PERFORM recall.lock_tenant(v_tenant, 'rules');
-    v_holdings := recall.tenant_holdings(v_tenant);
+    PERFORM recall_private.lock_tenant(v_tenant, 'rules');
+    v_holdings := recall_private.tenant_holdings(v_tenant);
     IF v_holdings IS NOT NULL THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('Tenant %L is not empty: it has %s.', v_tenant, v_holdings),
             'Import the export into another tenant, which can have any name.');
     ELSIF NOT EXISTS (SELECT FROM recall.languages() l WHERE l.name = v_header ->> 'language') THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('This server does not have %L, the language of the export.', left(v_header ->> 'language', 100)));
     END IF;
     IF p_embeddings AND (v_header ->> 'embeddings')::boolean THEN
-        PERFORM recall.check_import_vectors(v_header);
+        PERFORM recall_private.check_import_vectors(v_header);
     END IF;
     DELETE FROM recall.setting s WHERE s.tenant = v_tenant;
     DELETE FROM recall.lexeme w WHERE w.tenant = v_tenant;
@@ -79,7 +77,7 @@ BEGIN
     INSERT INTO recall.setting (tenant, name, value) VALUES (v_tenant, 'import', jsonb_build_object(
         'line', 1, 'embeddings', p_embeddings, 'came', '{}'::jsonb, 'promised', (
             SELECT jsonb_object_agg(c.kind, c.many) FROM (
-                SELECT recall.kind_of_line(e.key) AS kind, sum(e.value::numeric) AS many
+                SELECT recall_private.kind_of_line(e.key) AS kind, sum(e.value::numeric) AS many
                 FROM jsonb_each(v_header -> 'counts') e GROUP BY 1) c),
         'plans_by_kind', v_header -> 'counts' ?| '{prune_plan, dedupe_plan}'));
     RETURN v_header;
@@ -87,25 +85,23 @@ END $$;
 
 -- check_import_vectors: raises an error unless the vectors of an export with this header can be stored and compared
 -- in this database.
-CREATE OR REPLACE FUNCTION recall.check_import_vectors(p_header jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.check_import_vectors(p_header jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_dimensions int := recall.setting_value('*', 'embedding.dimensions')::int;
+    v_dimensions int := recall_private.setting_value('*', 'embedding.dimensions')::int;
 BEGIN
     IF p_header ->> 'dimensions' IS DISTINCT FROM v_dimensions::text THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The export has embeddings with %s dimensions, this database %s.',
                    left(p_header ->> 'dimensions', 20), v_dimensions),
             'Import it without embeddings; a worker computes them again.');
     END IF;
-    PERFORM recall.require_embedder(p_header ->> 'embedder');
+    PERFORM recall_private.require_embedder(p_header ->> 'embedder');
 END $$;
 
 -- importable_columns: the columns that lines of this kind can have; an export is checked and read by these.
-CREATE OR REPLACE FUNCTION recall.importable_columns(p_kind text) RETURNS text[]
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.importable_columns(p_kind text) RETURNS text[]
+LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN k.kind = 'supersession' THEN '{id, superseded_by}'::text[]
                 WHEN k.kind = 'vector' THEN '{memory_id, embedding}'::text[]
                 WHEN k.kind = 'passage'
@@ -114,38 +110,37 @@ SET search_path FROM CURRENT AS $$
         WHERE a.attrelid = to_regclass('recall.' || quote_ident(k.kind)) AND a.attnum > 0 AND NOT a.attisdropped
           AND a.attgenerated = '' AND a.attname <> 'tenant' AND (k.numbered OR a.attname <> 'id')
           AND (k.kind, a.attname) <> ('memory', 'superseded_by')) END
-    FROM recall.export_kinds() k WHERE k.kind = p_kind
+    FROM recall_private.export_kinds() k WHERE k.kind = p_kind
 $$;
 
 -- import_rows: stores rows of one kind, in the order given. Raises an error for an unknown field, and for a row that
 -- could not have been stored otherwise.
-CREATE OR REPLACE FUNCTION recall.import_rows(p_tenant text, p_kind text, p_rows jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.import_rows(p_tenant text, p_kind text, p_rows jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_columns text[] := recall.importable_columns(p_kind);
+    v_columns text[] := recall_private.importable_columns(p_kind);
     v_given text[] := ARRAY(SELECT DISTINCT k FROM jsonb_array_elements(p_rows) r, jsonb_object_keys(r) k ORDER BY k);
     v_unknown text := (SELECT min(g) FROM unnest(v_given) g WHERE g <> ALL (v_columns));
     v_list text;
     v_changed bigint;
 BEGIN
     IF v_columns IS NULL THEN
-        PERFORM recall.raise_invalid(format('there is no kind of line %L', left(p_kind, 100)));
+        PERFORM recall_private.raise_invalid(format('there is no kind of line %L', left(p_kind, 100)));
     ELSIF v_unknown IS NOT NULL THEN
-        PERFORM recall.raise_invalid(format('no line of the kind %s has a field %L', p_kind, left(v_unknown, 100)));
+        PERFORM recall_private.raise_invalid(format('no line of the kind %s has a field %L', p_kind, left(v_unknown, 100)));
     ELSIF p_kind = 'supersession' THEN
         UPDATE recall.memory m SET superseded_by = s.superseded_by
         FROM jsonb_to_recordset(p_rows) s(id bigint, superseded_by bigint)
         WHERE m.tenant = p_tenant AND m.id = s.id;
         GET DIAGNOSTICS v_changed = ROW_COUNT;
         IF v_changed < (SELECT count(DISTINCT r -> 'id') FROM jsonb_array_elements(p_rows) r) THEN
-            PERFORM recall.raise_invalid('a supersession is of a memory that is not there');
+            PERFORM recall_private.raise_invalid('a supersession is of a memory that is not there');
         END IF;
     ELSIF p_kind = 'vector' THEN
-        PERFORM recall.import_vectors(p_tenant, array_agg(v.memory_id), array_agg(v.embedding))
+        PERFORM recall_private.import_vectors(p_tenant, array_agg(v.memory_id), array_agg(v.embedding))
         FROM jsonb_populate_recordset(NULL::recall.vector_shared, p_rows) v;
     ELSIF p_kind = 'passage' THEN
-        PERFORM recall.import_passages(p_tenant, p_rows);
+        PERFORM recall_private.import_passages(p_tenant, p_rows);
     ELSE
         v_list := (SELECT string_agg(quote_ident(g), ', ') FROM unnest(v_given) g);
         EXECUTE format(
@@ -154,31 +149,29 @@ BEGIN
         USING p_tenant, p_rows;
     END IF;
     IF p_kind = 'memory' THEN
-        PERFORM recall.log_changes(p_tenant, ARRAY(
+        PERFORM recall_private.log_changes(p_tenant, ARRAY(
             SELECT (r ->> 'id')::bigint FROM jsonb_array_elements(p_rows) WITH ORDINALITY u(r, place) ORDER BY u.place),
             'new', now());
     END IF;
-    PERFORM recall.check_imported_rows(p_tenant, p_kind, p_rows);
+    PERFORM recall_private.check_imported_rows(p_tenant, p_kind, p_rows);
 END $$;
 
 -- import_vectors: stores the vectors of memories that have none.
-CREATE OR REPLACE FUNCTION recall.import_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.import_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF EXISTS (SELECT FROM recall.stored_vectors(p_tenant, p_ids))
+    IF EXISTS (SELECT FROM recall_private.stored_vectors(p_tenant, p_ids))
        OR cardinality(p_ids) > (SELECT count(DISTINCT u) FROM unnest(p_ids) u) THEN
-        PERFORM recall.raise_invalid('a memory has two vectors');
+        PERFORM recall_private.raise_invalid('a memory has two vectors');
     ELSIF EXISTS (SELECT FROM unnest(p_embeddings) e WHERE l2_norm(e) = 0) THEN
-        PERFORM recall.raise_invalid('its embedding is zero and so has no direction');
+        PERFORM recall_private.raise_invalid('its embedding is zero and so has no direction');
     END IF;
-    PERFORM recall.replace_vectors(p_tenant, p_ids, p_embeddings);
+    PERFORM recall_private.replace_vectors(p_tenant, p_ids, p_embeddings);
 END $$;
 
 -- import_passages: stores passages of memories that have a vector.
-CREATE OR REPLACE FUNCTION recall.import_passages(p_tenant text, p_rows jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.import_passages(p_tenant text, p_rows jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_stored bigint;
 BEGIN
@@ -187,27 +180,26 @@ BEGIN
         LEFT JOIN recall.memory m ON m.tenant = p_tenant AND m.id = v.memory_id
         WHERE NOT coalesce(v.part BETWEEN 1 AND 1200 AND v.passage_start >= 0 AND v.passage_start < v.passage_end
                            AND v.passage_end <= length(m.body) AND l2_norm(v.embedding) > 0, false)) THEN
-        PERFORM recall.raise_invalid('a passage has no embedding, or does not lie within the body of a memory');
+        PERFORM recall_private.raise_invalid('a passage has no embedding, or does not lie within the body of a memory');
     END IF;
-    PERFORM recall.lock_vectors_shared(p_tenant);
+    PERFORM recall_private.lock_vectors_shared(p_tenant);
     EXECUTE format(
         'INSERT INTO recall.%I (tenant, memory_id, archived, embedding, part, passage_start, passage_end) '
         'SELECT $1, m.id, m.archived_at IS NOT NULL, v.embedding, v.part, v.passage_start, v.passage_end '
         'FROM jsonb_populate_recordset(NULL::recall.vector_shared, $2) v '
         'JOIN recall.memory m ON m.tenant = (SELECT $1) AND m.id = v.memory_id '
-        'WHERE m.embedded_with IS NOT NULL ORDER BY m.id, v.part', recall.vector_table(p_tenant))
+        'WHERE m.embedded_with IS NOT NULL ORDER BY m.id, v.part', recall_private.vector_table(p_tenant))
     USING p_tenant, p_rows;
     GET DIAGNOSTICS v_stored = ROW_COUNT;
     IF v_stored < jsonb_array_length(p_rows) THEN
-        PERFORM recall.raise_invalid('a passage is of a memory without a vector');
+        PERFORM recall_private.raise_invalid('a passage is of a memory without a vector');
     END IF;
 END $$;
 
 -- import_part: stores these lines and returns how many there were of each kind. p_state is that of import_state. Raises an
 -- error for a line that cannot be stored.
-CREATE OR REPLACE FUNCTION recall.import_part(p_tenant text, p_lines text[], p_state jsonb) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.import_part(p_tenant text, p_lines text[], p_state jsonb) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_embeddings boolean := (p_state ->> 'embeddings')::boolean;
     v_part record;
@@ -223,16 +215,16 @@ BEGIN
         GROUP BY o.key ORDER BY min(l.place)
     LOOP
         IF NOT v_part.whole THEN
-            PERFORM recall.raise_invalid(format('its %s is not a JSON object', left(v_part.kind, 100)));
+            PERFORM recall_private.raise_invalid(format('its %s is not a JSON object', left(v_part.kind, 100)));
         END IF;
-        v_kind := recall.kind_of_line(v_part.kind);
+        v_kind := recall_private.kind_of_line(v_part.kind);
         IF (p_state -> 'plans_by_kind')::boolean THEN
-            v_part.rows := recall.rows_of_one_plan(p_tenant, v_part.kind, v_part.rows);
+            v_part.rows := recall_private.rows_of_one_plan(p_tenant, v_part.kind, v_part.rows);
         END IF;
         IF v_embeddings OR v_kind NOT IN ('vector', 'passage', 'token_signs') THEN
-            PERFORM recall.import_rows(p_tenant, v_kind, v_part.rows);
+            PERFORM recall_private.import_rows(p_tenant, v_kind, v_part.rows);
         END IF;
-        v_counts := recall.added_counts(v_counts, jsonb_build_object(v_kind, v_part.many));
+        v_counts := recall_private.added_counts(v_counts, jsonb_build_object(v_kind, v_part.many));
     END LOOP;
     RETURN v_counts;
 END $$;
@@ -245,23 +237,23 @@ SET search_path FROM CURRENT
 SET timezone = 'UTC' AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_state jsonb := recall.import_state(v_tenant);
+    v_state jsonb := recall_private.import_state(v_tenant);
     v_counts jsonb;
     v_line bigint := (v_state ->> 'line')::bigint;
 BEGIN
-    PERFORM recall.analyze_grown_tables(cardinality(p_lines));
+    PERFORM recall_private.analyze_grown_tables(cardinality(p_lines));
     BEGIN
-        v_counts := recall.import_part(v_tenant, p_lines, v_state);
+        v_counts := recall_private.import_part(v_tenant, p_lines, v_state);
     EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR undefined_object THEN
         -- One by one, to find the line. If each can be stored, their fields differ, and a missing one has its default.
         v_counts := '{}';
         FOR i IN 1 .. cardinality(p_lines) LOOP
             BEGIN
-                v_counts := recall.added_counts(
-                    v_counts, recall.import_part(v_tenant, p_lines[i : i], v_state));
+                v_counts := recall_private.added_counts(
+                    v_counts, recall_private.import_part(v_tenant, p_lines[i : i], v_state));
             EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded
                         OR undefined_object THEN
-                PERFORM recall.raise_invalid(
+                PERFORM recall_private.raise_invalid(
                     format('Line %s of the export cannot be imported: %s.', v_line + i, rtrim(left(SQLERRM, 500), '.')),
                     'The file is damaged or was changed; nothing was stored.');
             END;
@@ -271,22 +263,21 @@ BEGIN
     UPDATE recall.setting s SET value = v_state || jsonb_build_object('line', v_line, 'came', (
         SELECT jsonb_object_agg(k.kind, coalesce((v_state #>> ARRAY['came', k.kind])::bigint, 0)
                                         + coalesce((v_counts ->> k.kind)::bigint, 0))
-        FROM recall.export_kinds() k))
+        FROM recall_private.export_kinds() k))
     WHERE s.tenant = v_tenant AND s.name = 'import';
     RETURN v_line;
 END $$;
 
 -- import_state: the progress of the import of this tenant. Raises an error if none has begun.
-CREATE OR REPLACE FUNCTION recall.import_state(p_tenant text) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.import_state(p_tenant text) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_state jsonb;
 BEGIN
     SELECT s.value INTO v_state FROM recall.setting s
     WHERE s.tenant = p_tenant AND s.name = 'import' FOR UPDATE;
     IF v_state IS NULL THEN
-        PERFORM recall.raise_invalid('No import has begun in this tenant.', 'Give the first line to begin_import.');
+        PERFORM recall_private.raise_invalid('No import has begun in this tenant.', 'Give the first line to begin_import.');
     END IF;
     RETURN v_state;
 END $$;
@@ -298,18 +289,18 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_state jsonb := recall.import_state(v_tenant);
+    v_state jsonb := recall_private.import_state(v_tenant);
     v_missing record;
     v_memory bigint;
 BEGIN
     SELECT k.kind, p.promised, p.came INTO v_missing
-    FROM recall.export_kinds() WITH ORDINALITY k(kind, numbered, place)
+    FROM recall_private.export_kinds() WITH ORDINALITY k(kind, numbered, place)
     CROSS JOIN LATERAL (
         SELECT coalesce((v_state #>> ARRAY['promised', k.kind])::bigint, 0) AS promised,
                coalesce((v_state #>> ARRAY['came', k.kind])::bigint, 0) AS came) p
     WHERE p.promised <> p.came ORDER BY k.place LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(
+        PERFORM recall_private.raise_invalid(
             format('The export is incomplete: its first line announces %s lines of the kind %s, but it has %s.',
                    v_missing.promised, v_missing.kind, v_missing.came),
             'The file was cut off or changed; nothing was stored.');
@@ -319,14 +310,14 @@ BEGIN
     LEFT JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
     WHERE m.tenant = v_tenant AND a.memory_id IS NULL ORDER BY m.id LIMIT 1;
     IF FOUND THEN
-        PERFORM recall.raise_invalid(format('The export has memory %s without its activation.', v_memory),
+        PERFORM recall_private.raise_invalid(format('The export has memory %s without its activation.', v_memory),
             'The file was changed; nothing was stored.');
     END IF;
-    IF EXISTS (SELECT FROM recall.circular_successors(v_tenant)) THEN
-        PERFORM recall.raise_invalid('The export has a memory that supersedes itself, directly or through others.',
+    IF EXISTS (SELECT FROM recall_private.circular_successors(v_tenant)) THEN
+        PERFORM recall_private.raise_invalid('The export has a memory that supersedes itself, directly or through others.',
             'The file was changed; nothing was stored.');
     END IF;
     DELETE FROM recall.setting s WHERE s.tenant = v_tenant AND s.name = 'import';
-    PERFORM recall.check_imported_ids(v_tenant, k.kind) FROM recall.export_kinds() k WHERE k.numbered;
+    PERFORM recall_private.check_imported_ids(v_tenant, k.kind) FROM recall_private.export_kinds() k WHERE k.numbered;
     RETURN v_state -> 'came';
 END $$;

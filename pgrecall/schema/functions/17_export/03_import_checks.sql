@@ -2,7 +2,7 @@
 
 -- imported_conditions: conditions on the rows `t` of a kind, each with the reason why a row that violates it is refused.
 -- Table constraints are not repeated.
-CREATE OR REPLACE FUNCTION recall.imported_conditions(p_kind text) RETURNS TABLE (condition text, problem text)
+CREATE OR REPLACE FUNCTION recall_private.imported_conditions(p_kind text) RETURNS TABLE (condition text, problem text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT c.condition, c.problem FROM (VALUES
@@ -32,7 +32,7 @@ SET search_path FROM CURRENT AS $$
      'AND jsonb_typeof(t.metadata) = ''object''', 'its tags or aliases hold nulls, or its metadata is not a JSON object'),
     ('memory_version', 'greatest(length(t.written_by), length(t.written_through), length(t.replaced_by), '
      'length(t.replaced_through)) <= 100', 'who wrote or replaced it has more than 100 characters'),
-    ('memory_version', 'recall.metadata_problem(t.metadata) IS NULL', 'its metadata is larger than that of a memory may be'),
+    ('memory_version', 'recall_private.metadata_problem(t.metadata) IS NULL', 'its metadata is larger than that of a memory may be'),
     ('token_signs', 'length(t.model) BETWEEN 1 AND 500', 'its model does not have 1 to 500 characters'),
     ('token_signs', 'cardinality(t.signs) <= 32 AND (SELECT count(*) FILTER (WHERE bit_length(s) BETWEEN 1 AND 1024) '
      '= cardinality(t.signs) AND count(DISTINCT bit_length(s)) <= 1 FROM unnest(t.signs) s)',
@@ -51,7 +51,7 @@ SET search_path FROM CURRENT AS $$
     ('activation', 't.vitality BETWEEN 0 AND 1', 'its vitality does not lie between 0 and 1'),
     ('activation', 'num_nulls(t.vitality, t.computed_at) <> 1', 'its vitality and computed_at do not belong together'),
     ('pending_link', 'octet_length(t.target) <= 2000', 'its target has more than 2,000 bytes'),
-    ('link_history', 'recall.is_relation(t.relation)', 'its relation is unknown'),
+    ('link_history', 'recall_private.is_relation(t.relation)', 'its relation is unknown'),
     ('access', 'octet_length(t.session_id) <= 1000', 'its session id has more than 1,000 bytes'),
     ('access', 'num_nulls(t.spread_to, t.spread_by) <> 1 AND coalesce(cardinality(t.spread_to) = '
      'cardinality(t.spread_by) AND NOT EXISTS (SELECT FROM unnest(t.spread_to, t.spread_by) u(id, amount) '
@@ -60,16 +60,16 @@ SET search_path FROM CURRENT AS $$
     ('access', 't.merged_from IS DISTINCT FROM t.memory_id', 'it was merged from its own memory'),
     ('access_key', 'octet_length(t.idempotency_key) <= 1000', 'its idempotency key has more than 1,000 bytes'),
     ('access_queue', 'array_position(t.memory_ids, NULL) IS NULL', 'one of its memory_ids is null'),
-    ('plan', 'CASE t.kind WHEN ''prune'' THEN recall.is_prune_report(t.options, t.report) '
-     'WHEN ''import'' THEN recall.is_import_report(t.options, t.report) '
-     'ELSE recall.is_dedupe_report(t.options, t.report) END', 'its options or report cannot be those of a plan'),
+    ('plan', 'CASE t.kind WHEN ''prune'' THEN recall_private.is_prune_report(t.options, t.report) '
+     'WHEN ''import'' THEN recall_private.is_import_report(t.options, t.report) '
+     'ELSE recall_private.is_dedupe_report(t.options, t.report) END', 'its options or report cannot be those of a plan'),
     ('plan_item', 't.vitality BETWEEN 0 AND 1 AND coalesce(t.similarity BETWEEN -1 AND 1, true)',
      'its vitality or similarity is out of bounds'),
     ('plan_item', 't.place >= 0', 'its place is negative'),
     ('plan_item', 'CASE WHEN t.before IS NOT NULL THEN ''import'' WHEN t.keeper IS NULL THEN ''prune'' ELSE ''dedupe'' END '
      '= (SELECT p.kind FROM recall.plan p WHERE p.id = t.plan_id AND p.tenant = recall.current_tenant())',
      'it is not an item of a plan of its kind'),
-    ('plan_item', 'recall.is_import_state(t.before)', 'it does not say what its memory was before'),
+    ('plan_item', 'recall_private.is_import_state(t.before)', 'it does not say what its memory was before'),
     ('plan_item', 'coalesce(jsonb_typeof(t.terms) = ''object'' AND jsonb_typeof(t.impact) = ''object'', true)',
      'its terms or its impact is not a JSON object'),
     ('plan_item', 't.outcome IS DISTINCT FROM ''kept'' OR num_nulls(t.added_tags, t.added_aliases, '
@@ -86,9 +86,8 @@ $$;
 
 -- is_prune_report: whether these can be the options and the report of a prune plan. Only fields that are read elsewhere
 -- are checked.
-CREATE OR REPLACE FUNCTION recall.is_prune_report(p_options jsonb, p_report jsonb) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.is_prune_report(p_options jsonb, p_report jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT jsonb_typeof(p_options) = 'object' AND jsonb_typeof(p_report) = 'object' AND NOT EXISTS (
         SELECT FROM jsonb_each(p_options || p_report) f
         WHERE jsonb_typeof(f.value) <> CASE
@@ -100,16 +99,14 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- is_import_report: whether these can be the options and the report of an import.
-CREATE OR REPLACE FUNCTION recall.is_import_report(p_options jsonb, p_report jsonb) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.is_import_report(p_options jsonb, p_report jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN coalesce(jsonb_typeof(p_options -> 'source') = 'string' AND NOT EXISTS (
     SELECT FROM jsonb_each(p_report) f WHERE jsonb_typeof(f.value) <> 'number'), false);
 
 -- is_import_state: whether this can be what an import keeps of a memory; NULL is none.
-CREATE OR REPLACE FUNCTION recall.is_import_state(p_before jsonb) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.is_import_state(p_before jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN p_before IS NULL OR coalesce(jsonb_typeof(p_before -> 'after') = 'object' AND (
     p_before = jsonb_build_object('after', p_before -> 'after')
     OR jsonb_typeof(p_before -> 'number') = 'number' AND jsonb_typeof(p_before -> 'links') = 'array'
@@ -117,44 +114,42 @@ RETURN p_before IS NULL OR coalesce(jsonb_typeof(p_before -> 'after') = 'object'
 
 -- column_condition: the condition on the row `t` for every column of this type: times and JSON that clients can read,
 -- finite numbers, and arrays of one dimension that begin at 1. NULL for other types.
-CREATE OR REPLACE FUNCTION recall.column_condition(p_column text, p_type regtype) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.column_condition(p_column text, p_type regtype) RETURNS text
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN CASE
     WHEN p_type = 'timestamptz'::regtype
         THEN format('t.%1$I >= ''0001-01-03 UTC'' AND t.%1$I < ''9999-12-30 UTC''', p_column)
-    WHEN p_type = 'jsonb'::regtype THEN format('recall.json_problem(t.%1$I) IS NULL', p_column)
+    WHEN p_type = 'jsonb'::regtype THEN format('recall_private.json_problem(t.%1$I) IS NULL', p_column)
     WHEN p_type = 'double precision'::regtype THEN format('t.%1$I > ''-Infinity'' AND t.%1$I < ''Infinity''', p_column)
     WHEN p_type::text LIKE '%[]' THEN format('array_ndims(t.%1$I) = 1 AND array_lower(t.%1$I, 1) = 1', p_column)
 END;
 
 -- check_imported_rows: raises an error for the first of these rows that could not have been stored otherwise.
-CREATE OR REPLACE FUNCTION recall.check_imported_rows(p_tenant text, p_kind text, p_rows jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.check_imported_rows(p_tenant text, p_kind text, p_rows jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_table regclass := to_regclass('recall.' || quote_ident(p_kind));
     v_cases text;
     v_problem text;
 BEGIN
     IF p_kind = 'setting' THEN
-        PERFORM recall.check_imported_setting(r ->> 'name', r -> 'value') FROM jsonb_array_elements(p_rows) r;
+        PERFORM recall_private.check_imported_setting(r ->> 'name', r -> 'value') FROM jsonb_array_elements(p_rows) r;
     ELSIF p_kind = 'layer' THEN
         -- Checks rows with their defaults, as they will be stored.
-        PERFORM recall.check_layer(l) FROM recall.layer l
+        PERFORM recall_private.check_layer(l) FROM recall.layer l
         WHERE l.tenant = p_tenant AND l.name IN (SELECT r ->> 'name' FROM jsonb_array_elements(p_rows) r);
     ELSIF p_kind = 'memory' THEN
-        v_problem := recall.imported_memory_problem(p_tenant, p_rows);
+        v_problem := recall_private.imported_memory_problem(p_tenant, p_rows);
     END IF;
     -- Conditions of types come first, because other conditions rely on them.
     SELECT string_agg(format('WHEN NOT (%s) THEN %L', c.condition, c.problem), ' ' ORDER BY c.place) INTO v_cases
     FROM (
-        SELECT 0 AS place, recall.column_condition(a.attname, a.atttypid) AS condition,
+        SELECT 0 AS place, recall_private.column_condition(a.attname, a.atttypid) AS condition,
                format('its %s is out of bounds', a.attname) AS problem
         FROM pg_attribute a
-        WHERE a.attrelid = v_table AND a.attname = ANY (recall.importable_columns(p_kind))
+        WHERE a.attrelid = v_table AND a.attname = ANY (recall_private.importable_columns(p_kind))
         UNION ALL
-        SELECT 1, i.condition, i.problem FROM recall.imported_conditions(p_kind) i) c
+        SELECT 1, i.condition, i.problem FROM recall_private.imported_conditions(p_kind) i) c
     WHERE c.condition IS NOT NULL;
     IF v_problem IS NULL AND v_cases IS NOT NULL THEN
         EXECUTE format(
@@ -163,41 +158,39 @@ BEGIN
         INTO v_problem USING p_rows;
     END IF;
     IF v_problem IS NOT NULL THEN
-        PERFORM recall.raise_invalid(v_problem);
+        PERFORM recall_private.raise_invalid(v_problem);
     END IF;
 END $$;
 
 -- check_imported_setting: raises an error unless this is a setting of a tenant with a value that set_setting or
 -- set_language could have stored. A number must not be given as text.
-CREATE OR REPLACE FUNCTION recall.check_imported_setting(p_name text, p_value jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.check_imported_setting(p_name text, p_value jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF p_name = 'language' THEN
         IF NOT EXISTS (SELECT FROM recall.languages() l WHERE to_jsonb(l.name) = p_value) THEN
-            PERFORM recall.raise_invalid(format('This server has no language %s', left(p_value::text, 100)));
+            PERFORM recall_private.raise_invalid(format('This server has no language %s', left(p_value::text, 100)));
         END IF;
     ELSIF p_name = 'statistics_at' THEN
         IF jsonb_typeof(p_value) <> 'string' OR NOT pg_input_is_valid(p_value #>> '{}', 'timestamptz') THEN
-            PERFORM recall.raise_invalid(format('statistics_at is %s, which is not a time', left(p_value::text, 100)));
+            PERFORM recall_private.raise_invalid(format('statistics_at is %s, which is not a time', left(p_value::text, 100)));
         END IF;
-        PERFORM recall.require_moment((p_value #>> '{}')::timestamptz);
+        PERFORM recall_private.require_moment((p_value #>> '{}')::timestamptz);
     ELSE
-        PERFORM recall.check_setting(p_name, NULL);
+        PERFORM recall_private.check_setting(p_name, NULL);
         IF jsonb_typeof(p_value) IS DISTINCT FROM 'number' THEN
-            PERFORM recall.raise_invalid(format('%s is %s, which is not a number', p_name, left(p_value::text, 100)));
+            PERFORM recall_private.raise_invalid(format('%s is %s, which is not a number', p_name, left(p_value::text, 100)));
         END IF;
-        PERFORM recall.check_setting(p_name, p_value::double precision);
+        PERFORM recall_private.check_setting(p_name, p_value::double precision);
     END IF;
 END $$;
 
 -- imported_memory_problem: why remember would refuse one of these rows, else NULL. Times are compared with the last
 -- change of the memory, because a memory keeps its created_at when it is rewritten.
-CREATE OR REPLACE FUNCTION recall.imported_memory_problem(p_tenant text, p_rows jsonb) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.imported_memory_problem(p_tenant text, p_rows jsonb) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_layers text[] := ARRAY(SELECT l.name FROM recall.effective_layers(p_tenant) l);
+    v_layers text[] := ARRAY(SELECT l.name FROM recall_private.effective_layers(p_tenant) l);
     v_row recall.memory;
     v_problem text;
 BEGIN
@@ -205,7 +198,7 @@ BEGIN
         v_row.created_at := greatest(v_row.created_at, v_row.updated_at);
         v_row.tags := coalesce(v_row.tags, '{}');
         v_row.aliases := coalesce(v_row.aliases, '{}');
-        v_problem := coalesce(recall.draft_type_problem(v_row), recall.draft_problem(v_row, v_layers));
+        v_problem := coalesce(recall_private.draft_type_problem(v_row), recall_private.draft_problem(v_row, v_layers));
         EXIT WHEN v_problem IS NOT NULL;
     END LOOP;
     RETURN v_problem;

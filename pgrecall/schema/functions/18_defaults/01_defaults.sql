@@ -49,7 +49,7 @@ ON CONFLICT (tenant, reranker) DO UPDATE SET
 
 SELECT recall.make_access_partitions();
 
-SELECT recall.reindex_changed_words();
+SELECT recall_private.reindex_changed_words();
 
 -- Memories that an earlier version stored.
-UPDATE recall.memory m SET speech_act = recall.found_speech_act(m.title, m.body, m.role) WHERE m.speech_act IS NULL;
+UPDATE recall.memory m SET speech_act = recall_private.found_speech_act(m.title, m.body, m.role) WHERE m.speech_act IS NULL;

@@ -2,7 +2,7 @@
 
 -- places_of_memories: each table and partition with rows about memories of a tenant, and the condition on its rows `t`
 -- for the ids $2. Tables of vectors of other tenants are left out.
-CREATE OR REPLACE FUNCTION recall.places_of_memories(p_tenant text)
+CREATE OR REPLACE FUNCTION recall_private.places_of_memories(p_tenant text)
 RETURNS TABLE (relation regclass, place text, condition text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -23,15 +23,14 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- count_rows_about: the number of rows about these memories, by table, without those that have none.
-CREATE OR REPLACE FUNCTION recall.count_rows_about(p_tenant text, p_ids bigint[]) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.count_rows_about(p_tenant text, p_ids bigint[]) RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_place record;
     v_rows bigint;
     v_counts jsonb := '{}';
 BEGIN
-    FOR v_place IN SELECT * FROM recall.places_of_memories(p_tenant) LOOP
+    FOR v_place IN SELECT * FROM recall_private.places_of_memories(p_tenant) LOOP
         EXECUTE format('SELECT count(*) FROM %s t WHERE t.tenant = (SELECT $1) AND (%s)', v_place.relation, v_place.condition)
         INTO v_rows USING p_tenant, p_ids;
         IF v_rows > 0 THEN
@@ -42,9 +41,8 @@ BEGIN
 END $$;
 
 -- added_counts: two objects of counts as one.
-CREATE OR REPLACE FUNCTION recall.added_counts(p_counts jsonb, p_more jsonb) RETURNS jsonb
+CREATE OR REPLACE FUNCTION recall_private.added_counts(p_counts jsonb, p_more jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
 RETURN coalesce((
     SELECT jsonb_object_agg(s.key, s.total) FROM (
         SELECT e.key, sum(e.value::bigint) AS total

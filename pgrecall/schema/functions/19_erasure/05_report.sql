@@ -1,17 +1,15 @@
 -- Reports of erasures: every table and index visited, and the places where the server may still have the texts.
 
 -- report_digest: the SHA-256 digest of a report as Postgres writes it.
-CREATE OR REPLACE FUNCTION recall.report_digest(p_report jsonb) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.report_digest(p_report jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
-SET search_path FROM CURRENT
 RETURN 'sha256:' || encode(sha256(convert_to(p_report::text, 'UTF8')), 'hex');
 
 -- visited_tables: each table and partition that was searched, how many rows were deleted, how many are left about
 -- memories that are gone, and its indexes. Only accesses can be left, logged by searches under way: erase_batch raises an
 -- error for a row of another table.
-CREATE OR REPLACE FUNCTION recall.visited_tables(p_tenant text, p_counts jsonb, p_since timestamptz) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.visited_tables(p_tenant text, p_counts jsonb, p_since timestamptz) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
     WITH orphan AS MATERIALIZED (
         SELECT e.tableoid AS relation, count(*) AS rows FROM recall.access e
         WHERE e.tenant = p_tenant AND e.at >= p_since AND e.kind = 'retrieval' AND NOT EXISTS (
@@ -24,14 +22,13 @@ SET search_path FROM CURRENT AS $$
         'indexes', (SELECT coalesce(jsonb_agg(i.indexrelid::regclass::text ORDER BY i.indexrelid::regclass::text), '[]')
                     FROM pg_index i WHERE i.indrelid = p.relation)) ORDER BY p.place)
     FROM (
-        SELECT m.relation, m.place FROM recall.places_of_memories(p_tenant) m
+        SELECT m.relation, m.place FROM recall_private.places_of_memories(p_tenant) m
         UNION ALL VALUES ('recall.search_log'::regclass, 'search_log'), ('recall.lexeme'::regclass, 'lexeme')) p
 $$;
 
 -- remaining_copies: where texts may remain after their rows were deleted, and until when, as far as this server knows.
-CREATE OR REPLACE FUNCTION recall.remaining_copies() RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION recall_private.remaining_copies() RETURNS jsonb
+LANGUAGE sql STABLE AS $$
     SELECT jsonb_agg(jsonb_build_object('place', c.place, 'what', c.what, 'until', c.until) ORDER BY c.number)
     FROM (VALUES
         (1, 'table files', 'Deleted rows stay in the files of the tables and indexes named above, and in pending lists '
@@ -69,17 +66,16 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- erasure_report: the report of an erasure that is about to finish. It names the subject only by digests.
-CREATE OR REPLACE FUNCTION recall.erasure_report(p_erasure recall.erasure, p_signed_by text, p_now timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.erasure_report(p_erasure recall.erasure, p_signed_by text, p_now timestamptz)
 RETURNS jsonb
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 SET timezone = 'UTC' AS $$
     SELECT jsonb_build_object(
-        'erasure', p_erasure.id, 'tenant', p_erasure.tenant, 'subject', recall.hashed_subject(p_erasure.subject),
+        'erasure', p_erasure.id, 'tenant', p_erasure.tenant, 'subject', recall_private.hashed_subject(p_erasure.subject),
         'asked_by', p_erasure.asked_by, 'planned_at', p_erasure.created_at, 'planned', p_erasure.planned,
         'signed_by', p_signed_by, 'role', session_user, 'done_at', p_now,
         'memories', coalesce((p_erasure.counts ->> 'memory')::bigint, 0),
-        'arrived_since', (SELECT count(*) FROM recall.memories_of_subject(p_erasure.tenant, p_erasure.subject)),
-        'tables', recall.visited_tables(p_erasure.tenant, p_erasure.counts, p_erasure.created_at),
-        'remains', recall.remaining_copies())
+        'arrived_since', (SELECT count(*) FROM recall_private.memories_of_subject(p_erasure.tenant, p_erasure.subject)),
+        'tables', recall_private.visited_tables(p_erasure.tenant, p_erasure.counts, p_erasure.created_at),
+        'remains', recall_private.remaining_copies())
 $$;

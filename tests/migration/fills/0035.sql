@@ -1,0 +1,3 @@
+-- Functions get another schema; nothing is stored in another way.
+
+SELECT;
