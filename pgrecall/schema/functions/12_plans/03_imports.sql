@@ -102,7 +102,7 @@ SET search_path FROM CURRENT AS $$
            || CASE WHEN p_links THEN jsonb_build_object('links', l.links) ELSE '{}' END
     FROM unnest(p_ids) u(id)
     CROSS JOIN LATERAL (
-        SELECT o.*, coalesce((
+        SELECT o.id, o.content_hash, o.updated_at, o.layer, o.expires_at, o.pinned, o.archived_at, coalesce((
             SELECT v.number FROM recall.memory_version v
             WHERE v.tenant = p_tenant AND v.memory_id = o.id ORDER BY v.number DESC LIMIT 1), 0) + 1 AS number
         FROM recall.memory o WHERE o.tenant = p_tenant AND o.id = u.id OFFSET 0) m
