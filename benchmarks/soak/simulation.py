@@ -51,7 +51,7 @@ class Life:
     def __post_init__(self) -> None:
         self._chance = random.Random(7)
         self._clients = [self.memory.for_tenant(tenant) for tenant in self.tenants]
-        self._due = {job.name: self.clock for job in JOBS if not (job.by_hand or job.backs_up)}
+        self._due = {job.name: self.clock for job in JOBS if not (job.by_hand or job.backs_up or job.follows)}
         self._minutes = {setting.name: setting.value for setting in self.memory.settings.list()}
 
     def tick(self) -> None:

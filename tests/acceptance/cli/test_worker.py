@@ -136,7 +136,7 @@ def test_a_worker_folds_and_stops_on_sigterm(start: Start, query: Query, hurried
 def test_a_worker_does_every_job_at_its_start(start: Start, query: Query) -> None:
     search(query, 3)
     worker = start("worker")
-    scheduled = {job.name for job in JOBS if not (job.by_hand or job.alerts or job.backs_up)}
+    scheduled = {job.name for job in JOBS if not (job.by_hand or job.alerts or job.backs_up or job.follows)}
     done = "SELECT job FROM recall.job_run WHERE state = 'done'"
     until(lambda: {row["job"] for row in query(done)} == scheduled, "every job")
     worker.send_signal(signal.SIGINT)
@@ -249,7 +249,7 @@ def test_once_does_what_is_due_and_ends(pgrecall_process: Command, query: Query,
     assert {(each["job"], each["tenant"]) for each in documents} == {
         (job.name, "*" if job.whole else "acme")
         for job in JOBS
-        if not (job.by_hand or job.alerts or job.backs_up)
+        if not (job.by_hand or job.alerts or job.backs_up or job.follows)
     }
     assert {each["state"] for each in documents} == {"done"}
     assert accesses(query) == [6]
