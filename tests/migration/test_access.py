@@ -12,8 +12,8 @@ from tests.conftest import Query
 
 WHOLE_DATABASE = {
     "begin_reembedding", "caller", "census", "close_page_session", "completed_query", "due_tenants",
-    "has_active_key", "hit_explanation", "installation", "key_holder", "open_page_session", "page_session_tenant", "presets",
-    "schema_state", "shortest_job_interval", "tenants",
+    "has_active_key", "hit_explanation", "installation", "key_holder", "open_page_session",
+    "page_session_tenant", "presets", "schema_state", "shortest_job_interval", "tenants",
 }  # fmt: skip
 """Callable functions that ask for no tenant: what each tells to whom is tested in tests/attack. An
 explanation and a completed query are computed from the arguments alone."""
