@@ -14,7 +14,12 @@ VitalityMode = Literal["odds", "unbounded", "multiply", "bounded", "off"]
 
 @dataclass(frozen=True, slots=True)
 class ConversationTurn:
-    """A turn of the conversation that a query belongs to: who said it, and its text."""
+    """A turn of the conversation that a query belongs to.
+
+    Attributes:
+        role: who said it: user, assistant, system or tool.
+        content: what was said.
+    """
 
     role: Role
     content: str

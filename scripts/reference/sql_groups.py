@@ -11,7 +11,7 @@ GROUPS: dict[str, str] = {
     "Remember": "remember remember_many edit get list_memories id_of pin forget unarchive keys_of_source "
     "rename_keys content_hashes",
     "Versions and changes": "versions diff_versions restore_version changes change_cursor expire_changes",
-    "Search": "search search_and_log explain find log_shown similarities",
+    "Search": "search search_and_log completed_query explain find log_shown similarities",
     "Use and feedback": "record_access record_accesses accesses_of used rejected feedback_by_memory "
     "feedback_by_rank feedback_qrels quality experiment unanswered_queries logged_searches explain_miss",
     "Links": "link unlink supersede successors associates neighbourhood count_pending_links",

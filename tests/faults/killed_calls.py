@@ -195,7 +195,7 @@ def is_forgotten(admin: Admin, tenant: str, turn: int) -> bool:
 KILLED_CALLS = (
     KilledCall("remember_many", "recall.remember_many", "link", nothing,
          lambda memory, turn: memory.remember_many(drafts(turn)), are_stored),
-    KilledCall("import", "recall.remember_many", "activation", nothing,
+    KilledCall("import", "recall.store_imported", "activation", nothing,
          lambda memory, turn: memory.import_drafts(
              (Draft(f"Note {key}", key=key, source="vault") for key in keys(turn, 3 * MANY)), source="vault"),
          is_imported),

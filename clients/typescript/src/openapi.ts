@@ -1309,10 +1309,14 @@ export interface components {
             readonly title: string;
             readonly cut: boolean;
         };
-        /** @description A turn of the conversation that a query belongs to: who said it, and its text. */
+        /** @description A turn of the conversation that a query belongs to. */
         readonly ConversationTurn: {
-            /** @enum {string} */
+            /**
+             * @description Who said it: user, assistant, system or tool.
+             * @enum {string}
+             */
             readonly role: "user" | "assistant" | "system" | "tool";
+            /** @description What was said. */
             readonly content: string;
         };
         /** @description How many rows the request affected. */

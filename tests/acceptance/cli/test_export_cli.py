@@ -10,7 +10,7 @@ from tests.acceptance.cli.command_tools import Command
 
 pytestmark = pytest.mark.in_turns
 
-HELD = "2 memories, 3 accesses, 1 link, 0 plans, 0 logged searches; "
+HELD = "2 memories, 3 accesses, 1 link, 1 plan, 0 logged searches; "
 
 
 @pytest.fixture

@@ -79,6 +79,8 @@ $$;
 CREATE OR REPLACE FUNCTION recall_private.function_problems() RETURNS TABLE (problem text, fix text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
+-- It answers on a full disk too.
+SET work_mem = '32MB'
 SET quote_all_identifiers = off AS $$
     WITH known AS MATERIALIZED (
         SELECT p.oid, format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) AS signature,
