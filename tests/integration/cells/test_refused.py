@@ -8,8 +8,8 @@ from tests.attack.calls import attacks_on, functions_of
 from tests.integration.cells.conftest import Installation
 
 OF_NO_TENANT = {
-    "access_problems", "begin_reembedding", "caller", "census", "completed_query", "due_tenants", "hit_explanation",
-    "installation", "make_access_partitions", "presets", "run_due_job", "schema_state",
+    "access_problems", "begin_reembedding", "caller", "census", "completed_query", "due_tenants",
+    "hit_explanation", "installation", "make_access_partitions", "presets", "run_due_job", "schema_state",
     "shortest_job_interval", "tenants",
 }  # fmt: skip
 """What a function says or does that concerns the whole database, or no tenant."""
