@@ -122,7 +122,9 @@ def test_a_pin_taken_away_while_the_memory_becomes_protected_leaves_its_floor(
     memory = note(query, "k", pinned=True)
     with connected(database_url) as first, connected(database_url) as second:
         with first.transaction():
-            call(first, "store_cut_sizes(%s::bigint[], %s::int[], %s)", [memory], [9], NOW)
+            first.execute(
+                "SELECT recall_private.store_cut_sizes(%s::bigint[], %s::int[], %s)", ([memory], [9], NOW)
+            )
             waiting = in_background(second, "pin(%s, false, %s)", memory, NOW)
             blocked(first)
         waiting()

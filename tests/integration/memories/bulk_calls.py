@@ -110,6 +110,19 @@ def writes(ids: list[int]) -> dict[str, Call]:
             "SELECT recall.remember_many(%s, 'hash', p_now => %s, p_compare => true)",
             (drafts(1, "tar"), NOW),
         ),
+        "store_imported": (
+            "SELECT recall.store_imported('vault', NULL, %s, 'hash', %s)",
+            (drafts(1, "rope"), NOW),
+        ),
+        "archive_imported": (
+            "SELECT recall.archive_imported('vault', NULL, %s, %s)",
+            ([f"rope{n}" for n in range(SOME)], NOW),
+        ),
+        "undo_import": (
+            "SELECT recall.undo_import(NULL, 'vault', %s) "
+            "FROM (SELECT count(*) FROM recall.store_imported('vault', NULL, %s, 'hash', %s)) s",
+            (NOW, drafts(1, "rope"), NOW),
+        ),
         "link": (f"{each} WHERE recall.link(i, i + 1, 'mentions', 1, %s)", (some, NOW)),
         "unlink": (f"{each} WHERE recall.unlink(i, i - 1, NULL, %s) > 0", (some, NOW)),
         "supersede": (f"{each} WHERE recall.supersede(i, i + 1, %s)", (some, NOW)),

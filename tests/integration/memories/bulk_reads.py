@@ -10,6 +10,7 @@ FEW_ROWS = {
     "access_problems": "the catalogue",
     "caller": "the session and the catalogue",
     "current_tenant": "the session",
+    "completed_query": "no table",
     "hit_explanation": "no table",
     "installation": "the catalogue and the settings of the database",
     "job_runs": "runs of jobs, of which a limited number is kept",
@@ -90,6 +91,7 @@ def reads(ids: list[int]) -> dict[str, Call]:
         "keys_of_source": ("SELECT recall.keys_of_source('rope-source')", ()),
         "logged_searches": ("SELECT recall.logged_searches()", ()),
         "plans": ("SELECT recall.plans()", ()),
+        "imports": ("SELECT recall.imports()", ()),
         "queries_without_names": (
             "SELECT recall.queries_without_names(%s)",
             ([f"who tied rope {n}?" for n in range(SOME)],),
