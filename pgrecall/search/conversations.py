@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import cast, get_args
 
 from pgrecall.errors import InvalidInput
 from pgrecall.models.memories import Role
-from pgrecall.models.search import ConversationTurn
+from pgrecall.models.search import ConversationTurn, SearchRequest
 
 MAX_TURNS = 100
 
@@ -29,6 +30,17 @@ def read_turns(
             f"The conversation has {len(turns)} turns, more than {MAX_TURNS}.", hint="Give its last turns."
         )
     return turns
+
+
+def with_turns(request: SearchRequest) -> SearchRequest:
+    """The request with the turns of its conversation, which may be given as mappings.
+
+    Raises:
+        InvalidInput: as ``read_turns``.
+    """
+    if request.conversation is None:
+        return request
+    return replace(request, conversation=read_turns(request.conversation))
 
 
 def _turn(given: object, number: int) -> ConversationTurn:

@@ -62,19 +62,12 @@ class NoArguments(Arguments):
     """For tools without arguments."""
 
 
-class Turn(Arguments):
-    """A turn of the conversation."""
-
-    role: Role = Field(description="Who said it.")
-    content: str = Field(max_length=100_000, description="What was said.")
-
-
 class Filters(Arguments):
     """What ``search`` and ``context`` share: filters, and the conversation."""
 
-    conversation: Annotated[list[Turn], Field(max_length=100), BeforeValidator(parse_json)] | None = Field(
-        None, description="The last turns before a query that refers to them, oldest first."
-    )
+    conversation: (
+        Annotated[list[dict[str, Any]], Field(max_length=100), BeforeValidator(parse_json)] | None
+    ) = Field(None, description="The last turns, {role, content}, before a query that refers to them.")
 
     layers: Names | None = Field(
         None, description="Only memories in these layers: entity, knowledge, episodic, activity or your own."

@@ -43,7 +43,7 @@ _ALWAYS = datetime.min.replace(tzinfo=UTC)
 def _filters(arguments: Filters, now: datetime) -> SearchOptions:
     given = {name: getattr(arguments, name) for name in Filters.model_fields if name != "conversation"}
     if arguments.conversation:
-        given["conversation"] = read_turns(turn.model_dump() for turn in arguments.conversation)
+        given["conversation"] = read_turns(arguments.conversation)
     tuples = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
     period = {
         "since": parse_time(arguments.since, "since", now),

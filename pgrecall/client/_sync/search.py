@@ -24,7 +24,7 @@ from pgrecall.operations.search import (
     queries_without_names,
     search_and_log,
 )
-from pgrecall.search.conversations import read_turns
+from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
@@ -85,11 +85,13 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
     If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
     progress = progress or Progress(Reading(connection))
-    if request.conversation is not None:
-        request = replace(request, conversation=read_turns(request.conversation))
+    request = with_turns(request)
     require_searchable(request)
     if request.conversation and request.query.strip():
-        request = _completed(connection, request, progress)
+        execute = progress.reading.execute if progress.reading.may_lag else connection.execute
+        query = execute(completed_query(request.query, request.conversation))
+        progress.completed_query = None if query == request.query else query
+        request = replace(request, query=query)
     if request.rerank and connection.reranker is not None:
         result = _reranked(connection, request, progress)
     else:
@@ -101,14 +103,6 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
         result = replace(result, skipped=(*result.skipped, notice))
     search_ended(result, rerank=request.rerank)
     return result
-
-
-def _completed(connection: Connection, request: SearchRequest, progress: Progress) -> SearchRequest:
-    """The request with the query that its conversation completes."""
-    execute = progress.reading.execute if progress.reading.may_lag else connection.execute
-    query = execute(completed_query(request.query, request.conversation or ()))
-    progress.completed_query = None if query == request.query else query
-    return replace(request, query=query)
 
 
 def _no_memories(connection: Connection, progress: Progress) -> str | None:

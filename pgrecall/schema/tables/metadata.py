@@ -134,12 +134,10 @@ def _memory_rules() -> tuple[Constraint, ...]:
 
 
 def _memory_indexes() -> tuple[Index, ...]:
+    words = text("recall_private.tenant_words(tenant, search_text)")
+    author = text('recall_private.plain(lower(author)) COLLATE "C"')
     return (
-        Index(
-            "memory_words_idx",
-            text("recall_private.tenant_words(tenant, search_text)"),
-            postgresql_using="gin",
-        ),
+        Index("memory_words_idx", words, postgresql_using="gin"),
         Index("memory_happened_at_idx", "tenant", "happened_at"),
         # `remember` looks for memories with the same words, whatever their case and punctuation.
         Index(
@@ -147,12 +145,7 @@ def _memory_indexes() -> tuple[Index, ...]:
             "tenant",
             text(r"hashtextextended(btrim(lower(regexp_replace(left(body, 4000), '\W+', ' ', 'g'))), 0)"),
         ),
-        index_where(
-            "author IS NOT NULL",
-            "memory_author_idx",
-            "tenant",
-            text('recall_private.plain(lower(author)) COLLATE "C"'),
-        ),
+        index_where("author IS NOT NULL", "memory_author_idx", "tenant", author),
         # Every search asks for the directives, wherever else it looks.
         index_where(
             "speech_act IN ('instruction', 'preference') AND archived_at IS NULL",
