@@ -11,7 +11,7 @@ from pgrecall.models.memories import Role
 from pgrecall.models.search import ConversationTurn, SearchRequest
 
 MAX_TURNS = 100
-
+"""Maximum number of turns, as in ``recall.completed_query``."""
 
 _FORM = 'Write a turn as {"role": "user", "content": "..."}; roles are user, assistant, system and tool.'
 
@@ -44,10 +44,8 @@ def with_turns(request: SearchRequest) -> SearchRequest:
 
 
 def _turn(given: object, number: int) -> ConversationTurn:
-    if isinstance(given, Mapping):
-        given = ConversationTurn(
-            cast(Role, given.get("role")), cast(str, given.get("content"))
-        )  # checked below
+    if isinstance(given, Mapping):  # its values are checked below
+        given = ConversationTurn(cast(Role, given.get("role")), cast(str, given.get("content")))
     if (
         not isinstance(given, ConversationTurn)
         or given.role not in get_args(Role)

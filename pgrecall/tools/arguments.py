@@ -68,7 +68,6 @@ class Filters(Arguments):
     conversation: (
         Annotated[list[dict[str, Any]], Field(max_length=100), BeforeValidator(parse_json)] | None
     ) = Field(None, description="The last turns, {role, content}, before a query that refers to them.")
-
     layers: Names | None = Field(
         None, description="Only memories in these layers: entity, knowledge, episodic, activity or your own."
     )

@@ -11,7 +11,6 @@ from pgrecall.models.context import ContextBlock
 from pgrecall.models.maintenance import Status
 from pgrecall.models.memories import DIRECTIVES, StoredMemory
 from pgrecall.models.search import Hit, SearchResult
-from pgrecall.search.conversations import read_turns
 from pgrecall.search.explanation import sentence
 from pgrecall.tools.arguments import (
     ContextArguments,
@@ -41,9 +40,7 @@ _ALWAYS = datetime.min.replace(tzinfo=UTC)
 
 
 def _filters(arguments: Filters, now: datetime) -> SearchOptions:
-    given = {name: getattr(arguments, name) for name in Filters.model_fields if name != "conversation"}
-    if arguments.conversation:
-        given["conversation"] = read_turns(arguments.conversation)
+    given = {name: getattr(arguments, name) for name in Filters.model_fields}
     tuples = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
     period = {
         "since": parse_time(arguments.since, "since", now),

@@ -15,7 +15,8 @@ LANGUAGE sql STABLE AS $$
     SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall'
 $$;
 
--- role_problems: roles that are missing or have too many rights, and schemas that have another owner. A problem is `grave` if somebody could do what they should not.
+-- role_problems: roles that are missing or have too many rights, and schemas that have another owner. A problem is
+-- `grave` if somebody could do what they should not.
 CREATE OR REPLACE FUNCTION recall_private.role_problems() RETURNS TABLE (problem text, fix text, grave boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

@@ -70,7 +70,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
     '^\W*(?:the|a|an|like|for|in|with|about|or|preferably|maybe|roughly|this|that|my|our|ideally|just|der|die|das|den|dem|ein|eine|für|mit|oder|wie'
     '|vielleicht|el|la|los|las|un|una|para|con|como|o|quizás)\M'
-    '(?! (?:is|are|was|were|has|have|had|did|do|does|will|can|got|gets|hates?|likes?|loves?|comes?|goes|said|says|ist|sind|war|hat|haben|kann|es|está|son|fue|tiene)\M)'
+    '(?! (?:do|can|gets|likes?|kann|es)\M)'
     '(?: (?!(?:i|we|he|she|it|they|is|are|was|were|has|have|had|did|does|will|can.?t|got|hates?|loves?|comes?|goes|said|says|ich|wir|er|sie|ist|sind|war|hat|haben|yo|está|son|fue|tiene)\M)'
     '[[:alpha:]][\w-]*){1,4}\W*$';
 
