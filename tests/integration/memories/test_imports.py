@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -204,7 +205,7 @@ def test_other_tenants_see_nothing(memory: Memory) -> None:
         other.imports.undo(made)
 
 
-def test_an_export_keeps_imports(memory: Memory, tmp_path, query: Query) -> None:  # type: ignore[no-untyped-def]
+def test_an_export_keeps_imports(memory: Memory, tmp_path: Path, query: Query) -> None:
     bring(memory, note("a", "a"))
     bring(memory, note("a", "a2"), note("b", "b"), day=1)
     memory.export.write(tmp_path / "all.jsonl")
