@@ -41,6 +41,7 @@ RETURN '{
     "first": "o:1", "second": "o:2", "third": "o:3", "fourth": "o:4", "half": "half", "erste": "o:1", "ersten": "o:1",
     "erstes": "o:1", "zweite": "o:2", "zweiten": "o:2", "zweites": "o:2", "dritte": "o:3", "dritten": "o:3",
     "drittes": "o:3", "vierte": "o:4", "vierten": "o:4", "viertes": "o:4", "primer": "o:1", "primera": "o:1",
+    "primeros": "o:1", "primeras": "o:1", "últimos": "last", "últimas": "last",
     "segundo": "o:2", "segunda": "o:2", "tercer": "o:3", "tercera": "o:3", "cuarto": "o:4", "cuarta": "o:4",
     "early": "f:1", "beginning": "f:1", "start": "f:1", "mid": "f:2", "middle": "f:2", "late": "f:3", "end": "f:3",
     "anfang": "f:1", "mitte": "f:2", "ende": "f:3", "principios": "f:1", "mediados": "f:2", "finales": "f:3",

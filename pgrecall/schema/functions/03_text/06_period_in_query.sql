@@ -127,13 +127,14 @@ BEGIN
     SELECT d.since, d.until INTO since, until FROM recall_private.days_in_year(v_year, v_quarter, NULL) d;
 END $$;
 
--- part_of_period_at: part of a period: early 2023, the first half of May, the second or last week of May.
+-- part_of_period_at: part of a period: early 2023, the first half of May, the second or last week of May, its last days.
 CREATE OR REPLACE FUNCTION recall_private.part_of_period_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
 )
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    v_part text := CASE WHEN t[p_at] ~ '^f:' THEN 'third' WHEN t[p_at + 1] IN ('half', 'u:week') THEN t[p_at + 1] END;
+    v_part text := CASE WHEN t[p_at] ~ '^f:' THEN 'third' WHEN t[p_at + 1] IN ('half', 'u:week') THEN t[p_at + 1]
+                        WHEN t[p_at] IN ('o:1', 'last') AND t[p_at + 1] = 'u:day' THEN 'u:week' END;  -- its first days
     v_place int := CASE WHEN t[p_at] ~ '^[of]:' THEN right(t[p_at], 1)::int END;
     v_at int := p_at + CASE WHEN v_part = 'third' THEN 1 ELSE 2 END;
     v_days int;
@@ -142,7 +143,7 @@ BEGIN
     IF v_part IS NULL OR NOT coalesce(t[p_at] = 'last' OR v_place <= CASE v_part WHEN 'half' THEN 2 ELSE 4 END, false) THEN
         RETURN;
     END IF;
-    v_at := v_at + CASE WHEN t[v_at] = 'of' THEN 1 ELSE 0 END;
+    v_at := v_at + CASE WHEN t[v_at] IN ('of', 'in') THEN 1 ELSE 0 END;
     v_at := v_at + CASE WHEN t[v_at] = 'the' THEN 1 ELSE 0 END;
     SELECT * INTO v_whole FROM recall_private.calendar_name_at(
         t, v_at + CASE WHEN t[v_at] IN ('last', 'this', 'next') THEN 1 ELSE 0 END,
@@ -241,7 +242,11 @@ BEGIN
         SELECT p.since, p.until, p.past, p.dated INTO since, until, past, dated
         FROM recall_private.before_date_at(t, v_at, p_today) p;
     END IF;
-    IF past IS NULL AND v_which IS NOT NULL AND t[v_at] ~ '^u:' THEN  -- last week
+    IF past IS NULL AND v_which IN ('last', 'next') AND t[v_at] = 'u:day' THEN  -- the last days
+        since := p_today + least(v_step * 6, 0);
+        until := p_today + greatest(v_step * 6, 0) + 1;
+        past := v_at + 1;
+    ELSIF past IS NULL AND v_which IS NOT NULL AND t[v_at] ~ '^u:' THEN  -- last week
         SELECT c.since, c.until INTO since, until FROM recall_private.calendar_unit(p_today, right(t[v_at], -2), v_step) c;
         past := v_at + 1;
     ELSIF past IS NULL THEN
