@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, assert_never, get_args
+from typing import Literal, NamedTuple, assert_never, get_args
 from zipfile import ZipFile
 
 from pgrecall.errors import InvalidInput
@@ -45,6 +45,21 @@ _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
 )
 
 
+class Keep(NamedTuple):
+    """What is kept of chats, though it is left out or replaced otherwise.
+
+    Attributes:
+        tools: tool calls, their results, and the turns of sub-agents.
+        secrets: passwords, keys and tokens.
+    """
+
+    tools: bool = False
+    secrets: bool = False
+
+
+NOTHING = Keep()
+
+
 def open_source(
     path: Path,
     *,
@@ -52,7 +67,7 @@ def open_source(
     source: str | None = None,
     prefix: str = "",
     layer: str | None = None,
-    tools: bool = False,
+    keep: Keep = NOTHING,
     follow_links: bool = False,
     rules: Rules = ANY,
 ) -> Iterator[Draft | Problem | Skipped]:
@@ -64,16 +79,17 @@ def open_source(
         source: the name of the source; None is `source_name`.
         prefix: put before every key.
         layer: the layer of all drafts; None is the default of the importer. JSON Lines set their own layers.
-        tools: keep the tool calls of chats.
+        keep: what to keep of chats.
         follow_links: read what symbolic links in a folder of notes lead to outside of it.
         rules: what the store takes: times until now, and layers.
 
     Raises:
-        InvalidInput: unknown path or format, ``layer`` for JSON Lines, or ``tools`` for anything but chats.
+        InvalidInput: unknown path or format, ``layer`` for JSON Lines, or ``keep`` for anything but chats.
     """
     known = known_kind(path, kind)
-    if tools and known not in (*BY_SESSION, "chat"):
-        raise InvalidInput(f"Only chats have tool calls; {printable_path(path)} is {known}.")
+    if any(keep) and known not in (*BY_SESSION, "chat"):
+        what = "have tool calls" if keep.tools else "are searched for secrets"
+        raise InvalidInput(f"Only chats {what}; {printable_path(path)} is {known}.")
     name = source or source_name(path, known)
     match known:
         case "markdown":
@@ -88,7 +104,10 @@ def open_source(
             from pgrecall.importers.chat.reader import read_chats
 
             layer = layer or "episodic"
-            return read_chats(path, known, source=name, prefix=prefix, layer=layer, tools=tools, rules=rules)
+            return read_chats(
+                path, known, source=name, prefix=prefix, layer=layer, tools=keep.tools,
+                keep_secrets=keep.secrets, rules=rules,
+            )  # fmt: skip
         case "mem0":
             from pgrecall.importers.mem0 import read_mem0
 

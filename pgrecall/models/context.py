@@ -9,7 +9,7 @@ from typing import Literal
 from pgrecall.models.search import Hit
 
 Order = Literal["score", "time"]
-Reason = Literal["superseded", "near_duplicate", "irrelevant", "quota", "over_budget"]
+Reason = Literal["superseded", "near_duplicate", "irrelevant", "quota", "over_budget", "excluded"]
 
 MIN_RELEVANCE = 0.05
 """Less relevant memories are filler. Measured on the judged queries of examples/."""
@@ -31,6 +31,7 @@ class ContextRequest:
         min_relevance: relevance below which a memory is filler, 0 to 1. The best one is shown in any case.
         count_tokens: returns the number of tokens of a text; called at least once for each candidate. None:
             :func:`pgrecall.search.context.rendering.estimate_tokens`.
+        exclude: whether a hit is left out, as one that the conversation has seen; None leaves none out.
     """
 
     budget_tokens: int = 2000
@@ -40,6 +41,7 @@ class ContextRequest:
     duplicate_at: float = 0.92
     min_relevance: float = MIN_RELEVANCE
     count_tokens: Callable[[str], int] | None = None
+    exclude: Callable[[Hit], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,7 @@ class Remembered:
         changed: the fields of an existing memory, ``links`` among them, that ``remember`` changed.
         unread: characters at the end of a very long text that were stored but not embedded. A search does not
             find them by meaning, and may not find them by words.
+        secrets: the kinds of passwords, keys and tokens that the text seems to hold; it was stored as it is.
     """
 
     id: int
@@ -133,6 +134,7 @@ class Remembered:
     similar: Similar | None = None
     unread: int = 0
     changed: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

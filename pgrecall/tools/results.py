@@ -169,6 +169,9 @@ class RememberResult(Result):
     unread: int = Field(
         description="Characters at the end of a very long text that a search may not find: store them apart."
     )
+    secrets: tuple[str, ...] = Field(
+        description="Kinds of passwords, keys or tokens in the text: tell the person, who may not want that."
+    )
 
 
 class UsedResult(Result):

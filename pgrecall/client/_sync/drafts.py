@@ -21,6 +21,7 @@ from pgrecall.client.import_batches import (
     with_kept_title,
 )
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.secrets import secrets_in
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft, Remembered
@@ -52,7 +53,10 @@ def remember(
         return []
     known = _known_content(connection, batch)
     stored = _store(connection, batch, known, keep=keep, compare=compare, now=now)
-    return list(stored.remembered)
+    return [
+        replace(one, secrets=secrets_in(draft.body))
+        for one, draft in zip(stored.remembered, batch, strict=True)
+    ]
 
 
 def edit(
@@ -68,7 +72,7 @@ def edit(
     edited = connection.execute(
         memories.edit(reference, changes, embedded, connection.embedder_name, digest, now)
     )
-    return replace(edited, unread=unread)
+    return replace(edited, unread=unread, secrets=secrets_in(str(changes.get("body") or "")))
 
 
 def restore_version(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pgrecall.models.context import ContextBlock, Order
     from pgrecall.models.maintenance import Status
     from pgrecall.models.memories import Access, AccessKind
-    from pgrecall.models.search import SearchResult
+    from pgrecall.models.search import Hit, SearchResult
 
 CONTEXT_CANDIDATES = 50
 """Default number of candidates for a block of context."""
@@ -98,6 +98,7 @@ class Memory(Store):
         mmr_lambda: float = 0.8,
         duplicate_at: float = 0.92,
         count_tokens: Callable[[str], int] | None = None,
+        exclude: Callable[[Hit], bool] | None = None,
         **options: Unpack[SearchOptions],
     ) -> ContextBlock:
         """Builds one text for an agent's prompt from the memories that answer a question.
@@ -117,6 +118,7 @@ class Memory(Store):
             mmr_lambda: weight of the score against difference from memories already chosen, 0 to 1.
             duplicate_at: cosine from which a memory counts as a near-duplicate, in (0, 1].
             count_tokens: returns the number of tokens of a text; None uses an estimate.
+            exclude: whether to leave out a hit, as one that the conversation has seen.
             options: those of :meth:`search`; ``k`` (50, at most 200) is how many memories to choose from,
                 ``min_relevance`` (0.05) leaves out filler but never the best memory, and ``require_answer``
                 (True) leaves the text empty if probably nothing answers.
@@ -137,7 +139,14 @@ class Memory(Store):
         options.setdefault("require_answer", True)
         least = options.pop("min_relevance", MIN_RELEVANCE)
         request = ContextRequest(
-            budget_tokens, dict(per_layer or {}), order, mmr_lambda, duplicate_at, least, count_tokens
+            budget_tokens,
+            dict(per_layer or {}),
+            order,
+            mmr_lambda,
+            duplicate_at,
+            least,
+            count_tokens,
+            exclude,
         )
         return build_context(self._connection, SearchRequest(query, **options), request)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.editors.capture import HOOKS, with_hooks
 from pgrecall.faces.editors.editors import EDITORS, SERVER, EditorName
+from pgrecall.faces.editors.hooks import HOOKS, NO_HOOKS, HookCommands, with_hooks
 from pgrecall.faces.editors.settings_files import SettingsFile
 
 Change = Callable[[SettingsFile], SettingsFile]
 _ANY_ENTRY: Mapping[str, Any] = {"command": "pgrecall", "args": ["mcp"]}
-_ANY_COMMAND = ("pgrecall",)
+_ANY_COMMANDS = HookCommands(("pgrecall",), ("pgrecall-recall",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def server_part(
 
 
 def hook_parts(
-    name: EditorName, home: Path, project: Path | None, command: Sequence[str] = _ANY_COMMAND
+    name: EditorName, home: Path, project: Path | None, commands: HookCommands = _ANY_COMMANDS
 ) -> Sequence[Part]:
     """The hooks; none for Claude Desktop, which runs none."""
     if name == "claude-desktop":
@@ -56,8 +56,8 @@ def hook_parts(
     return (
         Part(
             home / form.user if project is None else project / form.project,
-            lambda file: file.with_document(with_hooks(name, file.document(), command)),
-            lambda file: file.with_document(with_hooks(name, file.document(), None)),
+            lambda file: file.with_document(with_hooks(name, file.document(), commands)),
+            lambda file: file.with_document(with_hooks(name, file.document(), NO_HOOKS)),
         ),
     )
 

@@ -15,7 +15,7 @@ from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.import_rules import import_rules
 from pgrecall.importers.bounds import bounded, require_unpacked
-from pgrecall.importers.detect import BY_SESSION, SourceKind, known_kind, open_source
+from pgrecall.importers.detect import BY_SESSION, Keep, SourceKind, known_kind, open_source
 from pgrecall.importers.fields import Rules
 from pgrecall.importers.files import problems_without_folder, without_folder, write_undated
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
@@ -66,6 +66,7 @@ class ImportOptions:
     source: str | None = None
     prefix: str = ""
     tools: bool = False
+    keep_secrets: bool = False
     strict: bool = False
     now: datetime | None = None
 
@@ -206,7 +207,7 @@ def _items(path: Path, options: ImportOptions, rules: Rules) -> tuple[str, list[
         source=_source(options, kind, path.name),
         prefix=options.prefix,
         layer=options.layer,
-        tools=options.tools,
+        keep=Keep(options.tools, options.keep_secrets),
         rules=rules,
     )
     items = [*problems_without_folder(bounded(read, path.name), path.parent)]

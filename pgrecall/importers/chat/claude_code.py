@@ -8,6 +8,7 @@ from typing import Any
 
 from pgrecall.importers.chat.claude import tool_text
 from pgrecall.importers.chat.turns import (
+    ADDED,
     ATTACHMENTS,
     BOOKKEEPING,
     EMPTY,
@@ -74,7 +75,7 @@ def session_title(values: Iterable[Any]) -> str:
 
 
 def read_claude_code(
-    values: Iterable[tuple[str, Any]], name: str, title: str, tally: Tally, *, tools: bool
+    values: Iterable[tuple[str, Any]], name: str, tally: Tally, *, title: str = "", tools: bool
 ) -> Iterator[Conversation]:
     """The session in a file called ``name``, with its turns in the order of the file.
 
@@ -147,7 +148,7 @@ def _texts(content: object, tally: Tally, tools: bool) -> Iterator[str]:
         kind = kind_of(block)
         if kind == "text" and isinstance(block.get("text"), str):
             text, removed = _ADDED.subn("", block["text"])
-            tally.add("notes that the program added", removed)
+            tally.add(ADDED, removed)
             if text.strip():
                 yield text.strip()
         elif _is_tool(block) and tools:

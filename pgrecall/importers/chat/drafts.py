@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pgrecall.importers.chat.turns import NO_TURNS, REPEATED, Conversation, Tally, Turn
+from pgrecall.importers.chat.recalled import without_marked
+from pgrecall.importers.chat.turns import NO_TURNS, RECALLED, REPEATED, Conversation, Tally, Turn
 from pgrecall.importers.dates import in_words
 from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH, storable
 from pgrecall.importers.files import printable_path
+from pgrecall.importers.secrets import without_secrets
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft, DraftLink
 
@@ -23,11 +25,15 @@ A longer one is left out whole, because forgetting it removes it from there only
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The common fields of all drafts of an import: source, prefix of the keys, and layer."""
+    """The common fields of all drafts of an import: source, prefix of the keys, and layer.
+
+    ``keep_secrets`` leaves passwords, keys and tokens in the texts.
+    """
 
     source: str
     prefix: str
     layer: str
+    keep_secrets: bool = False
 
 
 def conversation_drafts(
@@ -40,10 +46,27 @@ def conversation_drafts(
     not be about it, so that question is left out.
     """
     before: Turn | None = None
+    turns = _cleaned(conversation.turns, target, tally)
+    title = conversation.title if target.keep_secrets else without_secrets(conversation.title)[0]
+    conversation = replace(conversation, title=title, turns=turns)
     for turn, after in _pairs(conversation, seen, tally):
         draft = _draft(conversation, turn, before, after, target)
         yield from storable(draft, printable_path(path), turn.place, tally.rules)
         before = turn
+
+
+def _cleaned(turns: Iterable[Turn], target: Target, tally: Tally) -> Iterator[Turn]:
+    """The turns without what recall added to them, and without secrets."""
+    for turn in turns:
+        text, recalled = without_marked(turn.text)
+        tally.add(RECALLED, recalled)
+        if recalled and not text.strip():
+            continue
+        if not target.keep_secrets:
+            text, secrets = without_secrets(text)
+            for kind, count in secrets.items():
+                tally.add(f"secrets of the kind {kind!r}, replaced", count)
+        yield turn if text == turn.text else replace(turn, text=text.strip())
 
 
 def _pairs(conversation: Conversation, seen: set[str], tally: Tally) -> Iterator[tuple[Turn, Turn | None]]:

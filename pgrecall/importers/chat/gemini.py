@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pgrecall.importers.chat.turns import (
+    ADDED,
     ATTACHMENTS,
     BRANCHES,
     EMPTY,
@@ -23,6 +25,9 @@ from pgrecall.importers.chat.turns import (
 )
 
 NOTICES = "notices of the program"
+
+_ADDED = re.compile(r"<(hook_context|session_context)>.*?</\1>", re.DOTALL)
+"""What hooks and the program itself add to a user's message, or send as one."""
 
 _TYPES = {"user": "user", "gemini": "assistant"}
 _NOTICES = frozenset({"info", "error", "warning"})
@@ -97,7 +102,9 @@ def _turns(
             texts += [_call(call) for call in calls]
         else:
             tally.add(TOOLS, len(calls))
-        text = "\n\n".join(filter(None, texts)).strip()
+        text, added = _ADDED.subn("", "\n\n".join(filter(None, texts)))
+        tally.add(ADDED, added)
+        text = text.strip()
         if text:
             model = message.get("model")
             yield Turn(
@@ -109,7 +116,7 @@ def _turns(
                 at=at,
                 metadata={"model": model} if isinstance(model, str) and model else {},
             )
-        elif not calls:
+        elif not (calls or added):
             tally.add(EMPTY)
 
 

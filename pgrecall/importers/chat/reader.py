@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +26,8 @@ from pgrecall.importers.json_records import load_json
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
-ChatKind = Literal["chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini", "vscode"]
+SessionKind = Literal["claude-code", "codex", "cursor", "gemini", "vscode"]
+ChatKind = Literal["chat", "chatgpt", "claude"] | SessionKind
 Item = Draft | Problem | Skipped
 
 _SNIFFED = 20
@@ -38,7 +39,12 @@ _MAX_SNIFFED = 100_000
 _SNIFFED_FILES = 100
 _LOCOMO_HINT = "A transcript is one JSON value. For one record per line, name the file .jsonl."
 _EXPORTS = {"chatgpt": read_chatgpt, "claude": read_claude}
-_SESSIONS = {"codex": read_codex, "cursor": read_cursor, "gemini": read_gemini, "vscode": read_vscode}
+SESSIONS: Mapping[SessionKind, Callable[..., Iterator[Conversation]]] = {
+    "claude-code": read_claude_code, "codex": read_codex, "cursor": read_cursor, "gemini": read_gemini,
+    "vscode": read_vscode,
+}  # fmt: skip
+"""Readers of the sessions of coding agents, by kind."""
+
 _DETECTORS: Sequence[tuple[ChatKind, Callable[[object], bool]]] = (
     ("chatgpt", is_chatgpt),
     ("claude", is_claude),
@@ -101,6 +107,7 @@ def read_chats(
     prefix: str = "",
     layer: str = "episodic",
     tools: bool = False,
+    keep_secrets: bool = False,
     rules: Rules = ANY,
 ) -> Iterator[Item]:
     """Reads each turn at a path as a draft, then what was left out, with counts.
@@ -112,16 +119,18 @@ def read_chats(
         prefix: put before every key.
         layer: the layer of all drafts.
         tools: keep tool calls, their results, and the turns of sub-agents.
+        keep_secrets: keep passwords, keys and tokens, which are replaced otherwise.
         rules: what the store takes.
 
     Raises:
         InvalidInput: the path cannot be read, is not JSON, or contains no conversation.
     """
+    target = Target(source, prefix, layer, keep_secrets)
     if kind == "chat" and not path.is_dir():
         require_file(path)
         if path.suffix.lower() != ".zip" and chat_kind(path) != "chat" and not ChatFile(path).has_lines:
             value = load_json(path, "a transcript", _LOCOMO_HINT)
-            return _drafts(read_locomo(value, path), path, Target(source, prefix, layer), Tally(rules))
+            return _drafts(read_locomo(value, path), path, target, Tally(rules))
     files = chat_files(path)
     if not files:
         raise InvalidInput(
@@ -130,7 +139,7 @@ def read_chats(
         )
     tally = Tally(rules)
     tally.add(OTHER_FILES, count_other_files(path, files))
-    return _read(files, kind, Target(source, prefix, layer), tally, tools)
+    return _read(files, kind, target, tally, tools)
 
 
 def read_transcript(
@@ -173,14 +182,16 @@ def _reported(problems: list[Problem], file: ChatFile) -> Iterator[Problem]:
 def _conversations(
     file: ChatFile, kind: ChatKind, tally: Tally, problems: list[Problem], tools: bool
 ) -> Iterator[Conversation | Problem]:
-    if kind in _EXPORTS:
-        return _exported(file, kind, tally, tools)
-    if kind == "chat":
-        return read_messages(_placed(file, problems), file.stem, tally, problems, tools=tools)
-    if kind in _SESSIONS:
-        return _SESSIONS[kind](_placed(file, problems), file.stem, tally, tools=tools)
-    title = session_title(value for _, value in _placed(file, []))
-    return read_claude_code(_placed(file, problems), file.stem, title, tally, tools=tools)
+    match kind:
+        case "chatgpt" | "claude":
+            return _exported(file, kind, tally, tools)
+        case "chat":
+            return read_messages(_placed(file, problems), file.stem, tally, problems, tools=tools)
+        case "claude-code":
+            title = session_title(value for _, value in _placed(file, []))
+            return read_claude_code(_placed(file, problems), file.stem, tally, title=title, tools=tools)
+        case _:
+            return SESSIONS[kind](_placed(file, problems), file.stem, tally, tools=tools)
 
 
 def _exported(file: ChatFile, kind: ChatKind, tally: Tally, tools: bool) -> Iterator[Conversation | Problem]:

@@ -16,6 +16,7 @@ from pgrecall.importers.fields import ANY, Rules, fits, lies_ahead
 from pgrecall.models.import_export import Skipped
 from pgrecall.models.memories import Role
 
+ADDED = "notes that the program added"
 TOOLS = "tool calls and results, which the option tools keeps"
 THINKING = "thoughts of the model"
 HIDDEN = "hidden messages"
@@ -29,6 +30,7 @@ NO_TURNS = "conversations without turns"
 OTHER_FILES = "files without conversations"
 REPEATED = "turns that occur twice"
 BOOKKEEPING = "lines of bookkeeping"
+RECALLED = "memories that pgrecall added to a prompt"
 SUBAGENTS = "turns of sub-agents, which the option tools keeps"
 
 FUTURE = "times that lie in the future, ignored"

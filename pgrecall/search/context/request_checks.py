@@ -43,6 +43,8 @@ def require_valid_request(request: ContextRequest, k: int) -> None:
         raise InvalidInput(f"duplicate_at is {request.duplicate_at!r}; it must lie above 0 and at most at 1.")
     if request.count_tokens is not None and not callable(request.count_tokens):
         raise InvalidInput("count_tokens cannot be called.", hint="Give a function of a text.")
+    if request.exclude is not None and not callable(request.exclude):
+        raise InvalidInput("exclude cannot be called.", hint="Give a function of a hit.")
     _require_quotas(request.per_layer)
 
 

@@ -48,7 +48,7 @@ def select_memories(
     ranked = sorted(hits, key=lambda hit: (-hit.score, hit.id))
     replaced = {old: newer for old, newer in (successors or {}).items() if newer}
     outdated = _outdated(ranked)
-    left_out = outdated | _superseded(ranked, replaced)
+    left_out = outdated | _superseded(ranked, replaced) | _excluded(ranked, request)
     earlier = {
         hit.newer_version: hit.happened_at for hit in ranked if hit.newer_version and hit.id in outdated
     }
@@ -81,6 +81,15 @@ def _outdated(ranked: Sequence[Hit]) -> dict[int, LeftOut]:
         hit.id: _left(hit, "superseded", f"id {hit.newer_version} is newer", hit.newer_version)
         for hit in ranked
         if hit.newer_version in there
+    }
+
+
+def _excluded(ranked: Sequence[Hit], request: ContextRequest) -> dict[int, LeftOut]:
+    """The hits that the caller leaves out."""
+    if request.exclude is None:
+        return {}
+    return {
+        hit.id: _left(hit, "excluded", "left out by the caller") for hit in ranked if request.exclude(hit)
     }
 
 

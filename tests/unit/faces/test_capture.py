@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 from pathlib import Path
@@ -13,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.editors.capture import import_later, read_event, start_answer
+from pgrecall.faces.editors.capture import import_later, start_answer
+from pgrecall.faces.editors.hooks import read_event
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,8 @@ def test_the_name_of_a_transcript_is_no_option(
     "text", ["", "[]", "7", "null", "{", '{"a": ' * 100_000, "{}" + " " * 2_000_000 + "x"]
 )
 def test_what_is_no_event_is_refused(text: str) -> None:
-    if text.startswith("{}"):
-        assert read_event(io.StringIO(text)) == {}  # what follows a million characters is not read
-        return
     with pytest.raises(InvalidInput, match="not an editor event"):
-        read_event(io.StringIO(text))
+        read_event(text)
 
 
 @given(st.lists(st.tuples(st.text(max_size=400), st.text(min_size=1, max_size=800)), max_size=12))

@@ -11,8 +11,10 @@ import pytest
 
 from pgrecall.faces.editors.connecting import Part, added, hook_parts, removed, server_part
 from pgrecall.faces.editors.editors import EditorName
+from pgrecall.faces.editors.hooks import HookCommands
 
 ENTRY = {"command": "/opt/pgrecall", "args": ["--tenant", "me", "mcp"], "env": {"A": "b"}}
+HOOKS = HookCommands(("/opt/pgrecall", "--tenant", "me"), ("/opt/pgrecall-recall", "--tenant", "me"))
 OTHER = {"command": "/opt/newer/pgrecall", "args": ["mcp"]}
 EDITORS = get_args(EditorName)
 
@@ -25,7 +27,7 @@ def connect(
     name: EditorName, home: Path, *, entry: Mapping[str, object] = ENTRY, capture: bool = False
 ) -> None:
     parts = [server_part(name, home, None, entry)]
-    parts += hook_parts(name, home, None, ("/opt/pgrecall", "--tenant", "me")) if capture else ()
+    parts += hook_parts(name, home, None, HOOKS) if capture else ()
     for change in added(parts, known(name, home)):
         change.write(home)
 

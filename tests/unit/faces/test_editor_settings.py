@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.editors.capture import HOOKS, CapturedEditor, start_answer, with_hooks
+from pgrecall.faces.editors.capture import start_answer
 from pgrecall.faces.editors.editors import EDITORS, server_entry
+from pgrecall.faces.editors.hooks import HOOKS, NO_HOOKS, HookCommands, HookedEditor, with_hooks
 from pgrecall.faces.editors.settings_files import SettingsFile
+from pgrecall.importers.chat.recalled import without_marked
 
 ENTRY = {"command": "/opt/a b/pgrecall", "args": ["--tenant", 'o"n\\e', "mcp"], "env": {"A_B": "é \x7f ü"}}
 NAMES = st.text("abz_-", min_size=1, max_size=6)
@@ -24,7 +26,7 @@ VALUES = st.recursive(
     st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
     lambda inner: st.dictionaries(NAMES, inner, max_size=3),
 )
-COMMAND = ("/opt/pgrecall", "--tenant", "a b")
+COMMAND = HookCommands(("/opt/pgrecall", "--tenant", "a b"), ("/opt/pgrecall-recall", "--tenant", "a b"))
 
 
 def json_file(text: str) -> SettingsFile:
@@ -214,27 +216,29 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | 
 
 @pytest.mark.parametrize("editor", HOOKS)
 @given(st.data())
-def test_hooks_are_added_once_and_removed_again(editor: CapturedEditor, data: st.DataObject) -> None:
+def test_hooks_are_added_once_and_removed_again(editor: HookedEditor, data: st.DataObject) -> None:
     form = HOOKS[editor]
-    events = st.sampled_from([form.start, form.end, "beforeTool"])
+    events = st.sampled_from([form.start, form.prompt, form.end, "beforeTool"])
     others = data.draw(st.dictionaries(events, st.lists(VALUES, min_size=1)))
     before: dict[str, Any] = {"model": "x"} | ({"hooks": others} if others else {})
     if form.version is not None:
         before["version"] = form.version
     added = with_hooks(editor, before, COMMAND)
-    last = added["hooks"][form.end][-1]
-    hook = last["hooks"][0] if form.grouped else last
-    assert hook == {
-        "type": "command",
-        "command": f"/opt/pgrecall --tenant 'a b' capture end --editor {editor}",
-    }
+    for event, command in (
+        (form.end, f"/opt/pgrecall --tenant 'a b' capture end --editor {editor}"),
+        (form.prompt, f"/opt/pgrecall-recall --tenant 'a b' --editor {editor}"),
+    ):
+        last = added["hooks"][event][-1]
+        assert (last["hooks"][0] if form.grouped else last) == {"type": "command", "command": command}
     assert with_hooks(editor, added, COMMAND) == added
-    assert with_hooks(editor, with_hooks(editor, added, ("/new/pgrecall",)), None) == before
+    other = with_hooks(editor, added, HookCommands(("/new/pgrecall",)))
+    assert other["hooks"][form.prompt] == added["hooks"][form.prompt]  # what is not given stays
+    assert with_hooks(editor, other, NO_HOOKS) == before
 
 
 @pytest.mark.parametrize("editor", HOOKS)
-def test_a_new_file_of_hooks_is_empty_once_they_are_removed(editor: CapturedEditor) -> None:
-    assert with_hooks(editor, with_hooks(editor, {}, COMMAND), None) == {}
+def test_a_new_file_of_hooks_is_empty_once_they_are_removed(editor: HookedEditor) -> None:
+    assert with_hooks(editor, with_hooks(editor, {}, COMMAND), NO_HOOKS) == {}
 
 
 @pytest.mark.parametrize("hooks", [[], {"Stop": {}}, "x", {"Stop": None}])
@@ -244,10 +248,11 @@ def test_hooks_of_another_form_are_refused(hooks: Any) -> None:
 
 
 @pytest.mark.parametrize("editor", HOOKS)
-def test_an_answer_has_nothing_to_say_without_memories(editor: CapturedEditor) -> None:
+def test_an_answer_has_nothing_to_say_without_memories(editor: HookedEditor) -> None:
     assert context_in(start_answer(editor, [])) == ""
     text = context_in(start_answer(editor, [("Tea", "one\ntwo " + "x" * 400), ("", "b")]))
-    assert text.splitlines()[1:] == [f"- Tea: one two {'x' * 291}…", "- b"]
+    assert text.splitlines()[2:-1] == [f"- Tea: one two {'x' * 291}…", "- b"]
+    assert without_marked(f"before\n{text}\nafter") == ("before\n\nafter", 1)
 
 
 def context_in(answer: str) -> str:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat.reader import read_chats
 from pgrecall.importers.chat.turns import Tally
-from pgrecall.importers.detect import known_kind, open_source, source_name
+from pgrecall.importers.detect import Keep, known_kind, open_source, source_name
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft, DraftLink
 from tests.unit.importers import chat_forms
@@ -27,7 +27,7 @@ DETECTED = {"openai": "chat", "lines": "chat", "list": "chat"}
 
 def read(path: Path, *, tools: bool = False) -> tuple[list[Draft], list[str], dict[str, int]]:
     """Drafts, problems and counts of a path whose format is detected."""
-    items = list(open_source(path, tools=tools))
+    items = list(open_source(path, keep=Keep(tools=tools)))
     drafts = [item for item in items if isinstance(item, Draft)]
     problems = [item.reason for item in items if isinstance(item, Problem)]
     return drafts, problems, {item.what: item.count for item in items if isinstance(item, Skipped)}

@@ -6,6 +6,7 @@ import difflib
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -15,9 +16,10 @@ from click.exceptions import Exit
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.cli.invocation import FAILED, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.rendering.console import notes, output
-from pgrecall.faces.editors import capture as hooks
+from pgrecall.faces.editors import capture as capturing
 from pgrecall.faces.editors.connecting import added, hook_parts, removed, require_inside, server_part
 from pgrecall.faces.editors.editors import EDITORS, SERVER, EditorName, server_entry
+from pgrecall.faces.editors.hooks import HOOKS, MAX_EVENT, HookCommands, HookedEditor, read_event
 from pgrecall.faces.editors.settings_files import SettingsFile, toml_entry
 from pgrecall.settings import environment_variables
 
@@ -37,6 +39,7 @@ _LOG = "capture.log"
     help="Write this environment variable into the entry.",
 )
 @click.option("--capture", is_flag=True, help="Also import sessions and offer memories.")
+@click.option("--recall", is_flag=True, help="Also add memories that answer a prompt to it.")
 @click.option("--undo", is_flag=True, help="Remove the entry that connect wrote.")
 @click.option("--print", "only_print", is_flag=True, help="Print the entry; change nothing.")
 @click.option("--yes", is_flag=True, help="Change files without asking.")
@@ -47,6 +50,7 @@ def connect(
     project: bool,
     variables: tuple[str, ...],
     capture: bool,
+    recall: bool,
     undo: bool,
     only_print: bool,
     yes: bool,
@@ -54,16 +58,19 @@ def connect(
     """Connect an editor to this memory: claude, claude-desktop, codex, cursor, vscode or gemini.
 
     Adds the MCP server `pgrecall` to the editor's settings. The change is shown first, and a copy of the file
-    is kept. --capture adds hooks, except for claude-desktop, which runs none: they import a session that
-    ends, and offer a new session the memories with the highest vitality.
+    is kept. --capture and --recall add hooks, except for claude-desktop, which runs none. Those of --capture
+    import a session that ends, and offer a new session the memories with the highest vitality. That of
+    --recall adds the memories that answer a prompt to it, each once in a session, and is silent otherwise.
     """
     if only_print and undo:
         raise InvalidInput("--print and --undo cannot be combined.", hint="Leave out one of them.")
-    if capture and editor == "claude-desktop":
+    if (capture or recall) and editor == "claude-desktop":
         raise InvalidInput(
-            "--capture cannot be used with claude-desktop, which has no hooks.",
+            f"--{'capture' if capture else 'recall'} cannot be used with claude-desktop, which has no hooks.",
             hint="Export its chats and import them: `pgrecall import`.",
         )
+    if recall and sys.platform == "win32":
+        raise InvalidInput("--recall needs Unix sockets, which Python does not have on Windows.")
     chosen, folder = EDITORS[editor], _current_folder() if project else None
     known = (server_part(editor, Path.home(), folder), *hook_parts(editor, Path.home(), folder))
     if folder is not None and not only_print:
@@ -76,9 +83,13 @@ def connect(
             click.echo(_entry_text(SettingsFile.read(known[0].file), chosen.table, entry))
             return
         parts = [server_part(editor, Path.home(), folder, entry)]
-        if capture:
-            command = (_program(), *_options(given, for_hooks=True))
-            parts += hook_parts(editor, Path.home(), folder, command)
+        if capture or recall:
+            options = _options(given, for_hooks=True)
+            commands = HookCommands(
+                (_program(), *options) if capture else None,
+                (_program("pgrecall-recall"), *options) if recall else None,
+            )
+            parts += hook_parts(editor, Path.home(), folder, commands)
         changes = added(parts, known)
     changes = [change for change in changes if change.is_original or change.text != (change.before or "")]
     if not changes:
@@ -86,8 +97,8 @@ def connect(
         return
     _write(changes, Path.home() if folder is None else folder, ask=not yes)
     output().print(chosen.restart)
-    if capture and editor != "claude-desktop" and hooks.HOOKS[editor].note:
-        output().print(hooks.HOOKS[editor].note)
+    if (capture or recall) and editor != "claude-desktop" and HOOKS[editor].note:
+        output().print(HOOKS[editor].note)
 
 
 def _write(changes: Sequence[SettingsFile], top: Path, *, ask: bool) -> None:
@@ -107,7 +118,7 @@ def capture() -> None:
 
 _editor_option = click.option(
     "--editor",
-    type=click.Choice(get_args(hooks.CapturedEditor)),
+    type=click.Choice(get_args(HookedEditor)),
     default="claude",
     help="Editor that runs this.",
 )
@@ -116,24 +127,35 @@ _editor_option = click.option(
 @capture.command("start")
 @_editor_option
 @pass_globals
-def start(given: GlobalOptions, editor: hooks.CapturedEditor) -> None:
+def start(given: GlobalOptions, editor: HookedEditor) -> None:
     """Print the memories with the highest vitality, for a hook at the start of a session."""
     with _failing_softly():
-        hooks.read_event(sys.stdin)
+        read_event(sys.stdin.read(MAX_EVENT))
         with given.opened() as memory:
-            alive = memory.list(order="vitality", limit=hooks.MEMORIES_OFFERED)
-        click.echo(hooks.start_answer(editor, [(one.title, one.body) for one in alive]))
+            alive = memory.list(order="vitality", limit=capturing.MEMORIES_OFFERED)
+        click.echo(capturing.start_answer(editor, [(one.title, one.body) for one in alive]))
 
 
 @capture.command("end")
 @_editor_option
 @pass_globals
-def end(given: GlobalOptions, editor: hooks.CapturedEditor) -> None:
+def end(given: GlobalOptions, editor: HookedEditor) -> None:
     """Import the session that ended, in another process; capture.log in the data directory has its output."""
     with _failing_softly():
-        event = hooks.read_event(sys.stdin)
+        event = read_event(sys.stdin.read(MAX_EVENT))
         log = given.settings().data_dir / _LOG
-        hooks.import_later(editor, event, (_program(), *_options(given, for_hooks=False)), log)
+        capturing.import_later(editor, event, (_program(), *_options(given, for_hooks=False)), log)
+
+
+@capture.command("recall")
+@_editor_option
+@click.option("--socket", "path", type=click.Path(path_type=Path), required=True, help="Socket to listen at.")
+@pass_globals
+def recall(given: GlobalOptions, editor: HookedEditor, path: Path) -> None:
+    """Answer the hooks of prompts at a socket, until none has asked for half an hour."""
+    from pgrecall.faces.editors.recall_process import serve_hooks
+
+    serve_hooks(partial(given.opened, embeds=True), editor, path)
 
 
 @contextmanager
@@ -179,7 +201,7 @@ def _options(given: GlobalOptions, *, for_hooks: bool, with_url: bool = True) ->
     if given.database_url is not None and with_url:
         if for_hooks:
             raise InvalidInput(
-                "--capture does not write --database-url, because it may hold a password.",
+                "Hooks do not get --database-url, because it may hold a password.",
                 hint="Set PGRECALL_DATABASE_URL where the editor starts.",
             )
         options += ["--database-url", given.database_url]
@@ -190,9 +212,9 @@ def _options(given: GlobalOptions, *, for_hooks: bool, with_url: bool = True) ->
     return tuple(options)
 
 
-def _program() -> str:
-    """The absolute path of this program, because editors have another PATH than shells."""
-    program = Path(sys.executable).with_name("pgrecall.exe" if sys.platform == "win32" else "pgrecall")
+def _program(name: str = "pgrecall") -> str:
+    """The absolute path of a program of ours, because editors have another PATH than shells."""
+    program = Path(sys.executable).with_name(f"{name}.exe" if sys.platform == "win32" else name)
     if not program.is_file():
         raise InvalidInput(
             f"The program {program} does not exist.", hint="Install pgrecall in this environment."

@@ -33,6 +33,7 @@ _REASONS = {
     "irrelevant": "hardly relevant",
     "quota": "over quota",
     "superseded": "superseded",
+    "excluded": "excluded",
 }
 
 

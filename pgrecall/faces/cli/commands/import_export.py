@@ -39,7 +39,15 @@ from pgrecall.faces.cli.rendering.imports import (
 )
 from pgrecall.faces.import_rules import import_rules
 from pgrecall.faces.note_folder import Items, NoteFolder, settle
-from pgrecall.importers.detect import BY_SESSION, KnownKind, count_items, known_kind, open_source, source_name
+from pgrecall.importers.detect import (
+    BY_SESSION,
+    Keep,
+    KnownKind,
+    count_items,
+    known_kind,
+    open_source,
+    source_name,
+)  # fmt: skip
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
 
@@ -48,20 +56,8 @@ Kind = Literal[
     "vscode", "mem0", "hindsight", "export",
 ]  # fmt: skip
 
-_UNITS: dict[KnownKind, str] = {
-    "markdown": "notes",
-    "jsonl": "records",
-    "chat": "turns",
-    "chatgpt": "turns",
-    "claude": "turns",
-    "claude-code": "turns",
-    "codex": "turns",
-    "cursor": "turns",
-    "gemini": "turns",
-    "vscode": "turns",
-    "mem0": "memories",
-    "hindsight": "facts",
-}
+_UNITS = {"markdown": "notes", "jsonl": "records", "mem0": "memories", "hindsight": "facts"}
+_UNIT_OF_CHATS = "turns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +83,11 @@ class _Archives:
 @click.option("--source", type=TEXT, help="Name to remember the import by; by default that of the path.")
 @click.option("--prefix", default="", help="Prefix of every key.")
 @click.option("--tools", is_flag=True, help="With chats: keep tool calls, their results and sub-agents.")
+@click.option("--keep-secrets", is_flag=True, help="With chats: keep passwords, keys and tokens.")
 @click.option(
-    "--problems",
-    "problems_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    "--problems", "problems_file", type=click.Path(path_type=Path, dir_okay=False),
     help="Write every problem and notice to this file, one a line.",
-)
+)  # fmt: skip
 @json_option
 @click.option("--strict", is_flag=True, help="Stop at the first problem.")
 @click.option(
@@ -120,6 +115,7 @@ def import_(
     source: str | None,
     prefix: str,
     tools: bool,
+    keep_secrets: bool,
     problems_file: Path | None,
     as_json: bool,
     strict: bool,
@@ -140,16 +136,17 @@ def import_(
     if kind == "export" or path == STREAM or (kind == "auto" and path.is_file() and is_export(path)):
         _refuse_options(kind, {
             "--layer": layer, "--source": source, "--prefix": prefix, "--tools": tools, "--strict": strict,
-            "--follow-links": follow_links, "--now": now, "--problems": problems_file, "--json": as_json,
-            "--watch": watch, "--archive-removed": archive_removed, "--archive-most": archive_most,
+            "--keep-secrets": keep_secrets, "--follow-links": follow_links, "--now": now,
+            "--problems": problems_file, "--json": as_json, "--watch": watch,
+            "--archive-removed": archive_removed, "--archive-most": archive_most,
         })  # fmt: skip
         import_export(given, path, embeddings=embeddings)
         return
     wanted = known_kind(path, kind)
     name = source if source is not None else source_name(path, wanted)
     read = partial(
-        open_source, path, kind=wanted, source=name, prefix=prefix, layer=layer, tools=tools,
-        follow_links=follow_links,
+        open_source, path, kind=wanted, source=name, prefix=prefix, layer=layer,
+        keep=Keep(tools, keep_secrets), follow_links=follow_links,
     )  # fmt: skip
     folder = NoteFolder(path.resolve(), name, prefix, follow_links)
     if watch:
@@ -217,7 +214,7 @@ def _import_drafts(
     with given.opened(embeds=True) as memory:
         rules = import_rules(memory.layers.list(), layer)
         try:
-            with Progress("importing", _UNITS[kind], total) as bar:
+            with Progress("importing", _UNITS.get(kind, _UNIT_OF_CHATS), total) as bar:
 
                 def store(items: Items) -> ImportReport:
                     counted = _Counted(items, by_note=kind == "markdown")

@@ -108,7 +108,7 @@ def remember(
                 f"Similar to {like.key or like.id} ({like.similarity:.2f}): `pgrecall show "
                 f"{like.id}` shows it, `pgrecall supersede` replaces it by this one."
             )
-        _warn_unread(stored)
+        _warn(stored)
 
 
 _OUTCOMES = {
@@ -119,7 +119,12 @@ _OUTCOMES = {
 }
 
 
-def _warn_unread(stored: Remembered) -> None:
+def _warn(stored: Remembered) -> None:
+    if stored.secrets:
+        notes().print(
+            f"The text seems to hold a secret ({', '.join(stored.secrets)}). `pgrecall edit {stored.id}` "
+            "takes it out; the earlier version keeps it until the memory is erased."
+        )
     if stored.unread:
         notes().print(
             f"The last {stored.unread:,} characters are not embedded, so a search may not find them: "
@@ -167,7 +172,7 @@ def edit(
         output().print("Nothing changed.")
     else:
         output().print(f"Updated {_name(changed)}.")
-        _warn_unread(changed)
+        _warn(changed)
 
 
 def _edited(body: str) -> str:

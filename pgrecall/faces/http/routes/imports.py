@@ -43,6 +43,9 @@ async def import_file(
     ] = None,
     prefix: Annotated[str, Query(description="Prefix of every key.", max_length=500)] = "",
     tools: Annotated[bool, Query(description="With chats: keep tool calls and their results.")] = False,
+    keep_secrets: Annotated[
+        bool, Query(description="With chats: keep passwords, keys and tokens, which are replaced otherwise.")
+    ] = False,
     strict: Annotated[bool, Query(description="Refuse the whole file if any part of it is invalid.")] = False,
     now: Annotated[
         OptionalTimestamp,
@@ -56,7 +59,7 @@ async def import_file(
     of another file, what could not be used is counted in `report.problems`. The import goes on if the
     connection is lost. A second import of the same file changes nothing.
     """
-    options = ImportOptions(cast(SourceKind, kind), layer, source, prefix, tools, strict, now)
+    options = ImportOptions(cast(SourceKind, kind), layer, source, prefix, tools, keep_secrets, strict, now)
     imports = get_service(request).imports
     data = await request.body()
     if not data:

@@ -34,7 +34,8 @@ class Verdict:
 
 SearchBody = Annotated[dict[str, Any], Body(SearchRequest)]
 ContextBody = Annotated[
-    dict[str, Any], Body(SearchRequest, ContextRequest, without=("count_tokens",), name="ContextBody")
+    dict[str, Any],
+    Body(SearchRequest, ContextRequest, without=("count_tokens", "exclude"), name="ContextBody"),
 ]
 VerdictBody = Annotated[Verdict, Body(Verdict)]
 

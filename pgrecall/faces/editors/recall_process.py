@@ -1,0 +1,107 @@
+"""The process that keeps the memory open for the hooks of prompts, at a Unix socket of its user.
+
+A hook sends an event and ends its side; the answer is one JSON object, with ``output`` or ``error``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.faces.editors.hooks import HookedEditor, read_event
+from pgrecall.faces.editors.recall import Recall
+
+if TYPE_CHECKING:
+    from pgrecall import Memory
+
+IDLE_SECONDS = 1800.0
+
+_HOOK_SECONDS = 2.0
+"""What a hook may take to send its event, or to read the answer."""
+
+_MAX_BYTES = 1_000_000
+
+
+def serve_hooks(
+    open_memory: Callable[[], AbstractContextManager[Memory]],
+    editor: HookedEditor,
+    path: Path,
+    *,
+    idle_seconds: float = IDLE_SECONDS,
+) -> None:
+    """Answers hooks at a socket until none has asked for a while; returns at once if another process does.
+
+    If the memory cannot be opened, the hooks that wait are told why, and the next one may start it again.
+    """
+    lock = FileLock(f"{path}.lock", mode=0o600)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return
+    with lock, socket.socket(socket.AF_UNIX) as listening:
+        path.unlink(missing_ok=True)
+        before = os.umask(0o077)
+        listening.bind(str(path))
+        os.umask(before)
+        listening.listen()
+        listening.settimeout(idle_seconds)
+        try:
+            with open_memory() as memory:
+                _answer_all(listening, Recall(memory, editor))
+        except RecallError as error:
+            listening.settimeout(_HOOK_SECONDS)
+            with suppress(TimeoutError):
+                _tell(listening.accept()[0], {"error": str(error)})
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _answer_all(listening: socket.socket, recall: Recall) -> None:
+    while True:
+        try:
+            asking, _ = listening.accept()
+        except TimeoutError:
+            return
+        asking.settimeout(_HOOK_SECONDS)
+        try:
+            recalled = recall.answer(read_event(_received(asking)))
+            if _tell(asking, {"output": recalled.output}):
+                recall.has_shown(recalled)
+        except RecallError as error:
+            _tell(asking, {"error": str(error)})
+        except OSError:  # the hook went away
+            asking.close()
+
+
+def _received(asking: socket.socket) -> str:
+    """What a hook sends.
+
+    Raises:
+        InvalidInput: it is no UTF-8, or too long.
+        OSError: the hook went away or stopped sending.
+    """
+    parts: list[bytes] = []
+    while part := asking.recv(65536):
+        parts.append(part)
+        if sum(map(len, parts)) > _MAX_BYTES:
+            raise InvalidInput(f"The event has more than {_MAX_BYTES:,} bytes.")
+    try:
+        return b"".join(parts).decode()
+    except UnicodeDecodeError:
+        raise InvalidInput("The event is not UTF-8.") from None
+
+
+def _tell(asking: socket.socket, reply: dict[str, str]) -> bool:
+    """Whether the hook was still there."""
+    with asking, suppress(OSError):
+        asking.sendall(json.dumps(reply).encode())
+        return True
+    return False

@@ -1,0 +1,128 @@
+"""Passwords, keys and tokens in texts: found by the shape of their values, and replaced by what they are.
+
+A value counts if nothing else looks like it: a token with the prefix of its service, a private key, the
+password in a URL, or a value that an environment file gives to a name like `API_KEY`. Random looks alone, and
+what is said in words ("the password is ..."), do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import import_module
+
+_NEEDED = re.compile(r"\S{16}|PRIVATE KEY")
+"""What a text with a secret has. Most texts end here."""
+
+_SERVICES = (
+    "aws", "azure_storage_key", "discord", "gitlab_token", "mailchimp", "pypi_token", "sendgrid", "slack",
+    "square_oauth", "telegram_token",
+)  # fmt: skip
+"""Modules of detect-secrets that know a value by its shape and read a long text once.
+
+The others look at names or at randomness, or begin again at each of its characters.
+"""
+
+_MORE = {
+    "JSON Web Token": r"(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}(?:\.[\w-]*)?",
+    "GitHub Token": r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{50,}",
+    "Anthropic Key": r"sk-ant-[\w-]{24,}",
+    "OpenAI Key": r"sk-(?:proj|svcacct|admin|or-v1)-[\w-]{32,}|sk-[A-Za-z0-9]{48}",
+    "Google Key": r"AIza[\w-]{35}|GOCSPX-[\w-]{28}|ya29\.[\w-]{30,}",
+    "Hugging Face Token": r"hf_[A-Za-z]{34}",
+    "npm Token": r"npm_[A-Za-z0-9]{36}|_authToken=([\w-]{20,})",
+    "Stripe Key": r"[rs]k_(?:live|test)_[A-Za-z0-9]{24,}|whsec_[A-Za-z0-9+/]{32,}=*",
+    "Slack Token": r"xapp-\d-[A-Z0-9]+-\d+-[a-f0-9]{32,}|xoxe(?:\.xox[bp])?-\d-[A-Za-z0-9]{40,}",
+    "DigitalOcean Token": r"do[opr]_v1_[a-f0-9]{64}",
+    "Shopify Token": r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",
+    "Linear Key": r"lin_api_[A-Za-z0-9]{40}",
+    "Databricks Token": r"dapi[a-f0-9]{32}(?:-\d)?",
+    "Groq Key": r"gsk_[A-Za-z0-9]{52}",
+    "Replicate Token": r"r8_[A-Za-z0-9]{37}",
+    "Vault Token": r"hv[sb]\.[\w-]{90,}",
+    "Tailscale Key": r"tskey-[a-z]+-[A-Za-z0-9]{10,}-[A-Za-z0-9]{20,}",
+    "age Key": r"AGE-SECRET-KEY-1[0-9A-Z]{58}",
+}
+"""What detect-secrets does not know, knows in an older form, or finds only the beginning of."""
+
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----.*?(?:-----END \1-----|\Z)", re.DOTALL
+)
+_URL_PASSWORD = re.compile(
+    r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"`<>]{0,100}:([^\s:/@'\"`]{4,200})@(?!localhost\b|127\.|example\.)"
+)
+_VARIABLE = re.compile(
+    r"^(?:export )?(?:[A-Z][A-Z0-9_]{0,60}?_)?(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|[A-Z]+_KEY)"
+    r"[A-Z0-9_]{0,20} ?= ?(['\"]?)([A-Za-z0-9+/_.~!@#%^&*=-]{12,200})\1$",
+    re.MULTILINE,
+)
+_SAMPLE = re.compile(r"x{4}|0{6}|\*{3}|\.{3}|your|example", re.IGNORECASE)
+"""Marks of a value that only shows its form."""
+
+_STAND_IN = re.compile(
+    r"change.?me|placeholder|dummy|redacted|password|passwd|secret|1234|pass$|pwd$|test|admin|root|guest|postgres|tiger",
+    re.IGNORECASE,
+)
+"""Further marks of a password that is none."""
+
+
+def without_secrets(text: str) -> tuple[str, Counter[str]]:
+    """The text with each secret replaced by its kind, and how many there were of each.
+
+    A secret becomes ``[removed: GitHub Token]``.
+    """
+    found: Counter[str] = Counter()
+    if not _NEEDED.search(text):
+        return text, found
+    kept: list[str] = []
+    end = 0
+    for start, stop, kind in sorted(_secrets(text)):
+        if start < end:  # a part of the one before
+            continue
+        kept += [text[end:start], f"[removed: {kind}]"]
+        found[kind] += 1
+        end = stop
+    return ("".join(kept) + text[end:], found) if found else (text, found)
+
+
+def secrets_in(text: str) -> tuple[str, ...]:
+    """The kinds of secrets that a text holds, each once."""
+    return tuple(without_secrets(text)[1])
+
+
+def _secrets(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where secrets begin and end, and their kind."""
+    for match in _PRIVATE_KEY.finditer(text):
+        yield *match.span(), "Private Key"
+    for match in _URL_PASSWORD.finditer(text):
+        if _is_value(match[1]):
+            yield *match.span(1), "Password"
+    for match in _VARIABLE.finditer(text):
+        if _is_value(match[2]) and re.search(r"\d", match[2]) and re.search(r"[A-Za-z]", match[2]):
+            yield *match.span(2), "Secret"
+    for kind, pattern in _tokens():
+        for match in pattern.finditer(text):
+            # A long group is a value of which the match also has the name; a short one is part of a value.
+            start, stop = match.span(1 if match.lastindex and len(match[1] or "") >= 20 else 0)
+            inside = text[max(start - 1, 0) : start].isalnum() or text[stop : stop + 1].isalnum()
+            if not inside and not _SAMPLE.search(match[0]):
+                yield start, stop, kind
+
+
+def _is_value(found: str) -> bool:
+    """Whether this is a secret rather than its stand-in, such as `${PASSWORD}` or `changeme`."""
+    return not (_SAMPLE.search(found) or _STAND_IN.search(found) or found[0] in "$<{%")
+
+
+@cache
+def _tokens() -> Sequence[tuple[str, re.Pattern[str]]]:
+    """The kinds of tokens and their patterns. The library takes a quarter of a second to load."""
+    found = [(kind, re.compile(pattern)) for kind, pattern in _MORE.items()]
+    for name in _SERVICES:
+        module = import_module(f"detect_secrets.plugins.{name}")
+        for detector in vars(module).values():
+            if getattr(detector, "__module__", "") == module.__name__ and hasattr(detector, "denylist"):
+                found += [(detector.secret_type, pattern) for pattern in detector.denylist]
+    return found

@@ -1,0 +1,217 @@
+"""Recall at the prompt: an editor's hook, the process behind it, and what a session is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgrecall import Memory
+from pgrecall.faces.editors.hooks import HOOKS
+from pgrecall.importers.chat.recalled import without_marked
+from tests.acceptance.cli.command_tools import Ended, command_line, environment, without_progress
+from tests.waiting import PATIENCE, until
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Python has no Unix sockets on Windows")
+PROGRAM = Path(sys.executable).with_name("pgrecall-recall")
+FERRY = "The ferry to Inishmore berths at the north quay since the storm."
+
+
+@dataclass
+class Editor:
+    """An editor whose hooks run in a home of their own."""
+
+    name: str
+    home: Path
+    variables: Mapping[str, str]
+    command: list[str] = field(default_factory=list)
+
+    def run(self, *arguments: str) -> Ended:
+        return self._run(command_line(*arguments))
+
+    def ask(self, prompt: object, **event: object) -> Ended:
+        return self._run(self.command, json.dumps({"prompt": prompt, "session_id": "s1", **event}))
+
+    def recalled(self, prompt: str, **event: object) -> str:
+        """The context that a prompt gets."""
+        done = self.ask(prompt, **event)
+        assert (done.code, done.err) == (0, "")
+        if not done.out:
+            return ""
+        found = json.loads(done.out)
+        own = found.get("hookSpecificOutput", found)
+        assert own.get("hookEventName", HOOKS[self.name].prompt) == HOOKS[self.name].prompt  # type: ignore[index]
+        text = own.get("additionalContext", own.get("additional_context"))
+        assert isinstance(text, str)
+        return text
+
+    def _run(self, command: list[str], stdin: str = "") -> Ended:
+        done = subprocess.run(
+            command, input=stdin.encode(), capture_output=True, env=self.variables, cwd=self.home,
+            timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        return Ended(done.returncode, done.stdout.decode(), without_progress(done.stderr.decode()))
+
+
+def editor(name: str, folder: Path, url: str) -> Editor:
+    home = folder / "home"
+    runtime = folder / "run"
+    home.mkdir()
+    runtime.mkdir(mode=0o700)
+    variables = environment(database_url=url, data_dir=str(home / "data"))
+    made = Editor(name, home, {**variables, "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime)})
+    assert made.run("connect", name, "--recall", "--yes").code == 0
+    form = HOOKS[name]  # type: ignore[index]
+    entry = json.loads((home / form.user).read_text())["hooks"][form.prompt][0]
+    made.command = shlex.split((entry["hooks"][0] if form.grouped else entry)["command"])
+    assert made.command[0] == str(PROGRAM)
+    return made
+
+
+@pytest.fixture
+def claude(tmp_path: Path, database_url: str) -> Iterator[Editor]:
+    made = editor("claude", tmp_path, database_url)
+    yield made
+    stop(made)
+
+
+def stop(made: Editor) -> None:
+    """Ends the process behind the hook."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(part.startswith(made.variables["XDG_RUNTIME_DIR"].encode()) for part in line):
+            os.kill(int(process.name), signal.SIGTERM)
+
+
+def warm(made: Editor) -> None:
+    """Waits for the process behind the hook: a prompt does not."""
+    until(lambda: bool(made.recalled("Where does the ferry berth?", session_id="warm")), "the first answer")
+
+
+def test_a_prompt_gets_what_answers_it_once_in_a_session(claude: Editor, memory: Memory) -> None:
+    memory.remember(FERRY, key="ferry")
+    warm(claude)
+    text = claude.recalled("Where does the ferry berth?")
+    assert FERRY in text
+    assert "`used`" in text
+    assert without_marked(text) == ("", 1)
+    assert claude.recalled("where does the ferry berth again") == ""
+    assert FERRY in claude.recalled("Where does the ferry berth?", session_id="s2")
+    memory.edit("ferry", body="The ferry to Inishmore berths at the south quay again.")
+    assert "south quay" in claude.recalled("Where does the ferry berth?")  # it has changed
+    [search] = [one for one in memory.quality.searches() if one.session_id == "claude-code/s2"]
+    assert search.hits
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", "  ", "/compact", "!ls", "# note", "How do I reverse a list in Rust?"]
+)
+def test_other_prompts_get_nothing(prompt: str, claude: Editor, memory: Memory) -> None:
+    memory.remember(FERRY)
+    warm(claude)
+    assert claude.recalled(prompt) == ""
+
+
+def test_what_the_session_says_itself_is_not_recalled(claude: Editor, memory: Memory, tmp_path: Path) -> None:
+    memory.remember(FERRY)
+    memory.remember("Ferry tickets to Inishmore are sold at the quay.")
+    warm(claude)
+    transcript = tmp_path / "s1.jsonl"
+    line = {"type": "user", "uuid": "u1", "sessionId": "s1", "message": {"role": "user", "content": FERRY}}
+    transcript.write_text(json.dumps(line) + "\n{half a li")
+    text = claude.recalled("Where are ferry tickets to Inishmore sold?", transcript_path=str(transcript))
+    assert "sold at the quay" in text
+    assert FERRY not in text
+
+
+@pytest.mark.parametrize("name", [one for one in HOOKS if one != "claude"])
+def test_every_editor_gets_its_form(name: str, tmp_path: Path, database_url: str, memory: Memory) -> None:
+    memory.remember(FERRY)
+    made = editor(name, tmp_path, database_url)
+    try:
+        warm(made)
+        assert FERRY in made.recalled("Where does the ferry berth?")
+    finally:
+        stop(made)
+    assert made.run("connect", name, "--undo", "--yes").code == 0
+    assert not (made.home / HOOKS[name].user).exists()  # type: ignore[index]
+
+
+@pytest.mark.parametrize("event", ["", "[]", "{", '{"prompt": 7}', '{"prompt": "x", "transcript_path": 7}'])
+def test_what_is_no_prompt_is_refused_and_the_process_goes_on(
+    event: str, claude: Editor, memory: Memory
+) -> None:
+    memory.remember(FERRY)
+    warm(claude)
+    done = claude._run(claude.command, event)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("Error: ")
+    assert FERRY in claude.recalled("Where does the ferry berth?")
+
+
+def test_without_a_database_the_prompt_goes_on_with_a_sentence(claude: Editor) -> None:
+    claude.variables = {**claude.variables, "PGRECALL_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
+    ends: list[Ended] = []
+
+    def told() -> bool:
+        ends.append(claude.ask("Where does the ferry berth?"))
+        return ends[-1].code == 1
+
+    until(told, "the error")
+    assert "127.0.0.1" in ends[-1].err
+    assert all(done.out == "" for done in ends)
+
+
+def test_a_folder_that_others_can_use_is_refused(claude: Editor, tmp_path: Path) -> None:
+    (tmp_path / "run" / "pgrecall").mkdir(mode=0o777)
+    (tmp_path / "run" / "pgrecall").chmod(0o777)
+    done = claude.ask("Where does the ferry berth?")
+    assert (done.code, done.out) == (1, "")
+    assert "others can use it" in done.err
+
+
+def test_ten_rounds_of_recall_and_capture_store_nothing_that_was_recalled(
+    claude: Editor, memory: Memory, tmp_path: Path
+) -> None:
+    """Some editors write what a hook adds into their transcript, as the user's words."""
+    memory.remember(FERRY)
+    warm(claude)
+    transcript = tmp_path / "session.jsonl"
+    question = "Where does the ferry berth?"
+    for round_ in range(10):
+        text = claude.recalled(question, session_id=f"round-{round_}")
+        lines: list[dict[str, Any]] = [
+            {"type": "user", "uuid": f"h{round_}", "message": {"role": "user", "content": text}},
+            {
+                "type": "user",
+                "uuid": f"u{round_}",
+                "message": {"role": "user", "content": f"{question}\n{text}"},
+            },
+        ]
+        transcript.write_text("".join(json.dumps({"sessionId": "s", **line}) + "\n" for line in lines))
+        assert claude.run("import", str(transcript), "--source", "claude-code").code == 0
+    bodies = [one.body for one in memory.list()]
+    assert sorted(bodies) == sorted([FERRY, *[question] * 10])
+
+
+def test_a_hook_that_says_nothing_holds_nobody_up(claude: Editor, memory: Memory, tmp_path: Path) -> None:
+    memory.remember(FERRY)
+    warm(claude)
+    [path] = [one for one in (tmp_path / "run" / "pgrecall").iterdir() if one.suffix != ".lock"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(str(path))
+        until(lambda: FERRY in claude.recalled("Where does the ferry berth?", session_id="s3"), "an answer")
