@@ -90,7 +90,7 @@ class Recall:
         )
         if not block.hits:
             return Recalled()
-        used = f"search_id {block.search_id} and its id" if block.search_id is not None else "its id"
+        used = f"search_id {block.search_id} and its id or key" if block.search_id is not None else "its id or key"
         text = marked(f"{_NOTE.format(used)}\n\n{block.text}")
         return Recalled(self._output(text), session, block.hits)
 

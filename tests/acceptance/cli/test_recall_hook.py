@@ -68,7 +68,7 @@ def editor(name: str, folder: Path, url: str) -> Editor:
     runtime = folder / "run"
     home.mkdir()
     runtime.mkdir(mode=0o700)
-    variables = environment(database_url=url, data_dir=str(home / "data"))
+    variables = environment(database_url=url, data_dir=str(home / "data"), tenant="acme")
     made = Editor(name, home, {**variables, "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime)})
     assert made.run("connect", name, "--recall", "--yes").code == 0
     form = HOOKS[name]  # type: ignore[index]
