@@ -19,7 +19,7 @@ SELECT memory_id FROM recall.{} WHERE tenant = %(tenant)s AND NOT archived
 ORDER BY (embedding <=> %(vector)s::halfvec) + 0, memory_id LIMIT 50
 """
 _ARM = """
-SELECT id FROM recall_private.semantic_arm(%(tenant)s, %(vector)s::halfvec, 50,
+SELECT unnest(ids) AS id FROM recall_private.semantic_arm(%(tenant)s, %(vector)s::halfvec, 50,
     recall_private.checked_filter(%(tenant)s, recall_private.read_filter('{}'), now()))
 """
 SEARCH = (

@@ -177,9 +177,10 @@ def test_memories_with_many_passages_leave_room_for_others(memory: Memory, query
     [table] = query("SELECT recall_private.vector_table('acme') AS name")
     for _ in range(5):
         [row] = query(
-            "SELECT count(*) AS n, count(DISTINCT id) AS ids, "
-            "count(*) FILTER (WHERE similarity > 0.8) AS near "
-            "FROM recall_private.semantic_arm('acme', %s::halfvec, 20, recall_private.read_filter('{}'))",
+            "SELECT count(*) AS n, count(DISTINCT u.id) AS ids, "
+            "count(*) FILTER (WHERE u.similarity > 0.8) AS near "
+            "FROM recall_private.semantic_arm('acme', %s::halfvec, 20, recall_private.read_filter('{}')) a, "
+            "unnest(a.ids, a.similarities) u(id, similarity)",
             (str(near.tolist()),),
         )
         if row["near"] == 10:

@@ -242,8 +242,8 @@ def nearest(corpus: Corpus, tenant: str, question: dict[str, Any]) -> list[int]:
     hits = corpus.search(tenant, question, k=50, vitality_mode="off")
     ranks = {hit["explanation"]["arms"]["semantic"].get("rank"): hit["id"] for hit in hits}
     rows = corpus.run(
-        "SELECT a.id FROM recall_private.semantic_arm(%s, %s::halfvec, 50, recall_private.checked_filter("
-        "%s, recall_private.read_filter('{}'), %s)) a",
+        "SELECT unnest(a.ids) AS id FROM recall_private.semantic_arm(%s, %s::halfvec, 50, "
+        "recall_private.checked_filter(%s, recall_private.read_filter('{}'), %s)) a",
         (tenant, question["embedding"], tenant, NOW),
         tenant=tenant,
     )

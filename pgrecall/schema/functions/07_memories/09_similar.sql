@@ -97,7 +97,8 @@ BEGIN
         RETURN QUERY
         SELECT m.id, m.key, n.similarity, false
         FROM recall_private.semantic_arm(
-            p_tenant, p_embedding, 10, recall_private.checked_filter(p_tenant, recall_private.read_filter('{}'), p_now)) n
+            p_tenant, p_embedding, 10, recall_private.checked_filter(p_tenant, recall_private.read_filter('{}'), p_now)) a
+        CROSS JOIN LATERAL unnest(a.ids, a.similarities) n(id, similarity)
         JOIN recall.memory m ON m.tenant = p_tenant AND m.id = n.id
         WHERE n.similarity >= 0.95 AND m.key IS DISTINCT FROM coalesce(p_draft.key, '')
           AND NOT recall_private.states_otherwise(m.title || ' ' || m.body, p_draft.title || ' ' || p_draft.body)

@@ -83,15 +83,16 @@ END $$;
 -- lexical_strength of each.
 CREATE OR REPLACE FUNCTION recall_private.memories_matching(
     p_tenant text, p_query tsquery, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
-    p_mean double precision, p_filter recall.search_filter
-) RETURNS TABLE (id bigint, strength double precision)
-LANGUAGE plpgsql STABLE ROWS 100 AS $$
+    p_mean double precision, p_filter recall.search_filter, OUT ids bigint[], OUT strengths double precision[]
+)
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_query tsquery := recall_private.tenant_query(p_tenant, p_query);
 BEGIN
     -- `tenant || ''` hides the tenant from the planner, which would otherwise read all of its rows by index.
-    RETURN QUERY
-    SELECT h.id, recall_private.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
+    SELECT coalesce(array_agg(h.id), '{}'),
+           coalesce(array_agg(recall_private.lexical_strength(h.search_text, h.weights, p_words, p_idfs)), '{}')
+    INTO ids, strengths
     FROM (
         SELECT m.id, recall_private.read_once(m.search_text) AS search_text, recall_private.field_weights(
                    recall_private.indexed_length(m.body, 10000), recall_private.indexed_length(m.context, 10000), p_mean) AS weights
@@ -106,16 +107,17 @@ END $$;
 -- and pass the filter, with the lexical_strength of each.
 CREATE OR REPLACE FUNCTION recall_private.newest_memories_matching(
     p_tenant text, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
-    p_mean double precision, p_filter recall.search_filter
-) RETURNS TABLE (id bigint, strength double precision)
-LANGUAGE plpgsql STABLE ROWS 100
+    p_mean double precision, p_filter recall.search_filter, OUT ids bigint[], OUT strengths double precision[]
+)
+LANGUAGE plpgsql STABLE
 -- With a high random_page_cost, the planner would read and sort all rows of the tenant instead of using the index.
 SET enable_sort = off AS $$
 DECLARE
     v_any tsquery := recall_private.any_of(p_words);
 BEGIN
-    RETURN QUERY
-    SELECT h.id, recall_private.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
+    SELECT coalesce(array_agg(h.id), '{}'),
+           coalesce(array_agg(recall_private.lexical_strength(h.search_text, h.weights, p_words, p_idfs)), '{}')
+    INTO ids, strengths
     FROM (
         SELECT n.id, recall_private.read_once(n.search_text) AS search_text, recall_private.field_weights(
                    recall_private.indexed_length(n.body, 10000), recall_private.indexed_length(n.context, 10000), p_mean) AS weights
@@ -135,38 +137,41 @@ END $$;
 -- newest memories are read, unless filters leave too few or none is found.
 CREATE OR REPLACE FUNCTION recall_private.lexical_arm(
     p_tenant text, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_mean double precision,
-    p_pool int, p_filter recall.search_filter
-) RETURNS TABLE (id bigint, strength double precision)
-LANGUAGE plpgsql STABLE ROWS 50 AS $$
+    p_pool int, p_filter recall.search_filter, OUT ids bigint[], OUT strengths double precision[]
+)
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_gate tsquery;
-    v_rest int;
+    v_read record := recall_private.lexical_gate(p_words, p_documents);
+    v_gate tsquery := v_read.gate;
+    v_rest int := v_read.rest;
     v_ids bigint[] := '{}';
     v_strengths double precision[] := '{}';
 BEGIN
-    SELECT g.gate, g.rest INTO v_gate, v_rest FROM recall_private.lexical_gate(p_words, p_documents) g;
     IF v_gate IS NULL AND p_documents[1] BETWEEN 2001 AND 10000 AND cardinality(p_words) > 1 THEN
         v_gate := recall_private.all_of(p_words);
     END IF;
     IF v_gate IS NOT NULL THEN
-        SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
-        FROM recall_private.memories_matching(
-            p_tenant, v_gate, '{}', p_pool * 20, p_words, p_idfs, p_mean, p_filter) h;
+        v_read := recall_private.memories_matching(
+            p_tenant, v_gate, '{}', p_pool * 20, p_words, p_idfs, p_mean, p_filter);
+        v_ids := v_read.ids;
+        v_strengths := v_read.strengths;
     END IF;
     IF cardinality(v_ids) < p_pool AND p_documents[1] > 5000 THEN
-        SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
-        FROM recall_private.newest_memories_matching(
-            p_tenant, v_ids, p_pool * 2, p_words, p_idfs, p_mean, p_filter) h;
+        v_read := recall_private.newest_memories_matching(
+            p_tenant, v_ids, p_pool * 2, p_words, p_idfs, p_mean, p_filter);
+        v_ids := v_ids || v_read.ids;
+        v_strengths := v_strengths || v_read.strengths;
     END IF;
     IF cardinality(v_ids) < p_pool AND (
         p_documents[v_rest] <= 5000
         OR v_rest = 1 AND (v_ids = '{}' OR recall_private.narrows(p_filter))) THEN
-        SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
-        FROM recall_private.memories_matching(
+        v_read := recall_private.memories_matching(
             p_tenant, p_words[v_rest], v_ids,
             -- If they are few, all are read, because lexical_strength differs.
-            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs, p_mean, p_filter) h;
+            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs, p_mean, p_filter);
+        v_ids := v_ids || v_read.ids;
+        v_strengths := v_strengths || v_read.strengths;
     END IF;
-    RETURN QUERY
-    SELECT u.id, u.strength FROM unnest(v_ids, v_strengths) u(id, strength) ORDER BY 2 DESC, 1 LIMIT p_pool;
+    SELECT coalesce(array_agg(b.id), '{}'), array_agg(b.strength) INTO ids, strengths
+    FROM (SELECT u.id, u.strength FROM unnest(v_ids, v_strengths) u(id, strength) ORDER BY 2 DESC, 1 LIMIT p_pool) b;
 END $$;

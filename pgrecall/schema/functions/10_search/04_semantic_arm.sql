@@ -61,10 +61,10 @@ END $$;
 -- semantic_arm: the memories nearest in meaning, nearest first. The search is exact for a tenant without its own table or
 -- with up to 4,000 vectors, and if a filter lets the index find too few memories.
 CREATE OR REPLACE FUNCTION recall_private.semantic_arm(
-    p_tenant text, p_embedding halfvec, p_pool int,
-    p_filter recall.search_filter
-) RETURNS TABLE (id bigint, similarity double precision)
-LANGUAGE plpgsql STABLE ROWS 50
+    p_tenant text, p_embedding halfvec, p_pool int, p_filter recall.search_filter,
+    OUT ids bigint[], OUT similarities double precision[]
+)
+LANGUAGE plpgsql STABLE
 SET hnsw.iterative_scan = relaxed_order
 SET hnsw.ef_search = 100 AS $$
 DECLARE
@@ -154,11 +154,10 @@ BEGIN
             FROM unnest(v_ids, v_distances) WITH ORDINALITY u(id, distance, place)
             LEFT JOIN recall_private.similarities_to_vector(p_tenant, v_long, p_embedding) s ON s.id = u.id ORDER BY u.place);
     END IF;
-    RETURN QUERY
-    SELECT u.id, 1 - u.distance
-    FROM unnest(v_ids, v_distances) u(id, distance)
-    WHERE v_hidden = '{}' OR u.id <> ALL (v_hidden)
-    ORDER BY u.distance, u.id LIMIT p_pool;
+    SELECT coalesce(array_agg(n.id), '{}'), array_agg(1 - n.distance) INTO ids, similarities
+    FROM (SELECT u.id, u.distance FROM unnest(v_ids, v_distances) u(id, distance)
+          WHERE u.distance <> 'NaN' AND (v_hidden = '{}' OR u.id <> ALL (v_hidden))
+          ORDER BY u.distance, u.id LIMIT p_pool) n;
 END $$;
 
 -- mean_embedding: the mean of the vectors, scaled to length 1, of the 1,000 newest live memories with a vector by the

@@ -33,30 +33,28 @@ END;
 -- 200 links in each direction are followed; from its 64 nearest neighbours, 16.
 CREATE OR REPLACE FUNCTION recall_private.graph_arm(
     p_tenant text, p_seeds bigint[], p_limit int, p_hop double precision, p_next double precision,
-    p_previous double precision
-) RETURNS TABLE (seed bigint, id bigint, share double precision)
-LANGUAGE plpgsql STABLE ROWS 50 AS $$
+    p_previous double precision, OUT seeds bigint[], OUT ids bigint[], OUT shares double precision[]
+)
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_most double precision := greatest(p_hop, p_next, p_previous);
-    v_seeds bigint[];
-    v_ids bigint[];
-    v_shares double precision[];
 BEGIN
-    SELECT array_agg(o.seed), array_agg(o.id), array_agg(o.share) INTO v_seeds, v_ids, v_shares
+    SELECT array_agg(o.seed), coalesce(array_agg(o.id), '{}'), array_agg(o.share) INTO seeds, ids, shares
     FROM (
         SELECT s.seed, l.id, max(l.share) AS share
         FROM unnest(p_seeds) s(seed)
         CROSS JOIN LATERAL recall_private.linked_memories(p_tenant, s.seed, 200, p_hop, p_next, p_previous) l
         WHERE l.share >= 0.05
         GROUP BY s.seed, l.id ORDER BY 3 DESC, 2, 1) o;
-    IF v_shares[p_limit] >= v_most * v_most OR v_shares[1] * v_most < 0.05 THEN
+    IF ids = '{}' OR shares[p_limit] >= v_most * v_most OR shares[1] * v_most < 0.05 THEN
         -- No memory two links away can get a larger share.
-        RETURN QUERY SELECT * FROM unnest(v_seeds[:p_limit], v_ids[:p_limit], v_shares[:p_limit]);
+        seeds := seeds[:p_limit];
+        ids := ids[:p_limit];
+        shares := shares[:p_limit];
         RETURN;
     END IF;
-    RETURN QUERY
     WITH once AS MATERIALIZED (
-        SELECT o.* FROM unnest(v_seeds, v_ids, v_shares) o(seed, id, share)
+        SELECT o.* FROM unnest(seeds, ids, shares) o(seed, id, share)
     ), between AS MATERIALIZED (
         SELECT o.id, max(o.share) AS share FROM once o
         WHERE o.share * v_most >= 0.05
@@ -66,16 +64,18 @@ BEGIN
         FROM between b CROSS JOIN LATERAL recall_private.linked_memories(p_tenant, b.id, 16, p_hop, p_next, p_previous) l
         WHERE b.share * l.share >= 0.05
     )
-    SELECT r.seed, r.id, max(r.share)
+    SELECT array_agg(b.seed), array_agg(b.id), array_agg(b.share) INTO seeds, ids, shares
     FROM (
-        SELECT * FROM once
-        UNION ALL
-        SELECT o.seed, b.id, o.share * b.share
-        FROM once o JOIN beyond b ON b.through = o.id
-        WHERE o.share * b.share >= 0.05 AND b.id <> o.seed
-    ) r
-    GROUP BY r.seed, r.id
-    ORDER BY 3 DESC, 2, 1 LIMIT p_limit;
+        SELECT r.seed, r.id, max(r.share) AS share
+        FROM (
+            SELECT * FROM once
+            UNION ALL
+            SELECT o.seed, b.id, o.share * b.share
+            FROM once o JOIN beyond b ON b.through = o.id
+            WHERE o.share * b.share >= 0.05 AND b.id <> o.seed
+        ) r
+        GROUP BY r.seed, r.id
+        ORDER BY 3 DESC, 2, 1 LIMIT p_limit) b;
 END $$;
 
 -- answers_to: the turns that answer those of these memories that are questions: the next turn of somebody else, unless it

@@ -10,6 +10,7 @@ CREATE OR REPLACE FUNCTION recall_private.gathered(
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
+    v_arm record;  -- what an arm found
     v_queries tsquery[] := CASE WHEN p_arms[2] > 0 THEN q.queries END;
     v_near bigint[] := '{}';
     v_held bigint[] := '{}';
@@ -17,7 +18,7 @@ DECLARE
     v_named bigint[] := CASE WHEN p_arms[3] > 0 THEN q.named_ids END;
     v_linked bigint[] := '{}';
     v_more bigint[] := '{}';
-    v_far bigint[] := '{}';
+    v_far bigint[];
     v_ordinary boolean := NOT coalesce(p_intent.about_questions, false);
 BEGIN
     g.typical := 0;
@@ -26,15 +27,15 @@ BEGIN
         IF w.form = 'logistic' THEN
             g.typical := recall_private.typical_similarity(p_tenant, p_embedding, p_settings ->> 'embedding.model');
         END IF;
-        SELECT coalesce(array_agg(s.id), '{}'), array_agg(s.similarity) INTO v_near, g.similarities
-        FROM recall_private.semantic_arm(
-            p_tenant, p_embedding, p_pool, p_filter) s
-        WHERE s.similarity <> 'NaN';
+        v_arm := recall_private.semantic_arm(p_tenant, p_embedding, p_pool, p_filter);
+        v_near := v_arm.ids;
+        g.similarities := v_arm.similarities;
     END IF;
     IF v_queries IS NOT NULL THEN
-        SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.strength) INTO v_held, v_strengths
-        FROM recall_private.lexical_arm(
-            p_tenant, v_queries, q.documents, q.idfs, q.body_length, p_pool, p_filter) l;
+        v_arm := recall_private.lexical_arm(
+            p_tenant, v_queries, q.documents, q.idfs, q.body_length, p_pool, p_filter);
+        v_held := v_arm.ids;
+        v_strengths := v_arm.strengths;
     END IF;
     IF w.form = 'logistic' AND NOT p_window THEN
         IF v_near <> '{}' AND v_queries IS NOT NULL THEN
@@ -50,14 +51,15 @@ BEGIN
         END IF;
     END IF;
     IF w.graph * p_arms[6] > 0 AND (v_near <> '{}' OR v_held <> '{}' OR v_named IS NOT NULL) THEN
-        SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.seed), array_agg(l.share)
-        INTO v_linked, g.seeds, g.shares
-        FROM recall_private.graph_arm(
+        v_arm := recall_private.graph_arm(
             p_tenant, ARRAY(SELECT DISTINCT s.id FROM unnest(v_near[1:5] || v_held[1:5] || ARRAY(
                 SELECT n.id FROM unnest(v_named, q.likeness) n(id, likeness) WHERE n.likeness = 1)) s(id)),
             32, (p_settings ->> 'search.hop_share')::double precision,
             (p_settings ->> 'search.next_share')::double precision,
-            (p_settings ->> 'search.previous_share')::double precision) l;
+            (p_settings ->> 'search.previous_share')::double precision);
+        v_linked := v_arm.ids;
+        g.seeds := v_arm.seeds;
+        g.shares := v_arm.shares;
     END IF;
     IF p_window THEN
         v_more := ARRAY(
@@ -67,14 +69,15 @@ BEGIN
         v_more := v_more || ARRAY(
             SELECT s.successor FROM recall_private.successors_of(p_tenant, v_near || v_held || v_named) s);
     END IF;
-    g.ids := ARRAY(SELECT DISTINCT u FROM unnest(v_near || v_held || v_named || v_linked || v_more || p_cued) u);
+    SELECT coalesce(array_agg(o.id), '{}'), coalesce(array_agg(o.id) FILTER (WHERE NOT o.near), '{}') INTO g.ids, v_far
+    FROM (SELECT u.id, bool_or(u.near) AS near
+          FROM (SELECT unnest(v_near) AS id, true AS near
+                UNION ALL SELECT unnest(v_held || v_named || v_linked || v_more || p_cued), false) u
+          GROUP BY u.id) o;
     IF p_filter.as_of IS NOT NULL THEN
         g.past := ARRAY(SELECT a FROM recall_private.activations_as_of(p_tenant, g.ids, p_filter.as_of) a);
     END IF;
-    IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
-        v_far := ARRAY(SELECT u FROM unnest(g.ids) u WHERE u <> ALL (v_near));
-    END IF;
-    IF v_far <> '{}' THEN
+    IF v_far <> '{}' AND p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
         SELECT array_agg(s.id), array_agg(s.similarity) INTO g.far, g.far_similarities
         FROM recall_private.similarities_to_vector(p_tenant, v_far, p_embedding) s;
     END IF;

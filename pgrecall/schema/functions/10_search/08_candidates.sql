@@ -132,19 +132,20 @@ BEGIN
     ), compared AS MATERIALIZED (
         SELECT j.id FROM judged j ORDER BY j.logit DESC, j.id LIMIT v_compared
     ), alike AS MATERIALIZED (
-        SELECT t.id, t.similarity
-        FROM recall_private.token_similarities(
-            p_tenant, ARRAY(SELECT c.id FROM compared c), v_embedder, p_tokens,
+        SELECT c.id, t.similarity
+        FROM compared c
+        LEFT JOIN recall_private.token_similarities(
+            p_tenant, ARRAY(SELECT o.id FROM compared o), v_embedder, p_tokens,
             ARRAY(SELECT j.id FROM judged j WHERE j.question = 1), v_answers) t
-        WHERE p_tokens <> '{}' AND p_arms[1] > 0
+            ON t.id = c.id AND p_tokens <> '{}' AND p_arms[1] > 0
     ), weighed AS MATERIALIZED (
         SELECT f.*, f.logit + CASE WHEN p_window OR w.form <> 'logistic' THEN 0
                    ELSE coalesce(w.token_similarity * p_arms[1] * recall_private.weight_of_words(v_trust) * f.token_similarity,
                                  w.no_token_similarity) END AS log_odds
         FROM (
-            SELECT j.*, CASE WHEN c.id IS NOT NULL THEN a.similarity
+            SELECT j.*, CASE WHEN a.id IS NOT NULL THEN a.similarity
                              ELSE (SELECT min(m.similarity) FROM alike m) END AS token_similarity
-            FROM judged j LEFT JOIN compared c ON c.id = j.id LEFT JOIN alike a ON a.id = j.id) f
+            FROM judged j LEFT JOIN alike a ON a.id = j.id) f
     ), lent AS (
         SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall_private.logistic(j.log_odds))
                    * (1 - least(v_graph * l.share * recall_private.logistic(s.log_odds), 1)) AS probability

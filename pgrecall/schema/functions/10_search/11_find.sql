@@ -31,6 +31,18 @@ BEGIN
     RETURN v_ignored;
 END $$;
 
+-- version_at: the version of a memory that was in force at a past moment. No row if the present one was, or if that
+-- version is not kept. It is a function of its own for the same reason.
+CREATE OR REPLACE FUNCTION recall_private.version_at(p_tenant text, p_memory_id bigint, p_as_of timestamptz)
+RETURNS SETOF recall.memory_version
+LANGUAGE plpgsql STABLE ROWS 1 AS $$
+BEGIN
+    RETURN QUERY
+    SELECT v.* FROM recall.memory_version v
+    WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.replaced_at > p_as_of
+    ORDER BY v.number LIMIT 1;
+END $$;
+
 -- find: the memories of this tenant that answer a search request (see read_search_request), best first, with the
 -- columns of recall.search and those for reranking: the `logit` of the relevance, `use_term` (what use adds to it for
 -- each unit of weight), whether the memory is `exempt` from vitality, `evidence_logit` (by which it counts for the
@@ -199,7 +211,7 @@ BEGIN
             (SELECT max(j.evidence_logit) FROM judged j), v_memories, v_settings)
             * CASE WHEN v_needs_context THEN 0 ELSE 1 END END AS value
     ), scored AS MATERIALIZED (
-        SELECT j.id, j.superseded_by, j.logit, j.held, x.use_term, x.vital,
+        SELECT j.id, j.place, j.superseded_by, j.logit, j.held, x.use_term, x.vital,
                CASE WHEN v_window THEN CASE WHEN v_mode = 'off' THEN 0 ELSE ln(j.activation) END
                     WHEN v_mode = 'off' OR j.named THEN j.logit
                     WHEN v_mode IN ('odds', 'unbounded') THEN j.logit + v_weight * x.use_term
@@ -228,8 +240,10 @@ BEGIN
         WHERE v_newer_gap > 0 AND cardinality(best.ids) > 1
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
-        SELECT s.id, s.logit, s.use_term, s.vital, s.log_odds, x.placed,
-               (row_number() OVER (ORDER BY x.placed DESC, coalesce(b.steps, 0), p.id IS NULL, s.id))::int AS rank
+        SELECT s.id, s.place, s.logit, s.use_term, s.vital, s.log_odds,
+               least(greatest(s.log_odds, p.log_odds), b.log_odds) AS placed,
+               (row_number() OVER (ORDER BY least(greatest(s.log_odds, p.log_odds), b.log_odds) DESC,
+                                            coalesce(b.steps, 0), p.id IS NULL, s.id))::int AS rank
         FROM scored s
         LEFT JOIN (SELECT n.newer AS id, max(n.log_odds) AS log_odds FROM newer n GROUP BY n.newer) p ON p.id = s.id
         LEFT JOIN (
@@ -239,25 +253,14 @@ BEGIN
             JOIN scored n ON n.id = c.successor
             WHERE v_filter.superseded_as_of
             GROUP BY c.id) b ON b.id = s.id
-        CROSS JOIN LATERAL (SELECT least(greatest(s.log_odds, p.log_odds), b.log_odds) AS placed OFFSET 0) x
     ), hit AS (
         SELECT r.* FROM ranked r
         WHERE r.rank <= v_request.k OR r.id IN (SELECT p.id FROM ranked p ORDER BY p.logit DESC, p.id LIMIT p_pool)
     ), quoted AS MATERIALIZED (
         SELECT b.id, b.passage
-        FROM (SELECT j.place, array_agg(h.id) AS ids FROM hit h JOIN judged j ON j.id = h.id GROUP BY j.place) x
+        FROM (SELECT h.place, array_agg(h.id) AS ids FROM hit h GROUP BY h.place) x
         CROSS JOIN LATERAL recall_private.best_passages(
             v_tenant, x.ids, v_embeddings[x.place], v_settings ->> 'embedding.model') b
-    ), accesses AS MATERIALIZED (
-        SELECT o.*
-        FROM hit h
-        CROSS JOIN LATERAL (
-            SELECT * FROM recall.activation r WHERE r.tenant = v_tenant AND r.memory_id = h.id OFFSET 0) o
-        WHERE v_request.explain AND v_filter.as_of IS NULL
-        UNION ALL SELECT o.*
-        FROM (SELECT array_agg(h.id) AS ids FROM hit h) x
-        CROSS JOIN LATERAL recall_private.activations_as_of(v_tenant, x.ids, v_filter.as_of) o
-        WHERE v_request.explain AND v_filter.as_of IS NOT NULL
     )
     SELECT t.id, t.key, t.layer, t.title, t.body, t.role, t.author, t.tags, t.happened_at, t.score, t.relevance,
            t.vital, t.zone, t.rank, t.superseded_by, t.supersedes, t.contradicts, t.valid_from, t.valid_until,
@@ -303,41 +306,46 @@ BEGIN
     LEFT JOIN (
         SELECT x.*, count(*) FILTER (WHERE x.bytes > p_max_bytes) OVER () AS left_out
         FROM (
-            SELECT h.id, m.key, m.layer, s.title, s.body, s.role, s.author, s.tags, s.happened_at,
+            SELECT h.id, m.key, m.layer,
+                   CASE WHEN v.past THEN v.title ELSE m.title END AS title,
+                   CASE WHEN v.past THEN v.body ELSE m.body END AS body,
+                   CASE WHEN v.past THEN v.role ELSE m.role END AS role,
+                   CASE WHEN v.past THEN v.author ELSE m.author END AS author,
+                   CASE WHEN v.past THEN v.tags ELSE m.tags END AS tags,
+                   CASE WHEN v.past THEN coalesce(v.occurred_at, m.created_at) ELSE m.happened_at END AS happened_at,
                    recall_private.logistic(h.placed) AS score, recall_private.logistic(h.logit) AS relevance, h.vital,
                    recall_private.zone_of(recall_private.retention_of(h.vital, j.floored, v_weights), l) AS zone, h.rank, m.superseded_by,
                    ARRAY(SELECT o.id FROM recall.memory o
                          WHERE o.tenant = v_tenant AND o.superseded_by = h.id ORDER BY o.id LIMIT 100) AS supersedes,
                    ARRAY(SELECT x.id FROM recall_private.contradicting_memories(v_tenant, h.id) x) AS contradicts,
-                   s.valid_from, s.valid_until, m.expires_at, m.archived_at,
+                   CASE WHEN v.past THEN v.valid_from ELSE m.valid_from END AS valid_from,
+                   CASE WHEN v.past THEN v.valid_until ELSE m.valid_until END AS valid_until,
+                   m.expires_at, m.archived_at,
                    -- As jsonb, it would cost a fortieth of a search more.
                    CASE WHEN v_request.explain THEN json_build_object(
                        'query', j.place, 'found', row_to_json(j.evidence), 'held', j.held, 'logit', h.logit,
                        'log_odds', h.log_odds, 'placed', h.placed, 'floored', j.floored,
-                       'layer', m.layer, 'accesses', row_to_json(a)) END AS evidence,
+                       'layer', m.layer, 'accesses', CASE WHEN v_filter.as_of IS NULL THEN (
+                           SELECT row_to_json(a) FROM recall.activation a
+                           WHERE a.tenant = v_tenant AND a.memory_id = h.id)
+                       ELSE (SELECT row_to_json(a)
+                             FROM recall_private.activations_as_of(v_tenant, ARRAY[h.id], v_filter.as_of) a) END)
+                   END AS evidence,
                    h.logit, h.use_term, j.named, j.evidence_logit, j.speech_act,
                    (SELECT n.newer FROM newer n WHERE n.older = h.id) AS newer_version,
                    -- A passage is given by its place in the current text.
-                   CASE WHEN v.memory_id IS NULL OR s.body = m.body THEN p.passage END AS passage,
+                   CASE WHEN v.past IS NULL OR v.body = m.body THEN p.passage END AS passage,
                    -- The first hit is returned whatever its size.
-                   CASE WHEN h.rank > 1 THEN sum(octet_length(s.body)) OVER (ORDER BY h.rank) END AS bytes
+                   CASE WHEN h.rank > 1 THEN sum(octet_length(CASE WHEN v.past THEN v.body ELSE m.body END))
+                        OVER (ORDER BY h.rank) END AS bytes
             FROM hit h
             JOIN judged j ON j.id = h.id
             CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
             -- The text at a past moment: one index probe for each hit, and none without such a moment.
             LEFT JOIN LATERAL (
-                SELECT v.* FROM recall.memory_version v
-                WHERE v_filter.as_of IS NOT NULL AND v.tenant = v_tenant AND v.memory_id = h.id
-                  AND v.replaced_at > v_filter.as_of
-                ORDER BY v.number LIMIT 1) v ON true
-            CROSS JOIN LATERAL (
-                SELECT m.title, m.body, m.role, m.author, m.tags, m.happened_at, m.valid_from, m.valid_until
-                WHERE v.memory_id IS NULL
-                UNION ALL
-                SELECT v.title, v.body, v.role, v.author, v.tags, coalesce(v.occurred_at, m.created_at), v.valid_from,
-                       v.valid_until WHERE v.memory_id IS NOT NULL) s
+                SELECT o.*, true AS past FROM recall_private.version_at(v_tenant, h.id, v_filter.as_of) o
+                WHERE v_filter.as_of IS NOT NULL OFFSET 0) v ON true  -- otherwise it would be called without a moment
             JOIN unnest(v_layers) l ON l.name = m.layer
-            LEFT JOIN accesses a ON a.memory_id = h.id
             LEFT JOIN quoted p ON p.id = h.id
         ) x
     ) t ON (t.bytes > p_max_bytes) IS NOT TRUE
