@@ -14,7 +14,6 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.commands.serve import require_http_packages
 from pgrecall.faces.cli.invocation import GlobalOptions, announce, is_fresh, require_unprivileged
 from pgrecall.faces.cli.rendering.console import notes
-from pgrecall.faces.mcp import stdio
 from pgrecall.faces.mcp.handshake import Handshake
 from pgrecall.faces.telemetry.telemetry import Telemetry
 
@@ -35,6 +34,8 @@ def serve_stdio(
         only: names of the tools that are served; empty for all.
         allowed: whether the role may be a superuser.
     """
+    from pgrecall.faces.mcp import stdio
+
     with _stdio_telemetry(metrics_port) as telemetry:
         opened = partial(_open_unprivileged, given, allowed=allowed)
         asyncio.run(stdio.serve_stdio(opened, telemetry, only=only, handshake=handshake))
