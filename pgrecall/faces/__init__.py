@@ -9,5 +9,6 @@ editors        connecting editors and coding agents
 telemetry      metrics and traces
 doctor         checks of an installation
 json_bodies    what JSON from callers may hold
+printable      text made safe to print
 wording, snippets  words and excerpts that several faces show
 """

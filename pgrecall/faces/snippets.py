@@ -1,4 +1,4 @@
-"""Text made safe to print, and snippets of a body with the matching words of a query."""
+"""Snippets of a body with the matching words of a query."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from pgrecall.faces.printable import printable
 from pgrecall.search.explanation import reason, sentence
 
 if TYPE_CHECKING:
@@ -20,22 +21,6 @@ _CODE = re.compile(r"`([^`\n]+)`")
 _HEADING = re.compile(r"^ {0,3}#{1,6}\s+", re.M)
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9-]*(?:\s[^<>\n]*)?/?>")
 _MAX_TEXT = 200_000
-_SHOWN_CONTROLS = "\n"
-_HIDDEN = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-def printable(text: str) -> str:
-    """Removes control characters and directional marks, which could move a terminal's cursor, colour text or
-    change its direction."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character
-        if character in _SHOWN_CONTROLS
-        or (unicodedata.category(character) != "Cc" and character not in _HIDDEN)
-        else " "
-        for character in text
-    )
 
 
 def matches(text: str, lexemes: Mapping[str, float]) -> list[tuple[int, int, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.printable import printable
 from pgrecall.vitality.parameters import DEFAULT_ZONES
 
 if TYPE_CHECKING:

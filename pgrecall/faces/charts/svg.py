@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.printable import printable
 
 _LETTER, _WIDE_LETTER = 0.537, 1.046
 """Width of a letter and of a CJK character, relative to the font size."""

@@ -19,11 +19,12 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCResponse
 from pydantic import ValidationError
 
 from pgrecall import AsyncMemory
 from pgrecall.errors import RecallError
+from pgrecall.faces.mcp.handshake import Handshake
 from pgrecall.faces.mcp.server import Request, build_server
 from pgrecall.faces.telemetry.telemetry import Telemetry
 
@@ -95,12 +96,14 @@ async def serve_stdio(
     telemetry: Telemetry | None = None,
     *,
     only: Collection[str] = (),
+    handshake: Handshake | None = None,
 ) -> None:
     """Serves until standard input ends or a signal arrives, then closes the client.
 
     Args:
         telemetry: counts and traces calls; None: only traces.
         only: names of the tools that are served; empty for all.
+        handshake: has answered the first requests; None: nobody has.
     """
     observing = telemetry or Telemetry()
     client = LazyClient(open_memory)
@@ -121,7 +124,7 @@ async def serve_stdio(
         tasks.start_soon(_exit_on_signal, calls, client, observing)
         tasks.start_soon(_exit_when_unread, answers, calls, client, observing)
         try:
-            async with _answering_all() as (read, write):
+            async with _answering_all(handshake.finish() if handshake else None) as (read, write):
                 await server.run(read, write, server.create_initialization_options())
         finally:
             tasks.cancel_scope.cancel()
@@ -129,24 +132,36 @@ async def serve_stdio(
 
 
 @asynccontextmanager
-async def _answering_all() -> AsyncIterator[_Streams]:
+async def _answering_all(answered: int | str | None) -> AsyncIterator[_Streams]:
     """Standard input and output, where a line that is no message is answered too.
 
-    The SDK drops such a line. If it was meant as a request, its client would wait forever.
+    The SDK drops such a line. If it was meant as a request, its client would wait forever. ``answered`` is
+    the id of the request whose result the client has already; None: it has none.
     """
     async with stdio_server() as (lines, write), anyio.create_task_group() as tasks:
         passed_on, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        results, passed_back = anyio.create_memory_object_stream[SessionMessage]()
 
         async def pass_on() -> None:
             async with passed_on:
                 async for line in lines:
                     if isinstance(line, Exception):
-                        await write.send(_refusal(line))
+                        await results.send(_refusal(line))
                     else:
                         await passed_on.send(line)
 
+        async def pass_back() -> None:
+            left_out = answered
+            async with write:
+                async for result in passed_back:
+                    if isinstance(result.message, JSONRPCResponse) and result.message.id == left_out:
+                        left_out = None
+                    else:
+                        await write.send(result)
+
         tasks.start_soon(pass_on)
-        yield read, write
+        tasks.start_soon(pass_back)
+        yield read, results
 
 
 async def _exit_on_signal(calls: set[asyncio.Task[Any]], client: LazyClient, telemetry: Telemetry) -> None:

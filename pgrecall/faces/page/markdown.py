@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.printable import printable
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -13,7 +13,8 @@ from starlette.responses import HTMLResponse
 
 from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.plan_report import FILTERS
-from pgrecall.faces.snippets import printable, snippet
+from pgrecall.faces.printable import printable
+from pgrecall.faces.snippets import snippet
 from pgrecall.faces.wording import duration_words
 from pgrecall.models.versions import WordChange, Words
 from pgrecall.vitality.parameters import ZoneThresholds

@@ -69,6 +69,21 @@ def test_a_use_is_recorded_without_importers(database_url: str, memory: Memory, 
     assert {"pydantic", "yaml", "pgrecall.importers.jsonl"} & imported == set()
 
 
+def test_the_mcp_server_greets_before_it_imports_much() -> None:
+    """An editor waits for it. A client, the SDK and asyncio take their time afterwards."""
+    started = "pgrecall.faces.cli.main, pgrecall.faces.cli.commands.mcp, pgrecall.faces.mcp.handshake"
+    shown = subprocess.run(
+        [sys.executable, "-c", f"import sys, {started}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = set(shown.stdout.split())
+    assert "pgrecall.faces.mcp.handshake" in imported
+    needless = NEEDLESS | {"asyncio", "psycopg", "pgrecall.faces.mcp.server", "pgrecall.search.explanation"}
+    assert needless & imported == set()
+
+
 def answered(database_url: str, settings: Settings, *command: str) -> tuple[str, set[str]]:
     """What a command printed, and every module that was there in the end."""
     asked = os.environ | {

@@ -16,7 +16,7 @@ from mcp import Client
 
 from pgrecall.errors import install_command
 from pgrecall.schema import migrate
-from tests.acceptance.cli.command_tools import environment
+from tests.acceptance.cli.command_tools import environment, whole_command_line
 from tests.acceptance.http.http_tools import memories_locked, waiting
 from tests.acceptance.mcp.mcp_tools import (
     TOOLS,
@@ -276,3 +276,21 @@ def test_without_the_sdk_it_says_what_to_install(database_url: str) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"Error: mcp is not installed. Install it with: {install_command('mcp')}\n"
+
+
+def test_it_greets_before_it_imports_what_takes_seconds(tmp_path: Path) -> None:
+    """Here the SDK is one whose import never ends: an editor has the list of tools all the same."""
+    (tmp_path / "mcp").mkdir()
+    (tmp_path / "mcp/__init__.py").write_text(f"import time\ntime.sleep({PATIENCE})\n")
+    with subprocess.Popen(
+        whole_command_line("mcp"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment() | {"PYTHONPATH": str(tmp_path)},
+    ) as process:
+        try:
+            server = Child(process)
+            server.greet()
+            assert [tool["name"] for tool in server.ask("tools/list")["tools"]] == TOOLS
+        finally:
+            process.kill()

@@ -102,7 +102,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "a vitality beyond 1": ("activation", {"vitality": 2, "computed_at": "2026-01-01"}, "its vitality"),
     "a link before Christ": ("link", {"created_at": "0044-03-15 BC"}, "its created_at is out of bounds"),
     "a link of tears": ("link_history", {"relation": "cries_for"}, "its relation is unknown"),
-    "a long session": ("access", {"session_id": "x" * 2000}, "its session id"),
+    "a session of numbers": ("memory", {"session_id": [7] * 2000}, "its session"),
     "an access before Christ": ("access", {"at": "0044-03-15 BC"}, "its at is out of bounds"),
     "an endless access": ("access", {"recorded_at": "infinity"}, "its recorded_at is out of bounds"),
     "spread to more than it gives": ("access", {"spread_to": [1, 2], "spread_by": [0.5]}, "its spread_to"),

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.options import parse_moment, parse_reference, parse_since, parse_until
 from pgrecall.faces.page.templating import beginning
-from pgrecall.faces.snippets import printable, snippet
+from pgrecall.faces.printable import printable
+from pgrecall.faces.snippets import snippet
 from pgrecall.faces.wording import counts_words
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)

@@ -23,7 +23,7 @@ from pgrecall.faces.cli.options import (
     session_option,
 )
 from pgrecall.faces.cli.rendering.console import notes, plain, print_json
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.printable import printable
 from pgrecall.models.context import MIN_RELEVANCE, ContextBlock, Order
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}")

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import logging
-import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from pgrecall.errors import InvalidInput, MissingExtra
-from pgrecall.faces.cli.commands.serve import require_http_packages
-from pgrecall.faces.cli.invocation import (
-    GlobalOptions,
-    announce,
-    is_fresh,
-    pass_globals,
-    require_unprivileged,
-)
+from pgrecall.faces.cli.invocation import GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, allow_superuser_option
-from pgrecall.faces.cli.rendering.console import notes, print_json
-
-if TYPE_CHECKING:
-    from pgrecall import AsyncMemory
-    from pgrecall.faces.telemetry.telemetry import Telemetry
+from pgrecall.faces.cli.rendering.console import print_json
 
 
 @click.command("mcp")
@@ -80,20 +63,19 @@ def mcp(
         )
     if http and only:
         raise InvalidInput("--tool is for standard input and output.", hint="Leave --http or --tool out.")
-    if only:
-        from pgrecall.tools.catalogue import get_tool
-
-        for name in only:
-            get_tool(name)
     if http:
-        _check_role(given, allowed=allow_superuser)
-        _serve_http(given, host, port)
-    else:
-        from pgrecall.faces.mcp.stdio import serve_stdio
+        from pgrecall.faces.cli.mcp_servers import serve_http
 
-        with _stdio_telemetry(metrics_port) as telemetry:
-            opened = partial(_open_unprivileged, given, allowed=allow_superuser)
-            asyncio.run(serve_stdio(opened, telemetry, only=only))
+        serve_http(given, host, port, allowed=allow_superuser)
+    else:
+        from pgrecall.faces.mcp.handshake import Handshake
+
+        handshake = Handshake(only)
+        handshake.start()
+        # These imports take seconds. Meanwhile the handshake answers.
+        from pgrecall.faces.cli.mcp_servers import serve_stdio
+
+        serve_stdio(given, handshake, metrics_port, only=only, allowed=allow_superuser)
 
 
 @click.command("tools")
@@ -109,98 +91,3 @@ def tools(form: str) -> None:
     from pgrecall.tools.catalogue import mcp_tools, openai_tools
 
     print_json(openai_tools() if form == "openai" else mcp_tools())
-
-
-@contextmanager
-def _stdio_telemetry(port: int | None) -> Iterator[Telemetry]:
-    """Spans, and metrics at a port if one is given."""
-    from pgrecall.faces.telemetry.telemetry import Telemetry
-
-    if port is None:
-        yield Telemetry()
-        return
-    require_http_packages()
-    from pgrecall.faces.http.endpoint import metrics_endpoint
-    from pgrecall.faces.telemetry.metrics import Metrics
-
-    metrics = Metrics()
-    with metrics_endpoint("127.0.0.1", port, metrics, lambda: ()) as address:
-        notes().print(f"Metrics and probes: {address}")
-        yield Telemetry(metrics=metrics)
-
-
-def _http_telemetry() -> Telemetry:
-    """Spans, and metrics where what they need is installed."""
-    from pgrecall.faces.telemetry.telemetry import Telemetry
-
-    if importlib.util.find_spec("prometheus_client") is None:
-        return Telemetry()
-    from pgrecall.faces.telemetry.metrics import Metrics
-
-    return Telemetry(metrics=Metrics())
-
-
-def _serve_http(given: GlobalOptions, host: str, port: int) -> None:
-    from pgrecall.faces.http.access_policy import LOOPBACK
-    from pgrecall.faces.mcp.http import PATH, serve_local
-
-    if host not in LOOPBACK:
-        raise InvalidInput(
-            f"--host {host}: without keys, MCP is served to this machine only.",
-            hint="`pgrecall serve` has keys and serves MCP at /mcp too.",
-        )
-    listening = _listening(host, port)
-    port = listening.getsockname()[1]
-
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[AsyncMemory]:
-        memory = await _open(given)
-        notes().print(f"MCP at http://{host}:{port}{PATH}; stop with Ctrl-C.")
-        try:
-            yield memory
-        finally:
-            await memory.close()
-
-    with listening:
-        serve_local(opened, listening, _http_telemetry(), body_limit=given.settings().http_body_bytes)
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise InvalidInput(
-            f"Port {port} of {host} cannot be used: {error.strerror}.", hint="Choose another with --port."
-        ) from error
-
-
-def _check_role(given: GlobalOptions, *, allowed: bool) -> None:
-    """Checks the role before anything listens; clients of an embedded server are never its superuser."""
-    settings = given.settings()
-    if settings.database_url:
-        with given.opened() as memory:
-            require_unprivileged(memory.service.caller(), allowed=allowed or settings.allow_superuser)
-
-
-async def _open_unprivileged(given: GlobalOptions, *, allowed: bool) -> AsyncMemory:
-    memory = await _open(given)
-    try:
-        require_unprivileged(
-            await memory.service.caller(), allowed=allowed or memory.configuration.allow_superuser
-        )
-    except BaseException:
-        await memory.close()
-        raise
-    return memory
-
-
-async def _open(given: GlobalOptions) -> AsyncMemory:
-    from pgrecall import AsyncMemory
-
-    settings = given.settings()
-    fresh = is_fresh(settings)
-    memory = await AsyncMemory(settings=settings).open()
-    if fresh and memory.server is not None:
-        announce(memory.server)
-    return memory

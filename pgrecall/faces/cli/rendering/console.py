@@ -19,7 +19,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.printable import printable
 
 ZONE_STYLES = {"active": "green", "stale": "yellow", "fading": "dark_orange", "dormant": "bright_black"}
 _BAR = 8

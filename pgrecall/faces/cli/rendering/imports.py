@@ -8,7 +8,7 @@ from pathlib import Path
 from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording
 from pgrecall.faces.cli.rendering.console import SafeConsole, notes, say_more, table
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.printable import printable
 from pgrecall.models.import_export import ImportReport, Problem
 from pgrecall.models.imports import ImportSummary, ImportUndone
 from pgrecall.models.maintenance import Status

@@ -145,6 +145,14 @@ BEGIN
     RETURN CASE WHEN v_bytes > 1000000 THEN format('its metadata has %s bytes, more than 1,000,000', v_bytes) END;
 END $$;
 
+-- short_session: a session id of at most 1,000 bytes. Earlier versions stored longer ones, of which the beginning is kept
+-- with a digest of the whole, so that sessions stay apart.
+CREATE OR REPLACE FUNCTION recall_private.short_session(p_session_id text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length(p_session_id) > 1000
+            THEN left(p_session_id, 100) || '…' || encode(sha256(convert_to(p_session_id, 'UTF8')), 'hex')
+            ELSE p_session_id END;
+
 -- draft_size_problem: why a text or the metadata of this row is too large to be stored, indexed or read, else NULL.
 CREATE OR REPLACE FUNCTION recall_private.draft_size_problem(d recall.memory) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$

@@ -55,6 +55,9 @@ BEGIN
         v_new.aliases := coalesce(v_new.aliases, '{}');
         v_new.metadata := CASE WHEN v_new.metadata <> 'null' THEN v_new.metadata ELSE '{}' END;
         v_new.layer := coalesce(v_new.layer, v_old.layer);
+        IF NOT p_changes ? 'session_id' THEN
+            v_new.session_id := recall_private.short_session(v_new.session_id);
+        END IF;
         IF p_changes ? 'speech_act' THEN
             v_new.act_marked := v_new.speech_act IS NOT NULL;  -- null: it is found out again
         END IF;

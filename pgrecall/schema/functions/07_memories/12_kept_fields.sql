@@ -50,6 +50,9 @@ BEGIN
             SELECT m.* INTO v_stored FROM recall.memory m
             WHERE m.tenant = p_tenant AND m.id = (p_earlier -> p_keys[i] -> 'id')::bigint;
             v_draft := recall_private.merged_draft(v_stored, v_draft, p_given[i]);
+            IF NOT p_given[i] ? 'session_id' THEN
+                v_draft.session_id := recall_private.short_session(v_draft.session_id);
+            END IF;
             changed[i] := recall_private.changed_fields(v_stored, v_draft);
         END IF;
         v_problem := recall_private.draft_problem(v_draft, ARRAY[v_draft.layer]);

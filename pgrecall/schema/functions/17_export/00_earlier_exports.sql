@@ -1,4 +1,5 @@
--- Exports of earlier versions. Before schema 0031 each kind of plan had its own tables, kinds of lines and ids.
+-- Exports of earlier versions. Before schema 0031 each kind of plan had its own tables, kinds of lines and ids. Session ids
+-- had no limit.
 
 -- kind_of_line: the present name of a kind of lines.
 CREATE OR REPLACE FUNCTION recall_private.kind_of_line(p_kind text) RETURNS text
@@ -33,3 +34,10 @@ BEGIN
             END ORDER BY u.place)
         FROM jsonb_array_elements(p_rows) WITH ORDINALITY u(r, place));
 END $$;
+
+-- row_with_short_session: a row of an export with a session id that can be stored.
+CREATE OR REPLACE FUNCTION recall_private.row_with_short_session(p_row jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length(p_row ->> 'session_id') > 1000 AND jsonb_typeof(p_row -> 'session_id') = 'string'
+            THEN p_row || jsonb_build_object('session_id', recall_private.short_session(p_row ->> 'session_id'))
+            ELSE p_row END;

@@ -208,10 +208,11 @@ DECLARE
 BEGIN
     FOR v_part IN
         SELECT o.key AS kind, count(*) AS many, jsonb_agg(CASE
-                   WHEN o.key = 'memory' AND NOT v_embeddings THEN o.value - '{embedded_with, passage_count}'::text[]
-                   ELSE o.value END ORDER BY l.place) AS rows,
+                   WHEN o.key = 'memory' AND NOT v_embeddings THEN v.row - '{embedded_with, passage_count}'::text[]
+                   ELSE v.row END ORDER BY l.place) AS rows,
                bool_and(jsonb_typeof(o.value) = 'object') AS whole
         FROM unnest(p_lines) WITH ORDINALITY l(line, place) CROSS JOIN LATERAL jsonb_each(l.line::jsonb) o
+             CROSS JOIN LATERAL (SELECT recall_private.row_with_short_session(o.value) AS row) v
         GROUP BY o.key ORDER BY min(l.place)
     LOOP
         IF NOT v_part.whole THEN

@@ -52,7 +52,6 @@ SET search_path FROM CURRENT AS $$
     ('activation', 'num_nulls(t.vitality, t.computed_at) <> 1', 'its vitality and computed_at do not belong together'),
     ('pending_link', 'octet_length(t.target) <= 2000', 'its target has more than 2,000 bytes'),
     ('link_history', 'recall_private.is_relation(t.relation)', 'its relation is unknown'),
-    ('access', 'octet_length(t.session_id) <= 1000', 'its session id has more than 1,000 bytes'),
     ('access', 'num_nulls(t.spread_to, t.spread_by) <> 1 AND coalesce(cardinality(t.spread_to) = '
      'cardinality(t.spread_by) AND NOT EXISTS (SELECT FROM unnest(t.spread_to, t.spread_by) u(id, amount) '
      'WHERE (u.id IS NOT NULL AND u.amount BETWEEN 0 AND 1) IS NOT TRUE), true)',
@@ -76,7 +75,6 @@ SET search_path FROM CURRENT AS $$
      't.updated_before, t.folded_before, t.sessions_before) = 0', 'it does not say what its keeper was before'),
     ('plan_item', 'coalesce(t.sessions_before BETWEEN 0 AND 1000000000, true) AND coalesce(t.sessions_at_before BETWEEN '
      '-62135424000 AND 253402128000, true)', 'its sessions are out of bounds'),
-    ('search_log', 'octet_length(t.session_id) <= 1000', 'its session id has more than 1,000 bytes'),
     ('search_log', 'length(t.query) <= 10000 AND (t.queries IS NULL OR NOT EXISTS (SELECT FROM unnest(t.queries) q '
      'WHERE (length(q) <= 10000) IS NOT TRUE))', 'a query of it is null or has more than 10,000 characters'),
     ('search_log', 'length(t.profile) <= 100', 'its profile has more than 100 characters'),
