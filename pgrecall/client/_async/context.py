@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.replica import AsyncReading
-from pgrecall.client._async.search import Progress, log_hits, search
+from pgrecall.client._async.search import Progress, search
+from pgrecall.client._async.search_log import log_hits
 from pgrecall.models.search import SearchRequest, SearchResult
 from pgrecall.operations.search import similarities, successors
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.replica import Reading
-from pgrecall.client._sync.search import Progress, log_hits, search
+from pgrecall.client._sync.search import Progress, search
+from pgrecall.client._sync.search_log import log_hits
 from pgrecall.models.search import SearchRequest, SearchResult
 from pgrecall.operations.search import similarities, successors
 
