@@ -174,6 +174,7 @@ def test_no_error_of_a_model_service_reveals_its_key(
     for command in (
         ("search", "harbour"),
         ("search", "harbour", "--rerank", "--explain", "--json"),
+        ("search", "harbour", "--plan"),
         ("doctor", "--json"),
         ("status", "--json"),
         ("jobs", "run", "embed", "--json"),

@@ -16,6 +16,7 @@ from pgrecall.encoding import require_searchable
 from pgrecall.errors import DatabaseError, EmbedderError
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchFilter, SearchRequest, SearchResult
+from pgrecall.models.search_plan import SearchPlan
 from pgrecall.operations.memories import list_memories
 from pgrecall.operations.search import (
     completed_query,
@@ -40,6 +41,7 @@ class Progress:
     started: float = field(default_factory=perf_counter)
     experiment: Mapping[str, Any] | None = None
     completed_query: str | None = None
+    plan: SearchPlan | None = None
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -66,19 +68,32 @@ class Progress:
             self.reading.staleness,
             found.needs_context,
             self.completed_query,
+            self.plan,
         )
 
 
 async def search(
     connection: AsyncConnection, request: SearchRequest, progress: Progress | None = None
 ) -> SearchResult:
-    """Embeds the queries without the names in them, finds and scores candidates, and reranks on request.
+    """Plans on request, embeds the queries without the names in them, finds and scores candidates, and
+    reranks on request.
 
     If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
     progress = progress or Progress(AsyncReading(connection))
     request = with_turns(request)
     require_searchable(request)
+    if not request.plan:
+        return await search_as_asked(connection, request, progress)
+    from pgrecall.client._async.planning import search_by_plan
+
+    return await search_by_plan(connection, request, progress)
+
+
+async def search_as_asked(
+    connection: AsyncConnection, request: SearchRequest, progress: Progress
+) -> SearchResult:
+    """The result of a request whose values are checked, without a plan."""
     if request.conversation and request.query.strip():
         execute = progress.reading.execute if progress.reading.may_lag else connection.execute
         query = await execute(completed_query(request.query, request.conversation))

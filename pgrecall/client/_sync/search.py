@@ -17,6 +17,7 @@ from pgrecall.encoding import require_searchable
 from pgrecall.errors import DatabaseError, EmbedderError
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchFilter, SearchRequest, SearchResult
+from pgrecall.models.search_plan import SearchPlan
 from pgrecall.operations.memories import list_memories
 from pgrecall.operations.search import (
     completed_query,
@@ -41,6 +42,7 @@ class Progress:
     started: float = field(default_factory=perf_counter)
     experiment: Mapping[str, Any] | None = None
     completed_query: str | None = None
+    plan: SearchPlan | None = None
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -67,17 +69,28 @@ class Progress:
             self.reading.staleness,
             found.needs_context,
             self.completed_query,
+            self.plan,
         )
 
 
 def search(connection: Connection, request: SearchRequest, progress: Progress | None = None) -> SearchResult:
-    """Embeds the queries without the names in them, finds and scores candidates, and reranks on request.
+    """Plans on request, embeds the queries without the names in them, finds and scores candidates, and
+    reranks on request.
 
     If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
     progress = progress or Progress(Reading(connection))
     request = with_turns(request)
     require_searchable(request)
+    if not request.plan:
+        return search_as_asked(connection, request, progress)
+    from pgrecall.client._sync.planning import search_by_plan
+
+    return search_by_plan(connection, request, progress)
+
+
+def search_as_asked(connection: Connection, request: SearchRequest, progress: Progress) -> SearchResult:
+    """The result of a request whose values are checked, without a plan."""
     if request.conversation and request.query.strip():
         execute = progress.reading.execute if progress.reading.may_lag else connection.execute
         query = execute(completed_query(request.query, request.conversation))

@@ -131,7 +131,7 @@ def _maintenance(
     now = clock()
     roles: list[Finding] = []
     try:
-        with Memory(settings=replace(settings, embedder="none", reranker="none")) as memory:
+        with Memory(settings=replace(settings, embedder="none", reranker="none", llm_url=None)) as memory:
             roles += [
                 check_caller(memory.service.caller(), allowed=settings.allow_superuser),
                 *check_rights(problems),
