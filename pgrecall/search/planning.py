@@ -22,6 +22,7 @@ from pgrecall.settings import Settings
 
 MAX_QUERIES = 4
 _QUERY_CHARACTERS = 2_000
+_ITEMS = 10  # of each list of an answer, as its schema says: a small model would not end
 _KEPT = 256
 """Plans that are kept, the latest: a turn is often searched several times."""
 
@@ -41,9 +42,9 @@ _TASK = (
 
 
 class _Planned(Answer):
-    needs: list[Need] = Field(default_factory=list)
-    queries: list[str] = Field(default_factory=list)
-    roles: list[Role] = Field(default_factory=list)
+    needs: list[Need] = Field(default_factory=list, max_length=_ITEMS)
+    queries: list[str] = Field(default_factory=list, max_length=_ITEMS)
+    roles: list[Role] = Field(default_factory=list, max_length=_ITEMS)
     since: date | None = None
     until: date | None = None
     wants: Wants = "fact"

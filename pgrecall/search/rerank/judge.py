@@ -39,7 +39,7 @@ class _Judged(Answer):
 
 
 class _Judgement(Answer):
-    memories: list[_Judged]
+    memories: Annotated[list[_Judged], Field(max_length=_BATCH)]  # a small model would not end
 
 
 class LanguageModelJudge:
