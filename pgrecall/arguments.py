@@ -105,6 +105,7 @@ class SearchOptions(FilterOptions, total=False):
     cues: tuple[int | str, ...] | None
     profile: str | None
     weights: Mapping[str, float] | None
+    plan: bool
     rerank: bool
     deadline: float | None
     session_id: str | None

@@ -140,7 +140,7 @@ def search_document(request: SearchFilter) -> dict[str, object]:
     return document
 
 
-_NOT_SENT = ("now", "rerank", "deadline", "log")
+_NOT_SENT = ("now", "plan", "rerank", "deadline", "log")
 
 
 def _sent_fields(kind: type[SearchFilter]) -> tuple[tuple[str, object], ...]:

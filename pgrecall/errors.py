@@ -14,6 +14,7 @@
     │   └── SchemaMismatch          not initialised, too old, or newer than this pgrecall
     ├── EmbedderError           the embedder failed or returned something that is not vectors
     ├── AlertError              the alert hook failed or took too long
+    ├── LanguageModelError      the language model failed or did not answer what it was asked
     ├── RerankerError           the reranker failed or returned something that is not scores
     └── MissingExtra            an optional dependency is not installed
 
@@ -118,6 +119,10 @@ class EmbedderError(RecallError):
 
 class RerankerError(RecallError):
     """The reranker failed, is not on this machine, or returned something that is not scores."""
+
+
+class LanguageModelError(RecallError):
+    """The language model failed, was asked too often, or did not answer what it was asked."""
 
 
 class AlertError(RecallError):

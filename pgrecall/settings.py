@@ -27,7 +27,7 @@ from pgrecall.setting_types import (
 _PREFIX = "pgrecall_"
 
 EmbedderKind = Literal["local", "http", "hash", "none"]
-RerankerKind = Literal["none", "local", "onnx", "http"]
+RerankerKind = Literal["none", "local", "onnx", "http", "llm"]
 RerankerForm = Literal["cohere", "tei"]
 EmbedderPrecision = Literal["float32", "int8"]
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -137,7 +137,7 @@ class Settings:
         "none",
         Choice(get_args(RerankerKind)),
         "local: a cross-encoder of sentence-transformers; onnx: one under ONNX Runtime; "
-        "http: an endpoint; none: no reranking.",
+        "http: an endpoint; llm: the language model; none: no reranking.",
     )
     reranker_model: str | None = _setting(
         None, Text(), "Folder or name of the model; onnx needs a folder, cohere a name."
@@ -158,14 +158,21 @@ class Settings:
         Choice(get_args(Precision)),
         "Number format of a local reranker; auto: the faster one on this machine.",
     )
-    reranker_deadline: float = _setting(
-        2.0, PositiveNumber(600), "Seconds for reranking; other candidates keep their fused relevance."
+    reranker_deadline: float | None = _setting(
+        None, PositiveNumber(600), "Seconds for reranking; if unset, 2, and LLM_TIMEOUT for llm."
     )
     reranker_scale: Scale | None = _setting(
         None,
         Choice(get_args(Scale)),
         "Scale of the model's scores; if unset, probability for cohere, else logit.",
     )
+    llm_url: str | None = _setting(
+        None, Text(), "Base URL of a language model with chat completions as OpenAI's.", shown=False
+    )
+    llm_model: str | None = _setting(None, Text(), "Name of the language model.")
+    llm_key: Secret | None = _setting(None, SecretText(), "Bearer key of the language model.")
+    llm_timeout: float = _setting(20.0, PositiveNumber(600), "Seconds one answer of it may take.")
+    llm_calls: int = _setting(60, Integer(1, 100_000), "Questions a minute to plan, and as many to judge.")
     role_password: Secret | None = _setting(
         None, SecretText(), "Password for the role that `roles create` creates."
     )
@@ -238,6 +245,12 @@ class Settings:
                 f"These settings cannot be used: {'; '.join(wrong)}.",
                 hint="Correct them in the environment or the call.",
             )
+
+    @property
+    def reranking_seconds(self) -> float:
+        """Seconds for reranking, if a search sets no limit."""
+        usual = self.llm_timeout if self.reranker == "llm" else 2.0
+        return usual if self.reranker_deadline is None else self.reranker_deadline
 
 
 def _value_of(each: Field[Any], found: dict[str, Any]) -> Any:

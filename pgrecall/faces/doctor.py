@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 from pgrecall.cells.checking import CellFinding
 from pgrecall.database.server import require_suitable
@@ -16,12 +15,10 @@ from pgrecall.models.maintenance import JobStatus, Status
 from pgrecall.models.service import Caller
 from pgrecall.schema import state as schema
 from pgrecall.schema.roles import AccessProblem, Examination, quoted
-from pgrecall.search.embed.embedder import make_embedder
-from pgrecall.search.rerank.reranker import make_reranker, warm_up
 from pgrecall.settings import Settings
 
 Level = Literal["ok", "warn", "fail"]
-Area = Literal["server", "cells", "schema", "roles", "embedder", "reranker", "jobs", "memories"]
+Area = Literal["server", "cells", "schema", "roles", "embedder", "reranker", "llm", "jobs", "memories"]
 
 STALE_STATISTICS = timedelta(days=2)
 _OWN_ROLE = "give the service a role of its own: pgrecall roles create NAME --any-tenant"
@@ -160,55 +157,6 @@ def check_rights(problems: Sequence[AccessProblem]) -> Iterator[Finding]:
         yield Finding("roles", "fail" if found.grave else "warn", f"{found.problem}.", f"{found.fix};")
 
 
-def check_embedder(settings: Settings, dimensions: int | None, known: str | None) -> Iterator[Finding]:
-    """Checks that the embedder answers and fits the database.
-
-    Args:
-        settings: settings of the command; they name the embedder.
-        dimensions: dimensions of the embeddings in the database; None without a database.
-        known: name of the embedder that made them; None if there are none.
-    """
-    try:
-        embedder = make_embedder(settings)
-        if embedder is None:
-            yield Finding(
-                "embedder", "warn", "No embedder is configured: search uses words and names, not meaning.",
-                "export PGRECALL_EMBEDDER=local",
-            )  # fmt: skip
-            return
-        with _closed_after(embedder):
-            [vector] = embedder.embed(("Check that the embedder answers.",))
-    except RecallError as error:
-        yield failed("embedder", error)
-        return
-    if dimensions not in (None, len(vector)):
-        yield Finding(
-            "embedder", "fail",
-            f"{embedder.name} gives {len(vector)} dimensions, this database has {dimensions}.",
-            "configure the embedder that made them, or use another database (docs/howto/models.md)",
-        )  # fmt: skip
-    elif known not in (None, embedder.name):
-        yield Finding(
-            "embedder", "fail", f"Embeddings are from {known}, the configured embedder is {embedder.name}.",
-            f"configure {known}, or: pgrecall jobs run reembed",
-        )  # fmt: skip
-    else:
-        yield Finding("embedder", "ok", f"{embedder.name} answers with {len(vector)} dimensions.")
-
-
-def check_reranker(settings: Settings) -> Finding:
-    """Checks that the configured reranker loads."""
-    try:
-        reranker = make_reranker(settings)
-        if reranker is None:
-            return Finding("reranker", "ok", "No reranker is configured; hits keep their order.")
-        with _closed_after(reranker):
-            warm_up(reranker)
-    except RecallError as error:
-        return failed("reranker", error)
-    return Finding("reranker", "ok", f"{reranker.name} is ready.")
-
-
 def check_jobs(state: Status, now: datetime) -> Iterator[Finding]:
     """Checks when each job ran last, which ones failed, and whether a worker runs."""
     for job in state.jobs:
@@ -278,13 +226,3 @@ def _ago(at: datetime | None, now: datetime) -> str:
         if minutes >= size:
             return f"{minutes / size:.0f} {unit} ago"
     return "just now"
-
-
-def _closed_after(model: object) -> AbstractContextManager[object]:
-    """Closes the connections of a model, if it has any."""
-    return closing(model) if isinstance(model, _Closable) else nullcontext()
-
-
-@runtime_checkable
-class _Closable(Protocol):
-    def close(self) -> None: ...

@@ -7,9 +7,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pgrecall.models.search import Hit
+from pgrecall.models.search_plan import SearchPlan
 
 Order = Literal["score", "time"]
 Reason = Literal["superseded", "near_duplicate", "irrelevant", "quota", "over_budget", "excluded"]
+
+MMR_LAMBDA, VARIED = 0.8, 0.6
+"""Weight of the score against difference from memories already chosen: the default, and where the plan of the
+search wants a list."""
 
 MIN_RELEVANCE = 0.05
 """Less relevant memories are filler. Measured on the judged queries of examples/."""
@@ -37,7 +42,7 @@ class ContextRequest:
     budget_tokens: int = 2000
     per_layer: Mapping[str, int] = field(default_factory=dict)
     order: Order = "score"
-    mmr_lambda: float = 0.8
+    mmr_lambda: float = MMR_LAMBDA
     duplicate_at: float = 0.92
     min_relevance: float = MIN_RELEVANCE
     count_tokens: Callable[[str], int] | None = None
@@ -85,6 +90,7 @@ class ContextBlock:
         skipped: a sentence for each step that did not run.
         search_id: id for ``used`` and ``rejected``; None if the search was not logged.
         confidence: that of the search.
+        plan: that of the search.
     """
 
     text: str
@@ -95,3 +101,4 @@ class ContextBlock:
     skipped: tuple[str, ...] = ()
     search_id: int | None = None
     confidence: float | None = None
+    plan: SearchPlan | None = None

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pgrecall.models.memories import DIRECTIVES, Role, SpeechAct
+from pgrecall.models.search_plan import SearchPlan
 
 VitalityMode = Literal["odds", "unbounded", "multiply", "bounded", "off"]
 
@@ -83,6 +84,7 @@ class SearchRequest(SearchFilter):
         vitality_mode: how vitality changes the score; None is the profile's mode, else ``odds``.
         vitality_weight: weight of vitality; None is the profile's, else the tenant's setting (0.5).
         explain: whether hits have an explanation of their rank.
+        plan: whether the configured language model plans the search: what it needs, sub-queries, a period.
         rerank: whether a reranker scores the best candidates again.
         deadline: maximum number of seconds for the reranker; None is the configured limit.
         session_id: session of the search.
@@ -102,6 +104,7 @@ class SearchRequest(SearchFilter):
     cues: tuple[int | str, ...] | None = None
     profile: str | None = None
     weights: Mapping[str, float] | None = None
+    plan: bool = False
     rerank: bool = False
     deadline: float | None = None
     session_id: str | None = None
@@ -191,9 +194,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A hit for a reranker: the log-odds of its fused relevance, the amount that use adds to them per unit of
-    weight, whether use is ignored because the query has the memory's name, and the log-odds by which it
-    counts for the confidence (None: a question or an acknowledgement, which is no evidence of an answer)."""
+    """A hit for a reranker: the log-odds of its fused relevance, what use adds to them per unit of weight, or
+    whether the query names the memory, so that use does not count, and the log-odds by which it counts for
+    the confidence (None: a question or an acknowledgement, which is no evidence of an answer)."""
 
     hit: Hit
     logit: float
@@ -230,8 +233,7 @@ class ConfidenceTerms:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of a search in the database: hits, best first, the number of memories each arm found, and
-    skipped steps.
+    """The result of a search in the database: hits, best first, counts of the arms, and skipped steps.
 
     ``search_id`` is the id of the logged search; ``candidates`` and ``weighing`` are for a reranker;
     ``experiment`` has the number, arm and weight of a running experiment. ``named`` has the queries without
@@ -275,6 +277,7 @@ class SearchResult:
             confidence is 0.
         completed_query: the query with the turns that it refers to, which was searched instead; None where
             the query was searched as it is.
+        plan: the plan of the language model; None without one.
     """
 
     hits: tuple[Hit, ...]
@@ -289,6 +292,7 @@ class SearchResult:
     staleness: float | None = None
     needs_context: bool = False
     completed_query: str | None = None
+    plan: SearchPlan | None = None
 
     @property
     def no_match(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast, get_args
 
@@ -12,6 +12,9 @@ from pgrecall.models.search import ConversationTurn, SearchRequest
 
 MAX_TURNS = 100
 """Maximum number of turns, as in ``recall.completed_query``."""
+
+_QUOTED_TURNS, _QUOTED_CHARACTERS = 12, 1_000
+"""What a language model reads of a conversation: its last turns, and the beginning of each."""
 
 _FORM = 'Write a turn as {"role": "user", "content": "..."}; roles are user, assistant, system and tool.'
 
@@ -41,6 +44,13 @@ def with_turns(request: SearchRequest) -> SearchRequest:
     if request.conversation is None:
         return request
     return replace(request, conversation=read_turns(request.conversation))
+
+
+def quoted_turns(turns: Sequence[ConversationTurn]) -> list[tuple[str, str]]:
+    """The last turns for a language model, each after who says it."""
+    return [
+        (f"turn of the {turn.role}", turn.content[:_QUOTED_CHARACTERS]) for turn in turns[-_QUOTED_TURNS:]
+    ]
 
 
 def _turn(given: object, number: int) -> ConversationTurn:

@@ -39,13 +39,17 @@ _BACKOFF = wait_exponential(multiplier=0.5, max=8) + wait_random(0, 0.5)
 
 @dataclass(frozen=True, slots=True)
 class ErrorWording:
-    """Words for the errors of an endpoint: its noun, the prefix of its settings, and hints."""
+    """Words for the errors of an endpoint: its noun, the prefix of its settings, and hints.
+
+    ``malformed`` is the class of the error where it cannot read the request (400 or 422); None: ``error``.
+    """
 
     noun: str
     prefix: str
     error: type[RecallError]
     slow: str
     refused: str
+    malformed: type[RecallError] | None = None
 
 
 class Endpoint:
@@ -193,7 +197,9 @@ class Endpoint:
                 f"The {wording.noun} at {self.shown} {refused} ({status}).",
                 hint=f"Correct {wording.prefix}_KEY.",
             )
-        return wording.error(
+        malformed = status in (httpx.codes.BAD_REQUEST, httpx.codes.UNPROCESSABLE_ENTITY)
+        kind = wording.malformed if malformed and wording.malformed else wording.error
+        return kind(
             f"The {wording.noun} at {self.shown} refused the request ({status}){reason}.",
             hint=wording.refused,
         )

@@ -13,9 +13,10 @@ _LEFT_OUT = "…"
 
 
 def texts_in(body: Mapping[str, Any]) -> list[str]:
-    """The texts that a request sends: those in lists, and the query."""
+    """The texts that a request sends: those in lists, contents of messages, and the query."""
     lists = [value for value in body.values() if isinstance(value, list)]
-    found = [text for each in lists for text in each if isinstance(text, str)]
+    items = [item.get("content") if isinstance(item, dict) else item for each in lists for item in each]
+    found = [text for text in items if isinstance(text, str)]
     return [*found, *(value for name, value in body.items() if name == "query" and isinstance(value, str))]
 
 

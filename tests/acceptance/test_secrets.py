@@ -42,6 +42,9 @@ SECRETS = {
     "reranker_url": f"http://me:{CANARY}@{NOWHERE}/r?key={CANARY}",
     "reranker_key": CANARY,
     "reranker_model": "m",
+    "llm_url": f"http://me:{CANARY}@{NOWHERE}/v1?key={CANARY}",
+    "llm_key": CANARY,
+    "llm_model": "m",
     "server": f"http://me:{CANARY}@{NOWHERE}",
     "role_password": CANARY,
 }
@@ -147,7 +150,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 def with_models_at(endpoint: Endpoint) -> dict[str, str]:
     address = endpoint.url.replace("http://", f"http://me:{CANARY}@") + f"/v1?key={CANARY}"
-    return SECRETS | {"embedder_url": address, "reranker_url": address, "server": "off"}
+    return SECRETS | {"embedder_url": address, "reranker_url": address, "llm_url": address, "server": "off"}
 
 
 @pytest.fixture
@@ -171,6 +174,7 @@ def test_no_error_of_a_model_service_reveals_its_key(
     for command in (
         ("search", "harbour"),
         ("search", "harbour", "--rerank", "--explain", "--json"),
+        ("search", "harbour", "--plan"),
         ("doctor", "--json"),
         ("status", "--json"),
         ("jobs", "run", "embed", "--json"),

@@ -1176,6 +1176,8 @@ export interface components {
             readonly search_id: number | null;
             /** @description That of the search. */
             readonly confidence: number | null;
+            /** @description That of the search. */
+            readonly plan: components["schemas"]["SearchPlan"] | null;
         };
         /** @description A search: a query, filters, and options for the ranking. */
         readonly ContextBody: {
@@ -1261,6 +1263,11 @@ export interface components {
             readonly weights?: {
                 readonly [key: string]: number;
             } | null;
+            /**
+             * @description Whether the configured language model plans the search: what it needs, sub-queries, a period.
+             * @default false
+             */
+            readonly plan?: boolean;
             /**
              * @description Whether a reranker scores the best candidates again.
              * @default false
@@ -2491,6 +2498,25 @@ export interface components {
             readonly original_rank: number;
             readonly score: number;
         };
+        /** @description How a language model would search for a query. What the request gives itself comes first. */
+        readonly SearchPlan: {
+            /** @description Contradiction: replaced and invalid memories are searched too, so that both sides are seen; high_stakes: the reranker reads the candidates. */
+            readonly needs: readonly ("contradiction" | "high_stakes")[];
+            /** @description Sub-queries, at most 4, searched together with the query. */
+            readonly queries: readonly string[];
+            /** @description Only memories of these roles. */
+            readonly roles: readonly ("user" | "assistant" | "system" | "tool")[];
+            /** @description Only memories of this period. */
+            readonly since: string | null;
+            /** @description Only memories of this period. */
+            readonly until: string | null;
+            /**
+             * @description Fact, or list: then a context prefers memories that differ from each other.
+             * @enum {string}
+             */
+            readonly wants: "fact" | "list";
+            readonly narrows: boolean;
+        };
         /** @description A search: a query, filters, and options for the ranking. */
         readonly SearchRequest: {
             /** @description Only memories with one of these values. */
@@ -2576,6 +2602,11 @@ export interface components {
                 readonly [key: string]: number;
             } | null;
             /**
+             * @description Whether the configured language model plans the search: what it needs, sub-queries, a period.
+             * @default false
+             */
+            readonly plan?: boolean;
+            /**
              * @description Whether a reranker scores the best candidates again.
              * @default false
              */
@@ -2618,6 +2649,8 @@ export interface components {
             readonly needs_context: boolean;
             /** @description The query with the turns that it refers to, which was searched instead; None where the query was searched as it is. */
             readonly completed_query: string | null;
+            /** @description The plan of the language model; None without one. */
+            readonly plan: components["schemas"]["SearchPlan"] | null;
             readonly no_match: boolean;
         };
         /** @description A number that can be tuned: its value, where that is set, its default and inclusive bounds. */

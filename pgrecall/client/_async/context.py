@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.replica import AsyncReading
-from pgrecall.client._async.search import Progress, log_hits, search
+from pgrecall.client._async.search import Progress, search
+from pgrecall.client._async.search_log import log_hits
 from pgrecall.models.search import SearchRequest, SearchResult
 from pgrecall.operations.search import similarities, successors
 
@@ -20,6 +21,7 @@ async def build_context(
     connection: AsyncConnection, searched: SearchRequest, request: ContextRequest
 ) -> ContextBlock:
     """Searches, selects memories, and logs those in the block as shown."""
+    from pgrecall.models.context import MMR_LAMBDA, VARIED
     from pgrecall.operations.layers import layers
     from pgrecall.search.context.request_checks import require_layers, require_valid_request
 
@@ -30,6 +32,8 @@ async def build_context(
     progress = Progress(AsyncReading(connection))
     result = await search(connection, replace(searched, log=False), progress)
     searched = replace(searched, query=result.completed_query or searched.query)
+    if result.plan is not None and result.plan.wants == "list" and request.mmr_lambda == MMR_LAMBDA:
+        request = replace(request, mmr_lambda=VARIED)
     block = await _chosen(connection, result, searched, request)
     if not searched.logged:
         return block
@@ -60,4 +64,4 @@ async def _chosen(
             f"similarity in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
             "near-duplicates were found by spelling"
         )
-    return replace(block, skipped=tuple(skipped), confidence=result.confidence)
+    return replace(block, skipped=tuple(skipped), confidence=result.confidence, plan=result.plan)

@@ -19,10 +19,11 @@ from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, RecallError
 from pgrecall.models.embedding import Embedded
+from pgrecall.models.search import ConversationTurn
 from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
 from pgrecall.search.embed.embedder import QUESTION_TOKENS, Embedder, embed_with_tokens, for_queries
 from pgrecall.search.embed.passages import embed_memories
-from pgrecall.search.rerank.reranker import Reranker, try_rerank
+from pgrecall.search.rerank.reranker import Reranker, SupportsConversation, try_rerank
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
 T = TypeVar("T")
@@ -234,9 +235,15 @@ class Connection:
         return made
 
     def rerank(
-        self, query: str, candidates: Sequence[RerankCandidate], deadline: float | None
+        self,
+        query: str,
+        candidates: Sequence[RerankCandidate],
+        deadline: float | None,
+        turns: Sequence[ConversationTurn] = (),
     ) -> RerankOutcome:
         """Scores all candidates within ``deadline`` seconds; a failure is part of the outcome."""
-        assert self.reranker is not None  # callers check
-        top = len(candidates)
-        return sync_run(partial(try_rerank, self.reranker, query, candidates, top_n=top, deadline=deadline))
+        reranker, top = self.reranker, len(candidates)
+        assert reranker is not None  # callers check
+        if turns and isinstance(reranker, SupportsConversation):
+            reranker = reranker.in_conversation(turns)
+        return sync_run(partial(try_rerank, reranker, query, candidates, top_n=top, deadline=deadline))

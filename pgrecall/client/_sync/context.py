@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.replica import Reading
-from pgrecall.client._sync.search import Progress, log_hits, search
+from pgrecall.client._sync.search import Progress, search
+from pgrecall.client._sync.search_log import log_hits
 from pgrecall.models.search import SearchRequest, SearchResult
 from pgrecall.operations.search import similarities, successors
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 def build_context(connection: Connection, searched: SearchRequest, request: ContextRequest) -> ContextBlock:
     """Searches, selects memories, and logs those in the block as shown."""
+    from pgrecall.models.context import MMR_LAMBDA, VARIED
     from pgrecall.operations.layers import layers
     from pgrecall.search.context.request_checks import require_layers, require_valid_request
 
@@ -29,6 +31,8 @@ def build_context(connection: Connection, searched: SearchRequest, request: Cont
     progress = Progress(Reading(connection))
     result = search(connection, replace(searched, log=False), progress)
     searched = replace(searched, query=result.completed_query or searched.query)
+    if result.plan is not None and result.plan.wants == "list" and request.mmr_lambda == MMR_LAMBDA:
+        request = replace(request, mmr_lambda=VARIED)
     block = _chosen(connection, result, searched, request)
     if not searched.logged:
         return block
@@ -59,4 +63,4 @@ def _chosen(
             f"similarity in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
             "near-duplicates were found by spelling"
         )
-    return replace(block, skipped=tuple(skipped), confidence=result.confidence)
+    return replace(block, skipped=tuple(skipped), confidence=result.confidence, plan=result.plan)

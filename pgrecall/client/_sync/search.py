@@ -12,15 +12,16 @@ from typing import Any
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.replica import Reading
+from pgrecall.client._sync.search_log import UNLOGGED, log_hits
 from pgrecall.encoding import require_searchable
-from pgrecall.errors import DatabaseError, DatabaseUnavailable, EmbedderError
+from pgrecall.errors import DatabaseError, EmbedderError
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchFilter, SearchRequest, SearchResult
+from pgrecall.models.search_plan import SearchPlan
 from pgrecall.operations.memories import list_memories
 from pgrecall.operations.search import (
     completed_query,
     find,
-    log_shown,
     queries_without_names,
     search_and_log,
 )
@@ -28,15 +29,6 @@ from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
-
-UNLOGGED = {
-    "25006": "log: the database is read-only, so hits were not logged",
-    "53100": "log: the disk of Postgres is full, so hits were not logged",
-}
-"""Reasons for answering without a log entry, by the SQLSTATE of the failed write."""
-
-NO_PRIMARY = "log: the primary does not answer, so hits were not logged"
-"""The reason where a replica answers for it."""
 
 
 @dataclass(slots=True)
@@ -50,6 +42,7 @@ class Progress:
     started: float = field(default_factory=perf_counter)
     experiment: Mapping[str, Any] | None = None
     completed_query: str | None = None
+    plan: SearchPlan | None = None
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -76,17 +69,28 @@ class Progress:
             self.reading.staleness,
             found.needs_context,
             self.completed_query,
+            self.plan,
         )
 
 
 def search(connection: Connection, request: SearchRequest, progress: Progress | None = None) -> SearchResult:
-    """Embeds the queries without the names in them, finds and scores candidates, and reranks on request.
+    """Plans on request, embeds the queries without the names in them, finds and scores candidates, and
+    reranks on request.
 
     If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
     progress = progress or Progress(Reading(connection))
     request = with_turns(request)
     require_searchable(request)
+    if not request.plan:
+        return search_as_asked(connection, request, progress)
+    from pgrecall.client._sync.planning import search_by_plan
+
+    return search_by_plan(connection, request, progress)
+
+
+def search_as_asked(connection: Connection, request: SearchRequest, progress: Progress) -> SearchResult:
+    """The result of a request whose values are checked, without a plan."""
     if request.conversation and request.query.strip():
         execute = progress.reading.execute if progress.reading.may_lag else connection.execute
         query = execute(completed_query(request.query, request.conversation))
@@ -260,38 +264,6 @@ def _reread_candidates(
     if not query or not read:
         return RerankOutcome()
     candidates = tuple(RerankCandidate(one.hit.id, text_to_read(one.hit)) for one in read)
-    usual = connection.resources.settings.reranker_deadline
-    return connection.rerank(query, candidates, usual if request.deadline is None else request.deadline)
-
-
-def log_hits(
-    connection: Connection, request: SearchRequest, hits: Sequence[Hit], progress: Progress
-) -> int | None:
-    """The id of the search, logged with what it showed; None where nothing can be written.
-
-    While the primary is down, the answer of a replica is enough.
-    """
-    by_replica = progress.reading.staleness is not None
-    if by_replica and (replica := connection.replica()) is not None and not replica.logs():
-        progress.skipped.append(NO_PRIMARY)
-        return None
-    shown = log_shown(
-        [hit.id for hit in hits],
-        request.session_id,
-        request.query,
-        queries=request.queries,
-        profile=request.profile,
-        experiment=progress.experiment,
-    )
-    try:
-        return connection.execute(shown)
-    except DatabaseUnavailable:
-        if not by_replica:
-            raise
-        progress.skipped.append(NO_PRIMARY)
-        return None
-    except DatabaseError as error:
-        if error.sqlstate not in UNLOGGED:
-            raise
-        progress.skipped.append(UNLOGGED[error.sqlstate])
-        return None
+    usual = connection.resources.settings.reranking_seconds
+    deadline = usual if request.deadline is None else request.deadline
+    return connection.rerank(query, candidates, deadline, request.conversation or ())

@@ -83,6 +83,11 @@ conversation_option = click.option(
     metavar="FILE",
     help='JSON list of the last turns, {"role": ..., "content": ...}; - reads standard input.',
 )
+plan_option = click.option(
+    "--plan",
+    is_flag=True,
+    help="Let the configured language model plan the search.",
+)
 no_log_option = click.option(
     "--no-log",
     "log",

@@ -24,6 +24,7 @@ from pgrecall.errors import (
     EmbedderError,
     EmbedderMismatch,
     InvalidInput,
+    LanguageModelError,
     MemoryNotFound,
     MissingExtra,
     RecallError,
@@ -69,6 +70,7 @@ PROBLEM_TYPES: Mapping[type[RecallError], ProblemType] = {
     EmbedderError: ProblemType(502, "embedder-failed", "The embedder failed"),
     AlertError: ProblemType(502, "alert-failed", "The alert hook failed"),
     RerankerError: ProblemType(502, "reranker-failed", "The reranker failed"),
+    LanguageModelError: ProblemType(502, "language-model-failed", "The language model failed"),
     MissingExtra: ProblemType(500, "missing-extra", "A package is not installed"),
 }
 TRY_AGAIN = ProblemType(503, "try-again", "Postgres could not complete the request")

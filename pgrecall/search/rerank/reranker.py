@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, assert_never, runtime_checkable
 
 from pgrecall.errors import InvalidInput, RecallError, RerankerError
+from pgrecall.models.search import ConversationTurn
 from pgrecall.search.deadline import IsCancelled, run_within
 from pgrecall.search.foreign_words import in_one_line
 from pgrecall.search.rerank.batching import (
@@ -59,11 +60,20 @@ class SupportsWarmUp(Protocol):
     def warm_up(self) -> None: ...
 
 
+@runtime_checkable
+class SupportsConversation(Protocol):
+    """A reranker that can read the turns before a query."""
+
+    def in_conversation(self, turns: Sequence[ConversationTurn]) -> Reranker:
+        """The same reranker with these turns, oldest first."""
+
+
 def make_reranker(settings: Settings) -> Reranker | None:
     """Returns the configured reranker; None for ``none``. Loads no model and sends nothing.
 
     Raises:
-        InvalidInput: ``http`` lacks its URL or ``cohere`` its model; ``onnx`` lacks its folder.
+        InvalidInput: ``http`` or ``llm`` lacks its URL, ``cohere`` or ``llm`` its model; ``onnx`` lacks its
+            folder.
         MissingExtra: ``local`` without pgrecall[torch], or ``onnx`` without pgrecall[local].
         RerankerError: the folder of a model lacks a file.
     """
@@ -101,6 +111,16 @@ def make_reranker(settings: Settings) -> Reranker | None:
                 scale=settings.reranker_scale,
                 pairs=settings.reranker_pairs,
             )
+        case "llm":
+            from pgrecall.search.language_model import make_language_model
+            from pgrecall.search.rerank.judge import LanguageModelJudge
+
+            if (model := make_language_model(settings)) is None:
+                raise InvalidInput(
+                    "The llm reranker needs PGRECALL_LLM_URL.",
+                    hint="Set it and PGRECALL_LLM_MODEL, or choose another reranker with PGRECALL_RERANKER.",
+                )
+            return LanguageModelJudge(model, pairs=settings.reranker_pairs)
     assert_never(settings.reranker)
 
 

@@ -42,7 +42,7 @@ def test_it_works_where_nothing_can_be_written(filled: Command, database_url: st
     assert done.json["healthy"] is True
     assert levels(done.json) == {
         "server": {"ok"}, "schema": {"ok"}, "roles": {"ok"}, "embedder": {"ok"}, "reranker": {"ok"},
-        "jobs": {"ok"}, "memories": {"ok"},
+        "llm": {"ok"}, "jobs": {"ok"}, "memories": {"ok"},
     }  # fmt: skip
     assert filled("doctor", "--strict").code == 0
     assert "Schema 0" in filled("doctor").out

@@ -18,6 +18,7 @@ from pgrecall.faces.cli.options import (
     json_option,
     no_log_option,
     now_option,
+    plan_option,
     read_query,
     read_search_options,
     session_option,
@@ -73,6 +74,7 @@ _REASONS = {
 @json_option
 @now_option
 @conversation_option
+@plan_option
 @session_option
 @no_log_option
 @pass_globals
@@ -104,6 +106,8 @@ def _show(block: ContextBlock, budget: int) -> None:
     """Prints only the text on standard output, ready to pipe into a prompt; the rest on standard error."""
     for step in block.skipped:
         notes().print(f"Skipped: {step}")
+    if block.plan is not None:
+        notes().print(f"Planned: {block.plan}.")
     if block.hits:
         click.echo(printable(block.text))
     notes().print(_summary(block, budget))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pgrecall.schema.state import SchemaState
     from pgrecall.settings import Settings
 
-AREAS = ("server", "cells", "schema", "roles", "embedder", "reranker", "jobs", "memories")
+AREAS = ("server", "cells", "schema", "roles", "embedder", "reranker", "llm", "jobs", "memories")
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
@@ -62,6 +62,7 @@ def doctor(given: GlobalOptions, only: tuple[str, ...], strict: bool, as_json: b
 def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]:
     """All findings, in the order in which one area depends on another."""
     from pgrecall.faces import doctor as checks
+    from pgrecall.faces import model_checks
     from pgrecall.schema import state as schema
     from pgrecall.schema.roles import examine, rights
 
@@ -96,9 +97,11 @@ def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]
     if usable or (fleet is not None and _has_place(fleet, settings.tenant)):
         known, maintenance = _maintenance(settings, problems)
     if "embedder" in areas:
-        yield from checks.check_embedder(settings, state.dimensions if state else None, known)
+        yield from model_checks.check_embedder(settings, state.dimensions if state else None, known)
     if "reranker" in areas:
-        yield checks.check_reranker(settings)
+        yield model_checks.check_reranker(settings)
+    if "llm" in areas:
+        yield model_checks.check_language_model(settings)
     yield from maintenance
 
 
@@ -128,7 +131,7 @@ def _maintenance(
     now = clock()
     roles: list[Finding] = []
     try:
-        with Memory(settings=replace(settings, embedder="none", reranker="none")) as memory:
+        with Memory(settings=replace(settings, embedder="none", reranker="none", llm_url=None)) as memory:
             roles += [
                 check_caller(memory.service.caller(), allowed=settings.allow_superuser),
                 *check_rights(problems),

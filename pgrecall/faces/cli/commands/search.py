@@ -23,6 +23,7 @@ from pgrecall.faces.cli.options import (
     min_relevance_option,
     no_log_option,
     now_option,
+    plan_option,
     read_arm_weights,
     read_query,
     read_search_options,
@@ -94,6 +95,7 @@ _NUMBERS = ("#", "score", "relevance")
 @now_option
 @click.option("--as-of", type=MOMENT, help="Search the memories of this past time, ranked as they were then.")
 @conversation_option
+@plan_option
 @session_option
 @no_log_option
 @pass_globals
@@ -136,6 +138,7 @@ def search_document(query: str, result: SearchResult) -> dict[str, Any]:
         "staleness": result.staleness,
         "needs_context": result.needs_context,
         "completed_query": result.completed_query,
+        "plan": plain(result.plan),
     }
 
 
@@ -144,6 +147,8 @@ def _show(query: str, result: SearchResult, names: Mapping[int, str] | None) -> 
     explain = names is not None
     for step in result.skipped:
         notes().print(f"Skipped: {step}")
+    if result.plan is not None:
+        notes().print(f"Planned: {result.plan}.")
     if result.hits:
         if not result.answered:
             notes().print("No memory answers this well; nearest:")

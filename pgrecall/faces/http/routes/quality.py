@@ -84,7 +84,7 @@ async def miss(
         Body(
             SearchRequest,
             MissedMemory,
-            without=("rerank", "deadline", "log", "explain", "conversation"),
+            without=("plan", "rerank", "deadline", "log", "explain", "conversation"),
             name="MissBody",
         ),
     ],

@@ -1,0 +1,45 @@
+"""A double of a language model, which speaks chat completions over HTTP and judges as a test tells it to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tests.http_endpoint import Answer, Reply
+
+_QUOTED = re.compile(r"<([0-9a-f]{16}) ([^\n>]*)>\n(.*?)\n</\1>", re.S)
+
+
+def said(content: str) -> Reply:
+    """A completion that says this."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    return Reply(body=json.dumps({"object": "chat.completion", "choices": [choice]}).encode())
+
+
+def answering(value: object) -> Reply:
+    """A completion of this JSON value."""
+    return said(json.dumps(value))
+
+
+def quoted(request: dict[str, Any]) -> list[tuple[str, str]]:
+    """The texts of a question, each after what it is."""
+    content = request["messages"][1]["content"]
+    return [(what, text) for _, what, text in _QUOTED.findall(content)]
+
+
+def judging(applicability: Callable[[str], float]) -> Answer:
+    """Gives each memory the applicability that this function gives its text."""
+
+    def answer(request: dict[str, Any]) -> Reply:
+        memories = [text for what, text in quoted(request) if what.startswith("memory ")]
+        return answering(
+            {
+                "memories": [
+                    {"memory": n, "applicability": applicability(text)} for n, text in enumerate(memories)
+                ]
+            }
+        )
+
+    return answer
