@@ -37,7 +37,7 @@ from pgrecall.search.calibration.fitting import (
     rerank_terms,
 )
 from pgrecall.search.calibration.reliability import agreement_of, gain
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.settings import Settings, load_settings
 
 CHOSEN = {"author": 1.5, "graph": 0.3}

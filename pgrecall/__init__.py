@@ -23,6 +23,7 @@ from pgrecall.errors import (
     SchemaMismatch,
     TenantElsewhere,
 )
+from pgrecall.version import __version__
 
 if TYPE_CHECKING:
     from pgrecall.client._async.memory import AsyncMemory
@@ -94,8 +95,6 @@ if TYPE_CHECKING:
     from pgrecall.search.embed.embedder import Embedder
     from pgrecall.search.rerank.reranker import Reranker
     from pgrecall.settings import Settings
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Access",

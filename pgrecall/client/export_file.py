@@ -14,7 +14,6 @@ from secrets import token_hex
 from threading import Event
 from typing import BinaryIO, cast
 
-from pgrecall import __version__
 from pgrecall.database.pool import Database
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import (
@@ -27,6 +26,7 @@ from pgrecall.importers.files import (
 )
 from pgrecall.models.import_export import Export
 from pgrecall.operations import export
+from pgrecall.version import __version__
 
 Progress = Callable[[int, int], None]
 

@@ -16,7 +16,7 @@ from pgrecall.models.maintenance import JobStatus, Status
 from pgrecall.models.service import Caller
 from pgrecall.schema import state as schema
 from pgrecall.schema.roles import AccessProblem, Examination, quoted
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.search.rerank.reranker import make_reranker, warm_up
 from pgrecall.settings import Settings
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncConnection
-from pgrecall.client._async.replica import AsyncReading
+from pgrecall.client._async.reads import AsyncSearchReads
 from pgrecall.client._async.search import Progress, log_hits, search
 from pgrecall.models.search import SearchRequest, SearchResult
 from pgrecall.operations.search import similarities, successors
@@ -27,7 +27,7 @@ async def build_context(
     if request.per_layer:
         known = await connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
-    progress = Progress(AsyncReading(connection))
+    progress = Progress(AsyncSearchReads(connection))
     result = await search(connection, replace(searched, log=False), progress)
     searched = replace(searched, query=result.completed_query or searched.query)
     block = await _chosen(connection, result, searched, request)
@@ -46,7 +46,7 @@ async def _chosen(
     from pgrecall.search.context.similarity import fill_missing_similarities
 
     ids = [hit.id for hit in result.hits]
-    reading = AsyncReading(connection, by_replica=result.staleness is not None)
+    reading = AsyncSearchReads(connection, by_replica=result.staleness is not None)
     pairs = await reading.execute(similarities(ids)) if len(ids) > 1 else {}
     chains = await reading.execute(successors(ids)) if ids and searched.include_superseded else {}
     # Memories without a vector are compared by spelling.

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pgrecall.client._async.group import AsyncGroup
-from pgrecall.client._async.replica import AsyncReading
+from pgrecall.client._async.reads import AsyncSearchReads
 from pgrecall.client._async.search import Progress, query_vectors
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput
@@ -90,7 +90,7 @@ class AsyncQualityGroup(AsyncGroup):
         """
         request = SearchRequest(query, **options)
         require_searchable(request)
-        progress = Progress(AsyncReading(self._connection, by_replica=False))
+        progress = Progress(AsyncSearchReads(self._connection, by_replica=False))
         vectors = await query_vectors(self._connection, request, progress)
         if request.rerank:
             progress.skipped.append("reranking: the ranks are those before it")
@@ -133,7 +133,7 @@ class AsyncQualityGroup(AsyncGroup):
         require_change(given, k, moved)
         searches = await self._connection.execute(quality.logged_searches(since, until, limit))
         await self._check(replace(SearchRequest("a query"), **given))
-        progress = Progress(AsyncReading(self._connection, by_replica=False))
+        progress = Progress(AsyncSearchReads(self._connection, by_replica=False))
         replayed: list[Replayed] = []
         refused = 0
         for search in searches:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.connection import Connection
-from pgrecall.client._sync.replica import Reading
+from pgrecall.client._sync.reads import SearchReads
 from pgrecall.client._sync.search import Progress, log_hits, search
 from pgrecall.models.search import SearchRequest, SearchResult
 from pgrecall.operations.search import similarities, successors
@@ -26,7 +26,7 @@ def build_context(connection: Connection, searched: SearchRequest, request: Cont
     if request.per_layer:
         known = connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
-    progress = Progress(Reading(connection))
+    progress = Progress(SearchReads(connection))
     result = search(connection, replace(searched, log=False), progress)
     searched = replace(searched, query=result.completed_query or searched.query)
     block = _chosen(connection, result, searched, request)
@@ -45,7 +45,7 @@ def _chosen(
     from pgrecall.search.context.similarity import fill_missing_similarities
 
     ids = [hit.id for hit in result.hits]
-    reading = Reading(connection, by_replica=result.staleness is not None)
+    reading = SearchReads(connection, by_replica=result.staleness is not None)
     pairs = reading.execute(similarities(ids)) if len(ids) > 1 else {}
     chains = reading.execute(successors(ids)) if ids and searched.include_superseded else {}
     # Memories without a vector are compared by spelling.

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pgrecall.client._sync.group import Group
-from pgrecall.client._sync.replica import Reading
+from pgrecall.client._sync.reads import SearchReads
 from pgrecall.client._sync.search import Progress, query_vectors
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput
@@ -89,7 +89,7 @@ class QualityGroup(Group):
         """
         request = SearchRequest(query, **options)
         require_searchable(request)
-        progress = Progress(Reading(self._connection, by_replica=False))
+        progress = Progress(SearchReads(self._connection, by_replica=False))
         vectors = query_vectors(self._connection, request, progress)
         if request.rerank:
             progress.skipped.append("reranking: the ranks are those before it")
@@ -130,7 +130,7 @@ class QualityGroup(Group):
         require_change(given, k, moved)
         searches = self._connection.execute(quality.logged_searches(since, until, limit))
         self._check(replace(SearchRequest("a query"), **given))
-        progress = Progress(Reading(self._connection, by_replica=False))
+        progress = Progress(SearchReads(self._connection, by_replica=False))
         replayed: list[Replayed] = []
         refused = 0
         for search in searches:

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from pgrecall.client._sync.connection import Connection
-from pgrecall.client._sync.replica import Reading
+from pgrecall.client._sync.reads import SearchReads
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, EmbedderError
 from pgrecall.models.embedding import Embedded
@@ -43,7 +43,7 @@ NO_PRIMARY = "log: the primary does not answer, so hits were not logged"
 class Progress:
     """The state of a search: names, skipped steps, timings, experiment, and the answering server."""
 
-    reading: Reading
+    reading: SearchReads
     names: tuple[str, ...] = ()
     skipped: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
@@ -84,11 +84,11 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
 
     If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
-    progress = progress or Progress(Reading(connection))
+    progress = progress or Progress(SearchReads(connection))
     request = with_turns(request)
     require_searchable(request)
     if request.conversation and request.query.strip():
-        execute = progress.reading.execute if progress.reading.may_lag else connection.execute
+        execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
         query = execute(completed_query(request.query, request.conversation))
         progress.completed_query = None if query == request.query else query
         request = replace(request, query=query)
@@ -162,7 +162,7 @@ def query_vectors(
         progress.skipped.append("meaning: no embedder is configured")
         return None
     with progress.timed("names"):
-        execute = progress.reading.execute if progress.reading.may_lag else connection.execute
+        execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
         queries = execute(queries_without_names(request.asked))
     return _without_names(connection, queries, progress)
 
@@ -195,7 +195,7 @@ def _found(
 ) -> Found:
     """The result, logged as shown if the request asks for it and the database can be written to."""
     reading = progress.reading
-    if reading.may_lag:
+    if reading.asks_replica:
         found = reading.execute(find(request, vectors, unless_named=unless_named))
         return found if found.named else _logged(connection, request, found, found.hits, progress)
     if not request.logged:

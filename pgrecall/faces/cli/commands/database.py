@@ -50,7 +50,8 @@ def init(given: GlobalOptions, dimensions: int | None) -> None:
     """
     from pgrecall.client.resources import configured_embedder
     from pgrecall.schema import migrate
-    from pgrecall.search.embed.embedder import dimensions_of, make_embedder
+    from pgrecall.search.embed.embedder import dimensions_of
+    from pgrecall.search.embed.factory import make_embedder
 
     if dimensions is None:
         offer_model(given.settings())
