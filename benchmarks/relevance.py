@@ -23,8 +23,8 @@ from benchmarks.examples.judged import CORPORA, NOW, Judged, fill, read_judged
 from benchmarks.harness import fresh_database
 from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
-from pgrecall.models.calibration import FEATURES, JudgedQuery, Judgement
-from pgrecall.models.search import Hit, SearchRequest, SearchResult
+from pgrecall.nouns.calibration.models import FEATURES, JudgedQuery, Judgement
+from pgrecall.nouns.search.models import Hit, SearchRequest, SearchResult
 from pgrecall.search.calibration.examples import Examples, Floats, JudgedCandidates
 from pgrecall.search.calibration.fitting import (
     Fitter,

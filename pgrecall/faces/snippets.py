@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pgrecall.search.explanation import reason, sentence
 
 if TYPE_CHECKING:
-    from pgrecall.models.search import Hit
+    from pgrecall.nouns.search.models import Hit
 
 _WORD = re.compile(r"\w+")
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)")

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.replica import NoReplica
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.operation import Operation
 
 T = TypeVar("T")
 

@@ -9,9 +9,9 @@ from pgrecall.client.resources import Resources
 from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.database.log_positions import Server
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, TenantElsewhere
-from pgrecall.models.maintenance import ReplicaStatus
-from pgrecall.operations.operation import Operation
-from pgrecall.operations.service import primary_position, replica_position
+from pgrecall.nouns.operation import Operation
+from pgrecall.nouns.service.operations import primary_position, replica_position
+from pgrecall.nouns.status.models import ReplicaStatus
 
 T = TypeVar("T")
 

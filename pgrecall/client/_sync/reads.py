@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.replica import NoReplica
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.operation import Operation
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Protocol, runtime_checkable
 
 from pgrecall.errors import EmbedderError, InvalidInput, RecallError
-from pgrecall.models.embedding import Embedded, TokenSigns
+from pgrecall.nouns.embedding import Embedded, TokenSigns
 from pgrecall.search.embed.vector_checks import check_vectors
 from pgrecall.search.foreign_words import described
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pgrecall.models.search import Candidate, ConfidenceTerms, Hit, Reranked, Weighing
+from pgrecall.nouns.search.models import Candidate, ConfidenceTerms, Hit, Reranked, Weighing
 from pgrecall.search.probabilities import logistic, logit_of
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.models.search import Candidate, ConfidenceTerms, Hit, VitalityMode, Weighing
+from pgrecall.nouns.search.models import Candidate, ConfidenceTerms, Hit, VitalityMode, Weighing
 from pgrecall.search.probabilities import logistic, logit_of
 from pgrecall.search.rerank.blending import (
     best,

@@ -28,8 +28,8 @@ from pgrecall.faces.cli.rendering.console import (
     table,
 )
 from pgrecall.faces.wording import about_replica, counted, moment, percent
-from pgrecall.models.maintenance import Status
-from pgrecall.models.service import CellsReport
+from pgrecall.nouns.service.models import CellsReport
+from pgrecall.nouns.status.models import Status
 
 if TYPE_CHECKING:
     from pgrecall import Memory

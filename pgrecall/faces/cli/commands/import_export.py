@@ -14,7 +14,6 @@ import click
 from click.exceptions import Exit
 
 from pgrecall import Memory
-from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording
 from pgrecall.faces.cli.commands.export import import_export
@@ -40,8 +39,9 @@ from pgrecall.faces.cli.rendering.imports import (
 from pgrecall.faces.import_rules import import_rules
 from pgrecall.faces.note_folder import Items, NoteFolder, settle
 from pgrecall.importers.detect import BY_SESSION, KnownKind, count_items, known_kind, open_source, source_name
-from pgrecall.models.import_export import ImportReport, Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.export.file import is_export
+from pgrecall.nouns.imports.report import ImportReport, Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
 
 Kind = Literal[
     "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini",

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pgrecall.faces.cli.cell_workers import CellWorkers
     from pgrecall.jobs.job import FolderHook
     from pgrecall.jobs.worker import Worker
-    from pgrecall.models.service import Census
+    from pgrecall.nouns.service.models import Census
     from pgrecall.search.embed.embedder import Embedder
 
 
