@@ -90,8 +90,8 @@ class AsyncReplica:
         problem = late if self.freshness.is_late(replayed) else ""
         return ReplicaStatus(self.freshness.limit, behind, self.freshness.staleness(replayed), problem)
 
-    def logs(self) -> bool:
-        """Whether the primary is to be asked to log what this replica found."""
+    def primary_answers(self) -> bool:
+        """Whether the primary answers, as far as is known: it is asked to log what this replica found."""
         return not self.freshness.is_paused("primary")
 
     def primary_failed(self) -> None:

@@ -17,12 +17,12 @@ from pgrecall.nouns.calibration import operations
 from pgrecall.nouns.calibration.fit_target import (
     RERANK_SECONDS,
     FitRequest,
-    Subject,
+    FitTarget,
     assess,
     describe,
     plain,
-    relevance_subject,
-    rerank_subject,
+    relevance_target,
+    rerank_target,
     reranked_rows,
 )
 from pgrecall.nouns.calibration.models import Calibration, JudgedQuery
@@ -134,8 +134,8 @@ async def fit(connection: AsyncConnection, request: FitRequest) -> Calibration:
     qrels = request.qrels
     judged = await connection.run(partial(read_qrels, qrels)) if isinstance(qrels, Path) else qrels
     space = await _vector_space(connection)
-    subject = await _subject(connection, request)
-    done = await _fitted(connection, subject, judged, request)
+    target = await _target(connection, request)
+    done = await _fitted(connection, target, judged, request)
     if done.stored and request.reranker:
         store = operations.store_rerank_model(done.name, done.coefficients, describe(done))
         await connection.execute(store)
@@ -158,42 +158,42 @@ async def _vector_space(connection: AsyncConnection) -> str | None:
     return known
 
 
-async def _subject(connection: AsyncConnection, request: FitRequest) -> Subject:
-    """The subject of the fit, with the coefficients in force."""
+async def _target(connection: AsyncConnection, request: FitRequest) -> FitTarget:
+    """The target of the fit, with the coefficients in force."""
     if request.reranker:
         if connection.reranker is None:
             raise InvalidInput("No reranker is configured.", hint="Set PGRECALL_RERANKER.")
         readings = await connection.execute(operations.rerank_models())
-        return rerank_subject(connection.reranker.name, request.profile, readings)
+        return rerank_target(connection.reranker.name, request.profile, readings)
     models = await connection.execute(operations.relevance_models(request.profile))
     tuned = {setting.name: setting.value for setting in await connection.execute(settings())}
-    return relevance_subject(request.profile, models, tuned["search.author_weight"])
+    return relevance_target(request.profile, models, tuned["search.author_weight"])
 
 
 async def _fitted(
-    connection: AsyncConnection, subject: Subject, judged: Sequence[JudgedQuery], request: FitRequest
+    connection: AsyncConnection, target: FitTarget, judged: Sequence[JudgedQuery], request: FitRequest
 ) -> Calibration:
     """Coefficients fitted to the candidates of all queries that have words."""
     candidates, left_out = JudgedCandidates(), 0
     for entry in judged:
         if entry.question.asked:
-            candidates.add(entry, await _rows(connection, subject, entry.question))
+            candidates.add(entry, await _rows(connection, target, entry.question))
         else:
             left_out += 1
         request.progress(1)
-    done = await connection.run(lambda: assess(subject, candidates.examples()))
+    done = await connection.run(lambda: assess(target, candidates.examples()))
     stored = request.force or (done.better and not request.dry_run)
     return replace(done, missed=candidates.missed, left_out=left_out, stored=stored)
 
 
 async def _rows(
-    connection: AsyncConnection, subject: Subject, searched: SearchRequest
+    connection: AsyncConnection, target: FitTarget, searched: SearchRequest
 ) -> list[tuple[Hit, list[float]]]:
     """The candidates of a query, each with its row of the design."""
-    request = plain(searched, subject.profile)
+    request = plain(searched, target.profile)
     result = await _answer(connection, request)
-    if subject.fitted == "relevance":
-        return [(hit, subject.row(hit.explanation["relevance"])) for hit in result.hits]
+    if target.fitted == "relevance":
+        return [(hit, target.row(hit.explanation["relevance"])) for hit in result.hits]
     reread = await _answer(connection, replace(request, rerank=True, deadline=RERANK_SECONDS))
     return reranked_rows(result, reread, searched.query)
 

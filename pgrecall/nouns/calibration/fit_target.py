@@ -1,4 +1,4 @@
-"""The subject of a calibration: terms, coefficients in force, and the assessment of a fit. No I/O."""
+"""The target of a calibration: terms, coefficients in force, and the assessment of a fit. No I/O."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class FitRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """The subject of a fit: its terms, the coefficients in force, and the design row of a candidate.
+class FitTarget:
+    """The target of a fit: its terms, the coefficients in force, and the design row of a candidate.
 
     ``profile`` is the profile of the searches.
     """
@@ -63,7 +63,7 @@ class Subject:
     row: Callable[[Mapping[str, float]], list[float]]
 
 
-def relevance_subject(profile: str, models: Sequence[RelevanceModel], author_weight: float) -> Subject:
+def relevance_target(profile: str, models: Sequence[RelevanceModel], author_weight: float) -> FitTarget:
     """A profile's coefficients. The ridge pulls towards those that ship, which never saw these queries.
 
     ``models`` are those of the profile, the one in force first.
@@ -81,16 +81,16 @@ def relevance_subject(profile: str, models: Sequence[RelevanceModel], author_wei
     shipped = next((model for model in models if model.source == "database"), current)
     row = partial(relevance_row, graph=current.coefficients["graph"], author=author_weight)
     terms = relevance_terms(shipped.coefficients)
-    return Subject("relevance", profile, profile, terms, fit_relevance, current.coefficients, row)
+    return FitTarget("relevance", profile, profile, terms, fit_relevance, current.coefficients, row)
 
 
-def rerank_subject(reranker: str, profile: str, models: Sequence[RerankModel]) -> Subject:
-    """The subject for a reranker: its score combined with the relevance of the profile."""
+def rerank_target(reranker: str, profile: str, models: Sequence[RerankModel]) -> FitTarget:
+    """The target for a reranker: its score combined with the relevance of the profile."""
     mine = [model for model in models if model.reranker == reranker]
     known = [*mine, *(model for model in models if model.reranker == "*")]
     shipped = next(model for model in known if model.source == "database")
     terms = rerank_terms(shipped.coefficients)
-    return Subject("rerank", reranker, profile, terms, fit, known[0].coefficients, _no_row)
+    return FitTarget("rerank", reranker, profile, terms, fit, known[0].coefficients, _no_row)
 
 
 def _no_row(_: Mapping[str, float]) -> list[float]:
@@ -126,16 +126,16 @@ def reranked_rows(fused: SearchResult, reread: SearchResult, query: str) -> list
     ]
 
 
-def assess(subject: Subject, examples: Examples) -> Calibration:
+def assess(target: FitTarget, examples: Examples) -> Calibration:
     """Coefficients fitted to all examples, and how those fitted without each query do on it."""
-    terms, current = subject.terms, subject.current
-    coefficients = subject.fitter(examples, terms)
+    terms, current = target.terms, target.current
+    coefficients = target.fitter(examples, terms)
     before = terms.log_odds(examples.design, terms.values(current))
-    after = held_out(examples, terms, subject.fitter)
+    after = held_out(examples, terms, target.fitter)
     gained, low, high = gain(examples, before, after)
     return Calibration(
-        fitted=subject.fitted,
-        name=subject.name,
+        fitted=target.fitted,
+        name=target.name,
         queries=len(np.unique(examples.query)),
         candidates=len(examples),
         relevant=int(examples.relevant.sum()),

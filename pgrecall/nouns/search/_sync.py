@@ -26,7 +26,7 @@ from pgrecall.nouns.search.operations import (
 )
 from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
-from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
+from pgrecall.search.rerank.blending import best, confidence, most_relevant, rescore, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
 UNLOGGED = {
@@ -225,7 +225,7 @@ def _reranked(connection: Connection, request: SearchRequest, progress: Progress
     if outcome.reason:
         progress.skipped.append(f"reranking: {outcome.reason}")
     assert found.weighing is not None, "find always returns its weights"
-    rescored = reread(found.candidates, outcome, found.weighing, reranker)
+    rescored = rescore(found.candidates, outcome, found.weighing, reranker)
     gap = found.weighing.newer_gap
     if found.confidence_terms is not None:
         found = replace(found, confidence=confidence(found.candidates, rescored, found.confidence_terms))
@@ -272,7 +272,7 @@ def log_hits(
     While the primary is down, the answer of a replica is enough.
     """
     by_replica = progress.reading.staleness is not None
-    if by_replica and (replica := connection.replica()) is not None and not replica.logs():
+    if by_replica and (replica := connection.replica()) is not None and not replica.primary_answers():
         progress.skipped.append(NO_PRIMARY)
         return None
     shown = log_shown(

@@ -17,7 +17,7 @@ from pgrecall.search.rerank.blending import (
     confidence,
     log_odds,
     most_relevant,
-    reread,
+    rescore,
     text_to_read,
 )
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
@@ -76,7 +76,7 @@ def blended(
     min_relevance: float,
     reranker: str,
 ) -> tuple[Hit, ...]:
-    return best(reread(candidates, outcome, weighing, reranker), k=k, min_relevance=min_relevance)
+    return best(rescore(candidates, outcome, weighing, reranker), k=k, min_relevance=min_relevance)
 
 
 def blend(candidates: list[Candidate], outcome: RerankOutcome, **options: object) -> list[int]:
