@@ -31,7 +31,7 @@ from benchmarks.locomo.data import RememberedVectors
 from benchmarks.locomo.stages import ARMS_ALONE, FUSED, stages
 from pgrecall import Draft, Memory
 from pgrecall.arguments import SearchOptions
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.search.embed.passages import MAX_CHARACTERS
 from pgrecall.settings import load_settings
 

@@ -15,7 +15,7 @@ import psycopg
 
 from benchmarks.maintenance.data import DAYS, STILL_DAYS, Bench, fill_log, fill_summaries
 from benchmarks.speed.bulk_copy import Connect, copy_rows, copy_vectors, indexed_after, vector_rows
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.memories.models import Draft
 from pgrecall.search.embed.embedder import HashEmbedder
 
 DIMENSIONS = 384

@@ -30,7 +30,7 @@ from pgrecall.arguments import SearchOptions
 from pgrecall.search.calibration.examples import Examples, Floats
 from pgrecall.search.calibration.fitting import Terms, fit, logistic
 from pgrecall.search.calibration.reliability import agreement_of, calibration_error, reliability
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.search.probabilities import logit_of
 from pgrecall.settings import load_settings
 

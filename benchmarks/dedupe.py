@@ -34,8 +34,8 @@ from benchmarks.profile.counters import processor_ms
 from benchmarks.speed.bulk_copy import Connect, copy_rows, copy_vectors, indexed_after, vector_rows
 from benchmarks.speed.sentences import Vectors, embedded, mixed, sentences
 from benchmarks.speed.server import bench_server, new_database
-from pgrecall.operations.plans import BATCH
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.nouns.plans.operations import BATCH
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.settings import Settings
 
 TENANT = "bench"

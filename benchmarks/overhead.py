@@ -33,10 +33,10 @@ from rich.console import Console
 
 from benchmarks.harness import Goal, Row, fresh_database, interleaved, show, surroundings
 from pgrecall import AsyncMemory, Memory
-from pgrecall.models.embedding import Embedded
-from pgrecall.models.memories import Draft
-from pgrecall.models.search import SearchRequest
-from pgrecall.operations.search import search_and_log
+from pgrecall.nouns.embedding import Embedded
+from pgrecall.nouns.memories.models import Draft
+from pgrecall.nouns.search.models import SearchRequest
+from pgrecall.nouns.search.operations import search_and_log
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings, load_settings
 

@@ -23,8 +23,8 @@ from benchmarks.examples.judged import CORPORA, NOW, Judged, fill, read_judged
 from benchmarks.harness import fresh_database
 from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
-from pgrecall.models.calibration import FEATURES, JudgedQuery, Judgement
-from pgrecall.models.search import Hit, SearchRequest, SearchResult
+from pgrecall.nouns.calibration.models import FEATURES, JudgedQuery, Judgement
+from pgrecall.nouns.search.models import Hit, SearchRequest, SearchResult
 from pgrecall.search.calibration.examples import Examples, Floats, JudgedCandidates
 from pgrecall.search.calibration.fitting import (
     Fitter,
@@ -37,7 +37,7 @@ from pgrecall.search.calibration.fitting import (
     rerank_terms,
 )
 from pgrecall.search.calibration.reliability import agreement_of, gain
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.settings import Settings, load_settings
 
 CHOSEN = {"author": 1.5, "graph": 0.3}
@@ -124,7 +124,7 @@ def _told(factors: Mapping[str, float]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class FitTarget:
     """What is fitted: its terms, how, and the coefficients in force."""
 
     terms: Terms
@@ -135,16 +135,16 @@ class Subject:
         return self.terms.log_odds(examples.design, self.current)
 
 
-def relevance_subject(memory: Memory) -> Subject:
+def relevance_target(memory: Memory) -> FitTarget:
     current = memory.calibration.relevance_models("balanced")[0].coefficients
     terms = relevance_terms(dict.fromkeys(current, 0.0), RIDGE).fixed(CHOSEN)
-    return Subject(terms, fit_relevance, terms.values(current))
+    return FitTarget(terms, fit_relevance, terms.values(current))
 
 
-def rerank_subject(memory: Memory) -> Subject:
+def rerank_target(memory: Memory) -> FitTarget:
     current = memory.calibration.rerank_models()[-1].coefficients
     terms = rerank_terms(dict.fromkeys(current, 0.0), RIDGE)
-    return Subject(terms, fit, terms.values(current))
+    return FitTarget(terms, fit, terms.values(current))
 
 
 def search(memory: Memory, judged: Judged, *, rerank: bool) -> SearchResult:
@@ -176,7 +176,7 @@ def candidates_of(memory: Memory, judged: Judged, *, rerank: bool) -> list[tuple
     ]
 
 
-def gather(settings: Settings, *, rerank: bool) -> tuple[Subject, dict[str, Examples]]:
+def gather(settings: Settings, *, rerank: bool) -> tuple[FitTarget, dict[str, Examples]]:
     """What is fitted, and the judged candidates of each corpus: those of questions that have words."""
     embedder = make_embedder(settings)
     assert embedder is not None, "relevance is fitted with an embedder"
@@ -193,8 +193,8 @@ def gather(settings: Settings, *, rerank: bool) -> tuple[Subject, dict[str, Exam
                         candidates.add(asked, candidates_of(memory, judged, rerank=rerank))
                 print(f"{corpus}: {candidates.missed} judged relevant were no candidates")
                 found[corpus] = candidates.examples()
-                subject = rerank_subject(memory) if rerank else relevance_subject(memory)
-    return subject, found
+                target = rerank_target(memory) if rerank else relevance_target(memory)
+    return target, found
 
 
 def together(found: Iterable[Examples]) -> Examples:
@@ -222,35 +222,35 @@ def told(what: str, examples: Examples, before: Floats, after: Floats) -> str:
     )
 
 
-def report(subject: Subject, found: dict[str, Examples]) -> None:
+def report(target: FitTarget, found: dict[str, Examples]) -> None:
     fitted_on = {name: examples for name, examples in found.items() if CORPORA[name].fitted}
     everything = together(fitted_on.values())
     relevant, queries = int(everything.relevant.sum()), len(np.unique(everything.query))
     print(f"{queries} queries, {len(everything)} candidates, {relevant} relevant; in force -> held out")
-    after = held_out(everything, subject.terms, subject.fitter)
-    print(told("all", everything, subject.log_odds(everything), after))
+    after = held_out(everything, target.terms, target.fitter)
+    print(told("all", everything, target.log_odds(everything), after))
     for corpus, examples in found.items():
         others = together(part for name, part in fitted_on.items() if name != corpus)
-        elsewhere = subject.terms.log_odds(examples.design, subject.fitter(others, subject.terms))
-        print(told(f"{corpus} by others", examples, subject.log_odds(examples), elsewhere))
-    fitted = subject.terms.named(subject.fitter(everything, subject.terms))
+        elsewhere = target.terms.log_odds(examples.design, target.fitter(others, target.terms))
+        print(told(f"{corpus} by others", examples, target.log_odds(examples), elsewhere))
+    fitted = target.terms.named(target.fitter(everything, target.terms))
     if "rerank" in fitted:
         print(", ".join(f"{name} {value:.2f}" for name, value in fitted.items()))
         for weight in RERANK_WEIGHTS:
-            print(with_rerank_weight(weight, subject, everything, after))
+            print(with_rerank_weight(weight, target, everything, after))
     else:
-        print(rows(everything, subject.terms, fitted, FITTED_ON))
+        print(rows(everything, target.terms, fitted, FITTED_ON))
         for name in FEATURES:
-            if not np.ptp(everything.design[:, subject.terms.names.index(name)]):
+            if not np.ptp(everything.design[:, target.terms.names.index(name)]):
                 print(f"Nothing is known of {name}: no candidate has it.")
 
 
-def with_rerank_weight(weight: float, subject: Subject, examples: Examples, best: Floats) -> str:
+def with_rerank_weight(weight: float, target: FitTarget, examples: Examples, best: Floats) -> str:
     """How much worse than the best fit a chosen weight of the reranker is, the others fitted to it."""
-    held = subject.terms.fixed({"rerank": weight})
-    logits = held_out(examples, held, subject.fitter)
+    held = target.terms.fixed({"rerank": weight})
+    logits = held_out(examples, held, target.fitter)
     worse, low, high = gain(examples, logits, best)
-    values = held.named(subject.fitter(examples, held)).items()
+    values = held.named(target.fitter(examples, held)).items()
     told_values = ", ".join(f"{name} {value:.2f}" for name, value in values)
     return (
         f"{told_values}: log loss worse by {worse:.4f} (95 % {low:.4f} to {high:.4f}), "

@@ -24,11 +24,12 @@ from pgrecall.errors import (
     SchemaMismatch,
     TenantElsewhere,
 )
+from pgrecall.version import __version__
 
 if TYPE_CHECKING:
     from pgrecall.client._async.memory import AsyncMemory
     from pgrecall.client._sync.memory import Memory
-    from pgrecall.models.calibration import (
+    from pgrecall.nouns.calibration.models import (
         Agreement,
         Calibration,
         JudgedQuery,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
         ReliabilityBin,
         RerankModel,
     )
-    from pgrecall.models.charts import (
+    from pgrecall.nouns.charts.models import (
         AccessRecord,
         GraphLink,
         GraphNode,
@@ -47,23 +48,17 @@ if TYPE_CHECKING:
         VitalityPoint,
         ZoneShare,
     )
-    from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut
-    from pgrecall.models.dedupe import DedupePlan
-    from pgrecall.models.erasure import Erasure, ErasureReport, ErasureSummary, Subject
-    from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
-    from pgrecall.models.import_export import Export, ImportReport, Problem
-    from pgrecall.models.imports import ImportSummary, ImportUndone, KeptMemory
-    from pgrecall.models.layers import Languages, Layer, Setting
-    from pgrecall.models.maintenance import (
-        Check,
-        GraphReport,
-        JobOutcome,
-        JobRun,
-        JobStatus,
-        LayerStatus,
-        Status,
-    )
-    from pgrecall.models.memories import (
+    from pgrecall.nouns.context.models import ContextBlock, ContextRequest, ContextSource, LeftOut
+    from pgrecall.nouns.erasure.models import Erasure, ErasureReport, ErasureSummary, Subject
+    from pgrecall.nouns.export.models import Export
+    from pgrecall.nouns.feedback.models import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
+    from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, KeptMemory
+    from pgrecall.nouns.imports.report import ImportReport, Problem
+    from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
+    from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
+    from pgrecall.nouns.layers.models import Layer
+    from pgrecall.nouns.maintenance.models import Check, GraphReport
+    from pgrecall.nouns.memories.models import (
         Access,
         AccessCounts,
         Draft,
@@ -74,9 +69,10 @@ if TYPE_CHECKING:
         StoredMemory,
         VitalityTerms,
     )
-    from pgrecall.models.plans import PlanOutcome, PlanSummary, PlanUndone
-    from pgrecall.models.prune import PrunePlan
-    from pgrecall.models.quality import (
+    from pgrecall.nouns.plans.dedupe import DedupePlan
+    from pgrecall.nouns.plans.models import PlanOutcome, PlanSummary, PlanUndone
+    from pgrecall.nouns.plans.prune import PrunePlan
+    from pgrecall.nouns.quality.models import (
         ArmUse,
         Experiment,
         ExperimentArm,
@@ -89,14 +85,13 @@ if TYPE_CHECKING:
         Share,
         UnansweredQuery,
     )
-    from pgrecall.models.search import Hit, Reranked, SearchRequest, SearchResult
-    from pgrecall.models.service import ApiKey, IssuedKey, KeyHolder
-    from pgrecall.models.versions import Change, FieldDifference, Version, Words
+    from pgrecall.nouns.search.models import Hit, Reranked, SearchRequest, SearchResult
+    from pgrecall.nouns.settings.models import Languages, Setting
+    from pgrecall.nouns.status.models import LayerStatus, Status
+    from pgrecall.nouns.versions.models import Change, FieldDifference, Version, Words
     from pgrecall.search.embed.embedder import Embedder
     from pgrecall.search.rerank.reranker import Reranker
     from pgrecall.settings import Settings
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Access",
@@ -208,7 +203,7 @@ __all__ = [
 _MODULES = {
     "client._async.memory": ("AsyncMemory",),
     "client._sync.memory": ("Memory",),
-    "models.calibration": (
+    "nouns.calibration.models": (
         "Agreement",
         "Calibration",
         "JudgedQuery",
@@ -217,7 +212,7 @@ _MODULES = {
         "ReliabilityBin",
         "RerankModel",
     ),
-    "models.charts": (
+    "nouns.charts.models": (
         "AccessRecord",
         "GraphLink",
         "GraphNode",
@@ -227,20 +222,17 @@ _MODULES = {
         "VitalityPoint",
         "ZoneShare",
     ),
-    "models.context": ("ContextBlock", "ContextRequest", "ContextSource", "LeftOut"),
-    "models.feedback": ("Feedback", "JudgedHit", "JudgedSearch", "MemoryFeedback", "RankFeedback"),
-    "models.import_export": ("Export", "ImportReport", "Problem"),
-    "models.layers": ("Languages", "Layer", "Setting"),
-    "models.maintenance": (
-        "Check",
-        "GraphReport",
-        "JobOutcome",
-        "JobRun",
-        "JobStatus",
-        "LayerStatus",
-        "Status",
-    ),
-    "models.memories": (
+    "nouns.context.models": ("ContextBlock", "ContextRequest", "ContextSource", "LeftOut"),
+    "nouns.erasure.models": ("Erasure", "ErasureReport", "ErasureSummary", "Subject"),
+    "nouns.export.models": ("Export",),
+    "nouns.feedback.models": ("Feedback", "JudgedHit", "JudgedSearch", "MemoryFeedback", "RankFeedback"),
+    "nouns.imports.models": ("ImportSummary", "ImportUndone", "KeptMemory"),
+    "nouns.imports.report": ("ImportReport", "Problem"),
+    "nouns.jobs.models": ("JobOutcome", "JobRun", "JobStatus"),
+    "nouns.keys.models": ("ApiKey", "IssuedKey", "KeyHolder"),
+    "nouns.layers.models": ("Layer",),
+    "nouns.maintenance.models": ("Check", "GraphReport"),
+    "nouns.memories.models": (
         "Access",
         "AccessCounts",
         "Draft",
@@ -251,12 +243,10 @@ _MODULES = {
         "StoredMemory",
         "VitalityTerms",
     ),
-    "models.dedupe": ("DedupePlan",),
-    "models.erasure": ("Erasure", "ErasureReport", "ErasureSummary", "Subject"),
-    "models.imports": ("ImportSummary", "ImportUndone", "KeptMemory"),
-    "models.plans": ("PlanOutcome", "PlanSummary", "PlanUndone"),
-    "models.prune": ("PrunePlan",),
-    "models.quality": (
+    "nouns.plans.dedupe": ("DedupePlan",),
+    "nouns.plans.models": ("PlanOutcome", "PlanSummary", "PlanUndone"),
+    "nouns.plans.prune": ("PrunePlan",),
+    "nouns.quality.models": (
         "ArmUse",
         "Experiment",
         "ExperimentArm",
@@ -269,12 +259,13 @@ _MODULES = {
         "Share",
         "UnansweredQuery",
     ),
-    "models.search": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
-    "models.service": ("ApiKey", "IssuedKey", "KeyHolder"),
+    "nouns.search.models": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
+    "nouns.settings.models": ("Languages", "Setting"),
+    "nouns.status.models": ("LayerStatus", "Status"),
+    "nouns.versions.models": ("Change", "FieldDifference", "Version", "Words"),
     "search.embed.embedder": ("Embedder",),
     "search.rerank.reranker": ("Reranker",),
     "settings": ("Settings",),
-    "models.versions": ("Change", "FieldDifference", "Version", "Words"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

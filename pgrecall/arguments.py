@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict
 
-from pgrecall.models.memories import DraftLink, Role, SpeechAct
-from pgrecall.models.search import ConversationTurn, VitalityMode
+from pgrecall.nouns.memories.models import DraftLink, Role, SpeechAct
+from pgrecall.nouns.search.models import ConversationTurn, VitalityMode
 from pgrecall.vitality.parameters import Reading
 
 

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from pgrecall.errors import InvalidInput, MemoryNotFound
-from pgrecall.models.embedding import Embedded, EmbeddedPassage
-from pgrecall.models.search import SearchFilter, SearchRequest
+from pgrecall.nouns.embedding import Embedded, EmbeddedPassage
+from pgrecall.nouns.search.models import SearchFilter, SearchRequest
 
 Vector = Sequence[float]
 

@@ -33,7 +33,7 @@ from benchmarks.locomo.stages import ARMS_ALONE, FUSED, stages
 from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.errors import InvalidInput
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.settings import load_settings
 
 POOL = 50

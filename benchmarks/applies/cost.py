@@ -32,9 +32,9 @@ from benchmarks.intervals import bootstrap_interval
 from benchmarks.profile.__main__ import filled, server
 from benchmarks.profile.conversations import DIMENSIONS, MODEL, NOW, TENANT, Question
 from benchmarks.profile.counters import Connect, processor_ms
-from pgrecall.models.memories import Draft
-from pgrecall.models.search import SearchRequest
-from pgrecall.operations.search import search_and_log
+from pgrecall.nouns.memories.models import Draft
+from pgrecall.nouns.search.models import SearchRequest
+from pgrecall.nouns.search.operations import search_and_log
 
 FORMS = {
     "what was said": "What did Nadia say about {}?",

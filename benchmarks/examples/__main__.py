@@ -24,7 +24,7 @@ from benchmarks.harness import fresh_database
 from benchmarks.intervals import bootstrap_interval
 from benchmarks.locomo.data import RememberedVectors
 from pgrecall import Memory
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.settings import Settings, load_settings
 
 MODES = ("off", "bounded", "multiply")

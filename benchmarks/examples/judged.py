@@ -18,8 +18,8 @@ from pgrecall.arguments import SearchOptions
 from pgrecall.importers.detect import open_source
 from pgrecall.importers.jsonl import read_accesses
 from pgrecall.importers.markdown.reader import read_markdown
-from pgrecall.models.import_export import Problem
-from pgrecall.models.memories import Access, Draft
+from pgrecall.nouns.imports.report import Problem
+from pgrecall.nouns.memories.models import Access, Draft
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

@@ -38,7 +38,7 @@ from benchmarks.locomo.scores import Scores, gain, tables, verdict
 from benchmarks.locomo.stages import ARMS_ALONE, FUSED, stages
 from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.search.rerank.local import LocalReranker
 from pgrecall.search.rerank.onnx import OnnxReranker
 from pgrecall.search.rerank.reranker import Reranker, warm_up

@@ -20,7 +20,7 @@ from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.importers.chat import read_transcript, role_of
 from pgrecall.importers.dates import parse_spoken
-from pgrecall.models.embedding import TokenSigns
+from pgrecall.nouns.embedding import TokenSigns
 from pgrecall.search.embed.embedder import Embedder, TokenEmbedder
 from pgrecall.search.embed.passages import WINDOW, counts_pieces, estimated_ends
 

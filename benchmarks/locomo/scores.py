@@ -11,7 +11,7 @@ from rich.table import Table
 
 from benchmarks.intervals import bootstrap_interval
 from benchmarks.locomo.data import LOCOMO, Corpus, Question, Turn
-from pgrecall.models.memories import Role
+from pgrecall.nouns.memories.models import Role
 
 CUTOFFS = (1, 5, 10, 50)
 NEWER = "newer first"

@@ -14,13 +14,8 @@ from psycopg.rows import dict_row
 from benchmarks.harness import KNOWN, Goal, Row, seconds
 from benchmarks.maintenance.data import TENANT, Bench, log_searches
 from pgrecall.jobs.catalogue import VITALITY_ROWS
-from pgrecall.operations.maintenance import (
-    FOLD_ROWS,
-    fold_accesses,
-    refresh_graph,
-    refresh_vitality,
-)
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.maintenance.operations import FOLD_ROWS, fold_accesses, refresh_graph, refresh_vitality
+from pgrecall.nouns.operation import Operation
 
 ENTER = "SELECT set_config('recall.tenant', %(tenant)s, false)"
 """Sets the tenant of maintenance for the following measurements."""

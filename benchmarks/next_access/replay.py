@@ -23,7 +23,7 @@ from benchmarks.next_access.predictors import PREDICTORS, History, View
 from benchmarks.next_access.ranking_measures import judge
 from pgrecall.database.pool import Database
 from pgrecall.database.server import Row
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.operation import Operation
 
 WARM_UP = 0.2
 WEEK = timedelta(days=7).total_seconds()

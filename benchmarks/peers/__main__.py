@@ -38,7 +38,7 @@ from benchmarks.peers.process import Store
 from benchmarks.peers.table import show
 from benchmarks.speed.server import bench_server
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.settings import Settings
 
 PACKAGES = {

@@ -14,7 +14,7 @@ from benchmarks.locomo.data import Question, load, questions_of
 from benchmarks.peers.stores import BACKGROUND
 from benchmarks.speed.sentences import Vectors, embedded, mixed, sentences
 from pgrecall.importers.chat import read_transcript
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.memories.models import Draft
 from pgrecall.search.embed.embedder import Embedder
 
 ASKED = 400

@@ -40,9 +40,9 @@ from benchmarks.speed.search import NEAREST, home_of
 from benchmarks.speed.server import bench_server
 from pgrecall.arguments import SearchOptions
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.models.search import SearchRequest
-from pgrecall.operations.operation import Operation
-from pgrecall.operations.search import find, search_and_log
+from pgrecall.nouns.operation import Operation
+from pgrecall.nouns.search.models import SearchRequest
+from pgrecall.nouns.search.operations import find, search_and_log
 from pgrecall.schema import migrate
 
 BY_MEANING = {"lexical": 0.0, "name": 0.0, "author": 0.0, "cue": 0.0, "graph": 0.0, "period": 0.0}

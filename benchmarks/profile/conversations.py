@@ -15,7 +15,7 @@ import numpy.typing as npt
 import psycopg
 
 from benchmarks.speed.bulk_copy import Connect, copy_rows, copy_vectors, vector_rows
-from pgrecall.models.embedding import Embedded
+from pgrecall.nouns.embedding import Embedded
 from pgrecall.search.embed.embedder import QUESTION_TOKENS, TEXT_TOKENS
 
 TENANT = "profile"

@@ -20,8 +20,8 @@ from benchmarks.profile.conversations import NOW, Question
 from pgrecall.embedded.cluster import prepare_cluster
 from pgrecall.embedded.paths import resolve_paths, run_as
 from pgrecall.errors import InvalidInput
-from pgrecall.models.search import SearchRequest
-from pgrecall.operations.search import search_and_log
+from pgrecall.nouns.search.models import SearchRequest
+from pgrecall.nouns.search.operations import search_and_log
 
 WARM, COUNTED = 6, 8
 """Questions before a plan is kept, and questions that are counted."""

@@ -27,7 +27,8 @@ from benchmarks.speed import search, start, work, writes
 from benchmarks.speed.server import alone, bench_server, copy_of, world
 from benchmarks.speed.world import Question, Tenant, questions, tenants
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.search.embed.embedder import Embedder, make_embedder
+from pgrecall.search.embed.embedder import Embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.settings import Settings
 
 QUICK, DEFAULT, FULL = 50_000, 200_000, 1_000_000

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.harness import Goal, Row, interleaved, seconds
 from benchmarks.speed.search import Connect, act_for, home_of
 from benchmarks.speed.world import Question, Tenant
-from pgrecall.client.import_batches import PLAIN_BATCH
+from pgrecall.nouns.imports.batches import PLAIN_BATCH
 
 NEW = "a new tenant"
 """A tenant that is empty when a measurement begins."""

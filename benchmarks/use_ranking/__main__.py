@@ -34,7 +34,8 @@ from benchmarks.use_ranking.history import History, find_histories, read_history
 from benchmarks.use_ranking.replay import FAR_BEHIND, OFF, PLANTED, WAYS, Replayed, replay
 from pgrecall import Memory
 from pgrecall.errors import InvalidInput
-from pgrecall.search.embed.embedder import Embedder, make_embedder
+from pgrecall.search.embed.embedder import Embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.settings import load_settings
 
 KINDS = ("new", "same", "changed")

@@ -13,8 +13,8 @@ from benchmarks.use_ranking.history import Commit, History, Subject
 from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.encoding import packed
-from pgrecall.models.memories import Access, Draft
-from pgrecall.models.search import Hit
+from pgrecall.nouns.memories.models import Access, Draft
+from pgrecall.nouns.search.models import Hit
 from pgrecall.search.embed.embedder import Embedder
 
 POOL = 50

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pgrecall.cells import replicas
 from pgrecall.cells.addresses import shown
 from pgrecall.cells.cell import Cell
 from pgrecall.cells.directory import CellEntry, MoveEntry
+from pgrecall.cells.installation import Installation
 from pgrecall.cells.moves.rights import missing_rights
 from pgrecall.errors import RecallError
-
-if TYPE_CHECKING:
-    from pgrecall.cells.fleet import Fleet
 
 _MOVING = (
     "SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database() "
@@ -33,19 +31,21 @@ class CellFinding:
     fix: str = ""
 
 
-def check(fleet: Fleet) -> Iterator[CellFinding]:
+def check(installation: Installation) -> Iterator[CellFinding]:
     """Checks every cell: version, sequences, and that each tenant lives where the directory says."""
-    entries = fleet.directory.cells()
+    entries = installation.directory.cells()
     if not entries:
         yield CellFinding(None, "warn", "There is no cell yet.", "pgrecall cell add URL")
-    arriving = {(move.tenant, move.target) for move in fleet.directory.moves() if move.step != "flipped"}
+    arriving = {
+        (move.tenant, move.target) for move in installation.directory.moves() if move.step != "flipped"
+    }
     for entry in entries:
         try:
-            yield from _check(fleet, entry, arriving, alone=len(entries) == 1)
+            yield from _check(installation, entry, arriving, alone=len(entries) == 1)
         except RecallError as error:
             yield CellFinding(entry.number, "fail", error.message, error.hint)
-    for move in fleet.directory.moves():
-        yield _check_move(move, under_way=_is_moving(fleet, move.tenant))
+    for move in installation.directory.moves():
+        yield _check_move(move, under_way=_is_moving(installation, move.tenant))
 
 
 def _check_move(move: MoveEntry, *, under_way: bool) -> CellFinding:
@@ -57,20 +57,20 @@ def _check_move(move: MoveEntry, *, under_way: bool) -> CellFinding:
     return CellFinding(None, "warn", message, f"pgrecall tenant move {move.tenant} --to {move.target}")
 
 
-def _is_moving(fleet: Fleet, tenant: str) -> bool:
+def _is_moving(installation: Installation, tenant: str) -> bool:
     """Whether a process holds the lock of `Directory.exclusive`."""
-    with fleet.directory.connected() as connection:
+    with installation.directory.connected() as connection:
         return connection.execute(_MOVING, {"tenant": tenant}).fetchone() is not None
 
 
 def _check(
-    fleet: Fleet, entry: CellEntry, arriving: set[tuple[str, int]], *, alone: bool
+    installation: Installation, entry: CellEntry, arriving: set[tuple[str, int]], *, alone: bool
 ) -> Iterator[CellFinding]:
-    number, cell = entry.number, fleet.cell(entry)
+    number, cell = entry.number, installation.cell(entry)
     cell.require_current()
     facts = cell.facts()
     problems = []
-    if facts.number != number or facts.installation != fleet.directory.installation():
+    if facts.number != number or facts.installation != installation.directory.installation():
         problem = "The database says that it is another cell, or none."
         problems.append((problem, "restore it, or: pgrecall cell remove"))
     if facts.outside:
@@ -80,23 +80,23 @@ def _check(
         problem = "It does not refuse tenants of other cells."
         problems.append((problem, "run `pgrecall cell add` again with its URL"))
     if not alone:
-        problems += _strays(fleet, number, cell, arriving)
+        problems += _strays(installation, number, cell, arriving)
     for message, fix in problems:
         yield CellFinding(number, "fail", message, fix)
     if not problems:
         message = f"{shown(entry.address)}, tenants: {entry.tenants:,}, schema current."
         yield CellFinding(number, "ok", message)
     if entry.replica is not None:
-        yield _check_replica(fleet, entry, entry.replica)
+        yield _check_replica(installation, entry, entry.replica)
     if not alone:
         yield from _check_rights(number, cell)
 
 
 def _strays(
-    fleet: Fleet, number: int, cell: Cell, arriving: set[tuple[str, int]]
+    installation: Installation, number: int, cell: Cell, arriving: set[tuple[str, int]]
 ) -> Iterator[tuple[str, str]]:
     """Tenants that live in a cell and not in the directory's: sentences, each with the fix."""
-    places = {place.tenant: place.cell for place in fleet.directory.places()}
+    places = {place.tenant: place.cell for place in installation.directory.places()}
     lives = {tenant for tenant, (_, elsewhere) in cell.residents().items() if elsewhere is None}
     for tenant in sorted(lives):
         home = places.get(tenant)
@@ -111,10 +111,10 @@ def _strays(
             )
 
 
-def _check_replica(fleet: Fleet, entry: CellEntry, replica: str) -> CellFinding:
+def _check_replica(installation: Installation, entry: CellEntry, replica: str) -> CellFinding:
     """Checks whether the standby of a cell can answer searches; otherwise the cell answers them."""
     try:
-        behind = replicas.behind(fleet, entry, replica)
+        behind = replicas.behind(installation, entry, replica)
     except RecallError as error:
         message = f"Searches go to the cell, not to its replica: {error.message}"
         fix = f"start it, or: pgrecall cell replica {entry.number} URL"

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pgrecall.cells import checking, joining, replicas
-from pgrecall.cells.cell import Cell
 from pgrecall.cells.checking import CellFinding
-from pgrecall.cells.directory import CellEntry, Directory, Place
+from pgrecall.cells.directory import CellEntry, Place
+from pgrecall.cells.installation import Installation
 from pgrecall.errors import DatabaseUnavailable, InvalidInput, RecallError
 from pgrecall.schema import roles
 from pgrecall.schema.roles import Rights
@@ -37,24 +37,8 @@ class TenantSize:
     moving_to: int | None = None
 
 
-class Fleet:
-    """Every cell of the installation of a directory, for administrators.
-
-    Args:
-        timeout: seconds to connect.
-    """
-
-    def __init__(self, url: str, *, timeout: float = 10.0) -> None:
-        self.directory = Directory(url, timeout=timeout)
-        self.timeout = timeout
-
-    def cell(self, entry: CellEntry) -> Cell:
-        """The database of a cell."""
-        return self.at(entry.address)
-
-    def at(self, address: str) -> Cell:
-        """The database at the address of a cell."""
-        return Cell(self.directory.url_of(address), timeout=self.timeout)
+class Fleet(Installation):
+    """What administrators do with all cells."""
 
     def add(self, url: str, *, number: int | None = None, room: int | None = None) -> CellEntry:
         """Adds a database as a cell: :func:`pgrecall.cells.joining.add`."""
@@ -83,20 +67,6 @@ class Fleet:
             )
             states.append(CellState(replace(entry, bytes=held), reachable=True))
         return tuple(states)
-
-    def drain(self, number: int, *, stop: bool = False) -> tuple[CellEntry, tuple[str, ...]]:
-        """Keeps new tenants out of a cell, or lets them in again.
-
-        Returns:
-            The cell, and the tenants that still live there.
-        """
-        self.directory.cell(number)
-        self.directory.run(
-            "UPDATE recall_cells.cell SET draining = %(draining)s WHERE number = %(number)s",
-            {"draining": not stop, "number": number},
-        )
-        left = tuple(place.tenant for place in self.directory.places() if place.cell == number)
-        return self.directory.cell(number), left
 
     def set_replica(self, number: int, url: str | None) -> CellEntry:
         """Names a standby of a cell, or none: :func:`pgrecall.cells.replicas.set_replica`."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pgrecall.cells.addresses import address_of, shown
 from pgrecall.cells.cell import CellFacts
 from pgrecall.cells.directory import CellEntry
+from pgrecall.cells.installation import Installation
 from pgrecall.errors import DatabaseUnavailable, InvalidInput
 
-if TYPE_CHECKING:
-    from pgrecall.cells.fleet import Fleet
 
-
-def add(fleet: Fleet, url: str, *, number: int | None = None, room: int | None = None) -> CellEntry:
+def add(
+    installation: Installation, url: str, *, number: int | None = None, room: int | None = None
+) -> CellEntry:
     """Adds a database as a cell; the first one creates the directory. Repeating it is harmless.
 
     From the second cell on, every cell refuses tenants that do not live there.
@@ -29,19 +27,19 @@ def add(fleet: Fleet, url: str, *, number: int | None = None, room: int | None =
         SchemaMismatch: its schema is not this version's.
     """
     address = address_of(url)
-    cell = fleet.at(address)
+    cell = installation.at(address)
     dimensions = cell.require_current().dimensions
     facts = cell.facts()
     assert dimensions is not None  # require_current
-    fleet.directory.install()
-    others = fleet.directory.cells()
+    installation.directory.install()
+    others = installation.directory.cells()
     _require_addable(address, number, others, dimensions)
-    _require_embedder(fleet, facts, others)
+    _require_embedder(installation, facts, others)
     known = next((entry.number for entry in others if entry.address == address), None)
     chosen = number if number is not None else max((entry.number for entry in others), default=-1) + 1
     chosen = chosen if known is None else known
-    cell.join(chosen, fleet.directory.installation())
-    fleet.directory.run(
+    cell.join(chosen, installation.directory.installation())
+    installation.directory.run(
         # The cell gets no tenants until the directory knows those of all cells.
         "INSERT INTO recall_cells.cell (number, address, room, bytes, dimensions, draining) "
         "VALUES (%(number)s, %(address)s, %(room)s, %(bytes)s, %(dimensions)s, %(later)s) "
@@ -55,15 +53,15 @@ def add(fleet: Fleet, url: str, *, number: int | None = None, room: int | None =
             "later": bool(others),
         },
     )
-    _check_residents(fleet)
+    _check_residents(installation)
     if known is None:
-        fleet.drain(chosen, stop=True)
-    return fleet.directory.cell(chosen)
+        installation.drain(chosen, stop=True)
+    return installation.directory.cell(chosen)
 
 
-def _require_embedder(fleet: Fleet, facts: CellFacts, others: tuple[CellEntry, ...]) -> None:
+def _require_embedder(installation: Installation, facts: CellFacts, others: tuple[CellEntry, ...]) -> None:
     for entry in others:
-        theirs = fleet.cell(entry).facts().embedder
+        theirs = installation.cell(entry).facts().embedder
         if facts.embedder and theirs and facts.embedder != theirs:
             raise InvalidInput(
                 f"This database keeps embeddings of {facts.embedder}, cell {entry.number} of {theirs}.",
@@ -71,39 +69,39 @@ def _require_embedder(fleet: Fleet, facts: CellFacts, others: tuple[CellEntry, .
             )
 
 
-def _check_residents(fleet: Fleet) -> None:
+def _check_residents(installation: Installation) -> None:
     """Registers every tenant where it has rows; with several cells, makes them refuse the others."""
-    entries = fleet.directory.cells()
+    entries = installation.directory.cells()
     for entry in entries:
-        cell = fleet.cell(entry)
+        cell = installation.cell(entry)
         if len(entries) == 1:
-            fleet.directory.place_all(cell.known_tenants(), entry.number)
+            installation.directory.place_all(cell.known_tenants(), entry.number)
             return
         if not cell.facts().checked:
             cell.check_residents()
         live = [tenant for tenant, (_, elsewhere) in cell.residents().items() if elsewhere is None]
-        fleet.directory.place_all(live, entry.number)
+        installation.directory.place_all(live, entry.number)
 
 
-def remove(fleet: Fleet, number: int) -> None:
+def remove(installation: Installation, number: int) -> None:
     """Takes a cell out of the installation. The database stays as it is.
 
     Raises:
         InvalidInput: tenants live there and it is not the only cell, or a move to or from it is under way.
     """
-    entry = fleet.directory.cell(number)
-    if entry.tenants and len(fleet.directory.cells()) > 1:
+    entry = installation.directory.cell(number)
+    if entry.tenants and len(installation.directory.cells()) > 1:
         raise InvalidInput(
             f"Cell {number} still has tenants: {entry.tenants:,}.",
             hint=f"Move them first: pgrecall cell drain {number}; pgrecall tenant move NAME --to CELL.",
         )
-    if moves := [move for move in fleet.directory.moves() if number in (move.source, move.target)]:
+    if moves := [move for move in installation.directory.moves() if number in (move.source, move.target)]:
         raise InvalidInput(
             f"The move of tenant {moves[0].tenant} uses cell {number}.",
             hint=f"Finish it: pgrecall tenant move {moves[0].tenant} --to {moves[0].target}.",
         )
     try:
-        fleet.cell(entry).run("SELECT recall_private.leave_cells()")
+        installation.cell(entry).run("SELECT recall_private.leave_cells()")
     except DatabaseUnavailable as error:
         raise InvalidInput(
             f"Cell {number} does not answer, so it would still believe that it is a cell.",
@@ -111,9 +109,9 @@ def remove(fleet: Fleet, number: int) -> None:
         ) from error
     for table, column in (("place", "cell"), ("cell", "number")):
         statement = f"DELETE FROM recall_cells.{table} WHERE {column} = %(number)s"
-        fleet.directory.run(statement, {"number": number})
-    if len(left := fleet.directory.cells()) == 1:
-        fleet.cell(left[0]).run("SELECT recall_private.check_residents(false)")
+        installation.directory.run(statement, {"number": number})
+    if len(left := installation.directory.cells()) == 1:
+        installation.cell(left[0]).run("SELECT recall_private.check_residents(false)")
 
 
 def _require_addable(

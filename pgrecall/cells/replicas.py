@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pgrecall.cells.addresses import address_of, shown
+from pgrecall.cells.directory import CellEntry
+from pgrecall.cells.installation import Installation
 from pgrecall.database.connections import connect
 from pgrecall.database.log_positions import PRIMARY, REPLICA, Server, server_of
 from pgrecall.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from pgrecall.cells.directory import CellEntry
-    from pgrecall.cells.fleet import Fleet
 
-
-def set_replica(fleet: Fleet, number: int, url: str | None) -> CellEntry:
+def set_replica(installation: Installation, number: int, url: str | None) -> CellEntry:
     """Names a standby of a cell in the directory; None: it has none. Running clients learn it soon.
 
     Args:
@@ -24,25 +20,25 @@ def set_replica(fleet: Fleet, number: int, url: str | None) -> CellEntry:
         DatabaseUnavailable: the standby or its cell cannot be reached.
         InvalidInput: it is not a standby of this cell, or there is no such cell.
     """
-    entry = fleet.directory.cell(number)
+    entry = installation.directory.cell(number)
     address = None if url is None else address_of(url)
     if address is not None:
-        behind(fleet, entry, address)
-    fleet.directory.install()  # one that an older version made has no place for it
+        behind(installation, entry, address)
+    installation.directory.install()  # one that an older version made has no place for it
     query = "UPDATE recall_cells.cell SET replica = %(address)s WHERE number = %(number)s"
-    fleet.directory.run(query, {"address": address, "number": number})
-    return fleet.directory.cell(number)
+    installation.directory.run(query, {"address": address, "number": number})
+    return installation.directory.cell(number)
 
 
-def behind(fleet: Fleet, entry: CellEntry, address: str) -> int:
+def behind(installation: Installation, entry: CellEntry, address: str) -> int:
     """How many bytes of its cell's log a standby has still to replay.
 
     Raises:
         DatabaseUnavailable: the standby or its cell cannot be reached.
         InvalidInput: it is not a standby of this cell.
     """
-    standby = _position(fleet, address, REPLICA)
-    primary = _position(fleet, entry.address, PRIMARY)
+    standby = _position(installation, address, REPLICA)
+    primary = _position(installation, entry.address, PRIMARY)
     if standby.position is None:
         raise InvalidInput(
             f"The server at {shown(address)} is not a standby.",
@@ -57,6 +53,6 @@ def behind(fleet: Fleet, entry: CellEntry, address: str) -> int:
     return max((primary.position or 0) - standby.position, 0)
 
 
-def _position(fleet: Fleet, address: str, query: str) -> Server:
-    with connect(fleet.directory.url_of(address), timeout=fleet.timeout) as connection:
+def _position(installation: Installation, address: str, query: str) -> Server:
+    with connect(installation.directory.url_of(address), timeout=installation.timeout) as connection:
         return server_of(connection.execute(query.encode()).fetchall())

@@ -26,7 +26,7 @@ class Outages:
         self._clock = clock
         self._failures: dict[str, tuple[float, CellUnavailable]] = {}
 
-    def require(self, address: str) -> None:
+    def raise_if_resting(self, address: str) -> None:
         """Raises the last failure of a cell during its pause, or while another call tries it."""
         if address not in self._failures:
             return

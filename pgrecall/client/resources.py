@@ -14,7 +14,8 @@ from pgrecall.errors import DatabaseError, DatabaseUnsuitable, EmbedderMismatch,
 from pgrecall.schema import installing
 from pgrecall.schema import state as schema
 from pgrecall.schema.compatibility import unusable_calls
-from pgrecall.search.embed.embedder import Embedder, LearnsDimensions, dimensions_of, make_embedder
+from pgrecall.search.embed.embedder import Embedder, LearnsDimensions, dimensions_of
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.search.rerank.reranker import Reranker, make_reranker
 from pgrecall.settings import Settings, load_settings
 

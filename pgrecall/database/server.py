@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 
 class Call(Protocol):
-    """A call of the database, as :class:`pgrecall.operations.Operation` describes it."""
+    """A call of the database, as :class:`pgrecall.nouns.operation.Operation` describes it."""
 
     @property
     def sql(self) -> str: ...

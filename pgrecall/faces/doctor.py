@@ -11,8 +11,9 @@ from pgrecall.cells.checking import CellFinding
 from pgrecall.database.server import require_suitable
 from pgrecall.errors import DatabaseUnsuitable, RecallError
 from pgrecall.faces.wording import about_replica, counted
-from pgrecall.models.maintenance import JobStatus, Status
-from pgrecall.models.service import Caller
+from pgrecall.nouns.jobs.models import JobStatus
+from pgrecall.nouns.service.models import Caller
+from pgrecall.nouns.status.models import Status
 from pgrecall.schema import state as schema
 from pgrecall.schema.roles import AccessProblem, Examination, quoted
 from pgrecall.settings import Settings

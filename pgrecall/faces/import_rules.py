@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.fields import Rules
-from pgrecall.models.layers import Layer
+from pgrecall.nouns.layers.models import Layer
 
 
 def import_rules(layers: Iterable[Layer], wanted: str | None = None, now: datetime | None = None) -> Rules:

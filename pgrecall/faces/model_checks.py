@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from pgrecall.errors import RecallError
 from pgrecall.faces.doctor import Finding, failed
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.search.language_model import Answer, make_language_model
 from pgrecall.search.rerank.reranker import make_reranker, warm_up
 from pgrecall.settings import Settings

@@ -12,8 +12,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.markdown.notes import note_file, walk
 from pgrecall.importers.markdown.renames import note_of, renamed_keys
-from pgrecall.models.import_export import ImportReport, Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.imports.report import ImportReport, Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
 
 if TYPE_CHECKING:
     from pgrecall import Memory

@@ -11,7 +11,7 @@ from pgrecall.search.explanation import referenced
 
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory, Memory
-    from pgrecall.models.search import Hit
+    from pgrecall.nouns.search.models import Hit
 
 _MAX_READ = 20
 """Memories that are read for their names alone, each with a call."""

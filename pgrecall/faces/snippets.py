@@ -11,7 +11,7 @@ from pgrecall.faces.printable import printable
 from pgrecall.search.explanation import reason, sentence
 
 if TYPE_CHECKING:
-    from pgrecall.models.search import Hit
+    from pgrecall.nouns.search.models import Hit
 
 _WORD = re.compile(r"\w+")
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)")

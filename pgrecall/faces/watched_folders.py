@@ -19,7 +19,7 @@ from pgrecall.importers.detect import open_source, source_name
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.markdown.notes import walk
 from pgrecall.jobs.job import Stopped
-from pgrecall.models.import_export import ImportReport, Problem
+from pgrecall.nouns.imports.report import ImportReport, Problem
 
 if TYPE_CHECKING:
     from pgrecall import Memory

@@ -11,9 +11,9 @@ from pgrecall.faces.printable import printable
 from pgrecall.vitality.parameters import DEFAULT_ZONES
 
 if TYPE_CHECKING:
-    from pgrecall.models.maintenance import ReplicaStatus
-    from pgrecall.models.plans import Plan
-    from pgrecall.models.prune import PlanKeptBack, PlanOptions, PlanReport, PrunePlan
+    from pgrecall.nouns.plans.models import Plan
+    from pgrecall.nouns.plans.prune import PlanKeptBack, PlanOptions, PlanReport, PrunePlan
+    from pgrecall.nouns.status.models import ReplicaStatus
 
 _SPANS = (
     ("year", 365.25 * 86400), ("month", 30.44 * 86400), ("week", 7 * 86400), ("day", 86400.0),

@@ -18,8 +18,8 @@ from pgrecall.importers.files import (
     require_folder,
 )
 from pgrecall.importers.markdown.notes import is_note, walk
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
 
 SourceKind = Literal[
     "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini",

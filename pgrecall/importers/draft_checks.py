@@ -22,8 +22,8 @@ from pgrecall.importers.fields import (
     kept_as_metadata,
     link_fits,
 )
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft, DraftLink
 
 __all__ = ["INDEXED_BYTES", "MAX_BODY_LENGTH", "MAX_TARGET_LENGTH", "MAX_TITLE_LENGTH", "storable"]
 

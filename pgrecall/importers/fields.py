@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 from pgrecall.importers.dates import parse_time
-from pgrecall.models.import_export import Skipped
-from pgrecall.models.memories import RELATIONS, DraftLink, Role, SpeechAct
+from pgrecall.nouns.imports.report import Skipped
+from pgrecall.nouns.memories.models import RELATIONS, DraftLink, Role, SpeechAct
 
 MAX_TITLE_LENGTH = 1_000
 MAX_KEY_LENGTH = 1_000

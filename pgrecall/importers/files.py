@@ -15,8 +15,8 @@ from typing import BinaryIO, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
 
 MAX_BYTES = 10_000_000
 _SAYS_UTF8 = 0x800

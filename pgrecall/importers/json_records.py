@@ -16,7 +16,7 @@ from pgrecall.importers.dates import parse_time
 from pgrecall.importers.fields import Fields, Rules
 from pgrecall.importers.files import MAX_BYTES, decode, printable_path, read_bytes, read_lines
 from pgrecall.importers.json_stream import require_few_containers
-from pgrecall.models.import_export import Problem
+from pgrecall.nouns.imports.report import Problem
 
 
 def _moment(value: object) -> datetime:

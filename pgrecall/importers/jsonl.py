@@ -19,8 +19,8 @@ from pgrecall.importers.json_records import (
     required_field,
     validated_lines,
 )
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Access, AccessKind, Draft
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Access, AccessKind, Draft
 
 UNKNOWN = "fields that a memory does not have, kept as metadata"
 

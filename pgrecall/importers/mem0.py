@@ -20,8 +20,8 @@ from pgrecall.importers.json_records import (
     without_empty,
 )
 from pgrecall.importers.text import unique
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
 
 RELATIONS = "relations between entities, which no memory of the export is part of"
 _LISTS = ("results", "memories")

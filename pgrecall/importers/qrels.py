@@ -14,10 +14,10 @@ from pgrecall.importers.dates import parse_time, parse_until
 from pgrecall.importers.draft_checks import INDEXED_BYTES, bad_character
 from pgrecall.importers.files import printable_path, require_file
 from pgrecall.importers.json_records import KNOWN_FIELDS, Moment, validated_lines
-from pgrecall.models.calibration import JudgedQuery, Judgement
-from pgrecall.models.import_export import Problem
-from pgrecall.models.memories import Role
-from pgrecall.models.search import SearchRequest
+from pgrecall.nouns.calibration.models import JudgedQuery, Judgement
+from pgrecall.nouns.imports.report import Problem
+from pgrecall.nouns.memories.models import Role
+from pgrecall.nouns.search.models import SearchRequest
 
 MAX_REPORTED_PROBLEMS = 3
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound, MissingExtra
-from pgrecall.models.memories import StoredMemory
+from pgrecall.nouns.memories.models import StoredMemory
 
 try:
     from langgraph.store.base import (

@@ -11,7 +11,7 @@ from pgrecall import AsyncMemory, Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.errors import MissingExtra
 from pgrecall.integrations.retrieval import hit_metadata, search, search_async
-from pgrecall.models.search import SearchResult
+from pgrecall.nouns.search.models import SearchResult
 
 try:
     from llama_index.core.retrievers import BaseRetriever

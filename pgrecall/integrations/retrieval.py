@@ -9,7 +9,7 @@ from typing import Any
 from pgrecall import AsyncMemory, Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.errors import InvalidInput
-from pgrecall.models.search import Hit, SearchResult
+from pgrecall.nouns.search.models import Hit, SearchResult
 
 _SHARED = (
     "id", "key", "title", "layer", "role", "author", "score", "relevance", "vitality", "zone", "rank",

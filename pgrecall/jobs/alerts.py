@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from pgrecall.errors import AlertError, InvalidInput
-from pgrecall.models.maintenance import AlarmChange
+from pgrecall.nouns.maintenance.models import AlarmChange
 from pgrecall.settings import Settings, environment_variables
 
 PAUSE = 30.0

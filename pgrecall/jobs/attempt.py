@@ -28,8 +28,8 @@ from pgrecall.errors import (
     SchemaMismatch,
 )
 from pgrecall.jobs.job import Job, JobContext, Stopped, Task
-from pgrecall.models.maintenance import JobOutcome
-from pgrecall.operations.jobs import begin_job, end_job, report_job
+from pgrecall.nouns.jobs.models import JobOutcome
+from pgrecall.nouns.jobs.operations import begin_job, end_job, report_job
 
 PERMANENT = (AlertError, InvalidInput, DatabaseUnsuitable, MissingExtra, SchemaMismatch)
 """Errors that another attempt would repeat."""

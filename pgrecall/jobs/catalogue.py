@@ -8,10 +8,11 @@ from pgrecall.errors import InvalidInput
 from pgrecall.jobs.alerts import alert_document
 from pgrecall.jobs.embedding import embed, reembed
 from pgrecall.jobs.job import Job, JobContext, Stopped
-from pgrecall.models.maintenance import JobState, JobStatus
-from pgrecall.operations import maintenance, plans
-from pgrecall.operations.jobs import JobRow, job_states
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.jobs.models import JobState, JobStatus
+from pgrecall.nouns.jobs.operations import JobRow, job_states
+from pgrecall.nouns.maintenance import operations as maintenance
+from pgrecall.nouns.operation import Operation
+from pgrecall.nouns.plans import operations as plans
 
 VITALITY_ROWS, EXPIRE_ROWS = 50_000, 1000
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.jobs.job import JobContext
-from pgrecall.models.embedding import Embedded
-from pgrecall.operations.jobs import (
+from pgrecall.nouns.embedding import Embedded
+from pgrecall.nouns.jobs.operations import (
     Unembedded,
     begin_reembedding,
     count_unembedded,

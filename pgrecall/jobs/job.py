@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pgrecall.database.session import Session
 from pgrecall.errors import InvalidInput
 from pgrecall.jobs.alerts import AlertHook
-from pgrecall.models.embedding import Embedded
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.embedding import Embedded
+from pgrecall.nouns.operation import Operation
 from pgrecall.search.embed.embedder import TEXT_TOKENS, Embedder, embed_with_tokens
 from pgrecall.search.embed.passages import embed_memories
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 from pgrecall.database.pool import Database
 from pgrecall.jobs.attempt import JobSessions, attempt
 from pgrecall.jobs.job import Hooks, Job, Task
-from pgrecall.models.maintenance import WHOLE_DATABASE, JobOutcome
-from pgrecall.operations.jobs import due_tenants, tenants
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.jobs.models import WHOLE_DATABASE, JobOutcome
+from pgrecall.nouns.jobs.operations import due_tenants, tenants
+from pgrecall.nouns.operation import Operation
 from pgrecall.search.embed.embedder import Embedder
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from pgrecall.errors import RecallError
 from pgrecall.jobs.catalogue import JOBS
 from pgrecall.jobs.job import Job
 from pgrecall.jobs.runner import Runner
-from pgrecall.models.maintenance import JobOutcome
-from pgrecall.operations.jobs import job_intervals
+from pgrecall.nouns.jobs.models import JobOutcome
+from pgrecall.nouns.jobs.operations import job_intervals
 
 MAX_INTERVAL = 60.0
 """Maximum seconds between checks for due jobs, so that a missed daily job is not a day late."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import cast, get_args
 
 from pgrecall.errors import InvalidInput
-from pgrecall.models.memories import Role
-from pgrecall.models.search import ConversationTurn, SearchRequest
+from pgrecall.nouns.memories.models import Role
+from pgrecall.nouns.search.models import ConversationTurn, SearchRequest
 
 MAX_TURNS = 100
 """Maximum number of turns, as in ``recall.completed_query``."""

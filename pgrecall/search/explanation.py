@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pgrecall.models.quality import percent
+from pgrecall.nouns.quality.models import percent
 from pgrecall.search.probabilities import logistic
 
 Part = Mapping[str, Any]

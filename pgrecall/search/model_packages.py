@@ -24,8 +24,8 @@ from pgrecall.search.embed.embedder import (
     Embedder,
     embed_texts,
     for_queries,
-    make_embedder,
 )
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.settings import Settings, environment_variables
 
 _OFFLINE = re.compile(

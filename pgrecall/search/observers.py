@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from pgrecall.models.search import SearchResult
+from pgrecall.nouns.search.models import SearchResult
 
 SearchObserver = Callable[[SearchResult, bool], None]
 """Called with the result of a search, and whether it asked for the reranker."""

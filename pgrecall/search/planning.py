@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import Field
 
 from pgrecall.errors import LanguageModelError
-from pgrecall.models.memories import Role
-from pgrecall.models.search import ConversationTurn, SearchRequest
-from pgrecall.models.search_plan import Need, SearchPlan, Wants
+from pgrecall.nouns.memories.models import Role
+from pgrecall.nouns.search.models import ConversationTurn, SearchRequest
+from pgrecall.nouns.search.plan import Need, SearchPlan, Wants
 from pgrecall.search.conversations import quoted_turns
 from pgrecall.search.foreign_words import in_one_line
 from pgrecall.search.language_model import Answer, LanguageModel, make_language_model

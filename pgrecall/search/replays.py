@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from pgrecall.errors import InvalidInput
-from pgrecall.models.quality import ENOUGH, ArmUse, LoggedSearch, Replay, ReplayedSearch, Share
-from pgrecall.models.search import Hit
+from pgrecall.nouns.quality.models import ENOUGH, ArmUse, LoggedSearch, Replay, ReplayedSearch, Share
+from pgrecall.nouns.search.models import Hit
 from pgrecall.search.probabilities import Z, wilson_interval
 
 MAX_HITS = 100

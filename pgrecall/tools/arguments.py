@@ -12,8 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from pgrecall.encoding import MAX_ID, memory_reference
 from pgrecall.errors import InvalidInput
 from pgrecall.importers import dates
-from pgrecall.models.context import MIN_RELEVANCE, Order
-from pgrecall.models.memories import RELATIONS, Role, SpeechAct
+from pgrecall.nouns.context.models import MIN_RELEVANCE, Order
+from pgrecall.nouns.memories.models import RELATIONS, Role, SpeechAct
 
 
 def _parse_reference(value: object) -> int | str:

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import cast
 
 from pgrecall.arguments import SearchOptions
-from pgrecall.models.context import ContextBlock
-from pgrecall.models.maintenance import Status
-from pgrecall.models.memories import DIRECTIVES, StoredMemory
-from pgrecall.models.search import Hit, SearchResult
+from pgrecall.nouns.context.models import ContextBlock
+from pgrecall.nouns.memories.models import DIRECTIVES, StoredMemory
+from pgrecall.nouns.search.models import Hit, SearchResult
+from pgrecall.nouns.status.models import Status
 from pgrecall.search.explanation import sentence
 from pgrecall.tools.arguments import (
     ContextArguments,

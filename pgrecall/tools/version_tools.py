@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from pgrecall.encoding import MAX_INTEGER
-from pgrecall.models.memories import Remembered
-from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version
+from pgrecall.nouns.memories.models import Remembered
+from pgrecall.nouns.versions.models import Change, ChangeKind, FieldDifference, Version
 from pgrecall.tools.arguments import Arguments, Reference, parse_json
 from pgrecall.tools.results import Result, ResultWithTexts, Timestamp
 from pgrecall.tools.tool import Client, MaybeAwaitable, Tool

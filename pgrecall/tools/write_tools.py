@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import cast
 
 from pgrecall.arguments import DraftFields
-from pgrecall.models.dedupe import DedupePlan
-from pgrecall.models.memories import Access, DraftLink, Remembered
-from pgrecall.models.prune import PrunePlan
+from pgrecall.nouns.memories.models import Access, DraftLink, Remembered
+from pgrecall.nouns.plans.dedupe import DedupePlan
+from pgrecall.nouns.plans.prune import PrunePlan
 from pgrecall.tools.arguments import (
     DedupePlanArguments,
     ForgetArguments,

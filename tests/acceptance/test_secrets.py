@@ -25,7 +25,7 @@ from pgrecall import Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import RecallError
 from pgrecall.schema import migrate
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.search.rerank.reranker import make_reranker
 from pgrecall.settings import Settings, load_settings
 from tests.acceptance.cli.command_tools import DIMENSIONS, Command

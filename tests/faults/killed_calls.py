@@ -15,7 +15,7 @@ import psycopg
 
 from pgrecall import Access, Draft, Memory
 from pgrecall.errors import InvalidInput
-from pgrecall.models.memories import DraftLink
+from pgrecall.nouns.memories.models import DraftLink
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=900)

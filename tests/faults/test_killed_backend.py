@@ -14,7 +14,7 @@ from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseUnavailable
 from pgrecall.jobs.catalogue import job_named
 from pgrecall.jobs.runner import Runner
-from pgrecall.models.maintenance import JobOutcome
+from pgrecall.nouns.jobs.models import JobOutcome
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.killed_calls import KILLED_CALLS, LONG_AGO, NOW, KilledCall, drafts

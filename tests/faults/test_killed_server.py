@@ -13,7 +13,7 @@ import pytest
 
 from pgrecall import Access, Draft, Memory
 from pgrecall.errors import DatabaseUnavailable
-from pgrecall.models.memories import DraftLink
+from pgrecall.nouns.memories.models import DraftLink
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import Victim

@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from pgrecall import Access, Draft, Memory
 from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseBusy, DatabaseError
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.operation import Operation
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.http.http_tools import serving

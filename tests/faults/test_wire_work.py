@@ -13,7 +13,7 @@ from pgrecall import Memory
 from pgrecall.database.pool import Database
 from pgrecall.jobs.catalogue import job_named
 from pgrecall.jobs.runner import Runner
-from pgrecall.models.maintenance import JobOutcome
+from pgrecall.nouns.jobs.models import JobOutcome
 from tests.acceptance.cli.command_tools import command_line, environment
 from tests.acceptance.http.http_tools import serving
 from tests.faults.conftest import Inject

@@ -24,7 +24,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-ALL_OF = ("pgrecall.client", "pgrecall.faces", "pgrecall.importers", "pgrecall.jobs", "pgrecall.tools")
+ALL_OF = (
+    "pgrecall.client",
+    "pgrecall.faces",
+    "pgrecall.importers",
+    "pgrecall.jobs",
+    "pgrecall.nouns",
+    "pgrecall.tools",
+)
 LATER = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "prometheus_client")
 """What others import only once they need it."""
 

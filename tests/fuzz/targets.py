@@ -21,10 +21,10 @@ from pgrecall.importers.markdown.reader import read_note_file
 from pgrecall.importers.markdown.sections import cut, outline, split_sections
 from pgrecall.importers.mem0 import read_mem0
 from pgrecall.importers.qrels import read_qrels
-from pgrecall.models.calibration import JudgedQuery
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Access, Draft
-from pgrecall.operations.remember import remember_many
+from pgrecall.nouns.calibration.models import JudgedQuery
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Access, Draft
+from pgrecall.nouns.memories.remember import remember_many
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 PARTS = 200

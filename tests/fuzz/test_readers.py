@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.importers.jsonl import read_jsonl
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.memories.models import Draft
 from tests.fuzz.growth import REPEATS, TIMES, calls, grown
 from tests.fuzz.scale import MINUTES, tried
 from tests.fuzz.targets import TARGETS

@@ -12,8 +12,8 @@ import psycopg
 from psycopg.rows import dict_row
 
 from pgrecall import Access, Draft, Memory
-from pgrecall.models.versions import FieldDifference
-from pgrecall.models.word_differences import fields_by_word
+from pgrecall.nouns.versions.models import FieldDifference
+from pgrecall.nouns.versions.word_differences import fields_by_word
 
 Values = dict[str, Any]
 Rows = list[Values]

@@ -10,7 +10,7 @@ from pgrecall import DatabaseUnsuitable, Memory
 from pgrecall.database.connections import connect
 from pgrecall.database.pooler import pool_mode, process_of
 from pgrecall.database.session import Session
-from pgrecall.operations.jobs import tenants
+from pgrecall.nouns.jobs.operations import tenants
 from pgrecall.settings import Settings
 from tests.acceptance.cli.command_tools import Command
 from tests.given_server import Server

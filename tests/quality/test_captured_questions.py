@@ -19,8 +19,8 @@ from benchmarks.examples.judged import NOW
 from benchmarks.locomo.data import RememberedVectors
 from pgrecall import Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.models.memories import Draft
-from pgrecall.models.search import SearchResult
+from pgrecall.nouns.memories.models import Draft
+from pgrecall.nouns.search.models import SearchResult
 from pgrecall.search.embed.local import LocalEmbedder
 from tests.quality.judged_examples import examples
 

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 
 from benchmarks.examples.judged import CORPORA, EXAMPLES, NOW, read_judged, read_links, read_memories
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.memories.models import Draft
 
 JUDGED = read_judged()
 UNANSWERED = {"nothing-to-find", "absent", "needs-context"}

@@ -35,30 +35,30 @@ def outages(clock: Clock) -> Outages:
 
 
 def test_it_rests_and_the_others_do_not(outages: Outages) -> None:
-    outages.require(TWO)
+    outages.raise_if_resting(TWO)
     with pytest.raises(CellUnavailable, match="Cell 1 does not answer: No connection to Postgres") as caught:
-        outages.require(ONE)
+        outages.raise_if_resting(ONE)
     assert caught.value.cell == 1
 
 
 def test_one_call_at_a_time_tries(outages: Outages, clock: Clock) -> None:
     clock.now = PAUSE_SECONDS + 0.1
-    outages.require(ONE)
+    outages.raise_if_resting(ONE)
     with pytest.raises(CellUnavailable):
-        outages.require(ONE)
+        outages.raise_if_resting(ONE)
     clock.now += 10.0 + PAUSE_SECONDS  # the one that tried says nothing, as one that was cancelled
-    outages.require(ONE)
+    outages.raise_if_resting(ONE)
 
 
 def test_an_answer_ends_it(outages: Outages) -> None:
     outages.note_answer(ONE)
-    outages.require(ONE)
+    outages.raise_if_resting(ONE)
 
 
 def test_so_does_an_error_of_the_cell_itself(outages: Outages) -> None:
     said = InvalidInput("The query is empty.")
     assert outages.note_error(1, ONE, said) is said
-    outages.require(ONE)
+    outages.raise_if_resting(ONE)
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_so_does_an_error_of_the_cell_itself(outages: Outages) -> None:
 def test_other_failures_are_none_of_the_cell(clock: Clock, error: DatabaseUnavailable) -> None:
     outages = Outages(10.0, clock)
     assert outages.note_error(1, ONE, error) is error
-    outages.require(ONE)
+    outages.raise_if_resting(ONE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgrecall.faces.wording import about_replica
-from pgrecall.models.maintenance import ReplicaStatus
+from pgrecall.nouns.status.models import ReplicaStatus
 
 
 @pytest.mark.parametrize(

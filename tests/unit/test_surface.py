@@ -18,8 +18,8 @@ import pytest
 
 import pgrecall
 from pgrecall import arguments, errors
-from pgrecall.models.charts import OverviewList
-from pgrecall.operations.charts import OVERVIEW_LISTS
+from pgrecall.nouns.charts.models import OverviewList
+from pgrecall.nouns.charts.operations import OVERVIEW_LISTS
 
 PACKAGE = Path(pgrecall.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -32,7 +32,8 @@ def public_names(module: object) -> set[str]:
 
 def values_of_models() -> list[Any]:
     modules = [
-        import_module(f"pgrecall.models.{path.stem}") for path in (PACKAGE / "models").glob("[a-z]*.py")
+        import_module(f"pgrecall.nouns.{path.parent.name}.{path.stem}")
+        for path in (PACKAGE / "nouns").glob("*/[a-z]*.py")
     ]
     members = (member for module in modules for member in vars(module).values())
     return [member for member in members if inspect.isclass(member) and dataclasses.is_dataclass(member)]
@@ -94,7 +95,7 @@ def test_importing_pgrecall_imports_nothing_heavy() -> None:
     code = "import json, sys, pgrecall; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"torch", "sentence_transformers", "sqlalchemy", "psycopg", "alembic", "pydantic", "httpx"}
-    heavy |= {"pgrecall.models", "dataclasses"}
+    heavy |= {"pgrecall.nouns", "dataclasses"}
     assert heavy & set(json.loads(done.stdout)) == set()
 
 
@@ -169,7 +170,7 @@ def public_definitions(
 def test_everything_public_has_a_docstring() -> None:
     without = []
     for path in MODULES:
-        if path.parent.name in ("models", "operations", "vitality"):
+        if "nouns" in path.parts or path.parent.name == "vitality":
             tree = ast.parse(path.read_text())
             defined = public_definitions(tree.body)
             without += [f"{path.name}: {node.name}" for node in defined if not ast.get_docstring(node)]

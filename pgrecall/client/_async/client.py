@@ -16,38 +16,44 @@ from pgrecall.search.rerank.reranker import Reranker
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
-    from pgrecall.client._async.charts import AsyncChartsGroup, AsyncHistoryGroup
-    from pgrecall.client._async.erasure import AsyncErasureGroup
-    from pgrecall.client._async.feedback import AsyncCalibrationGroup, AsyncFeedbackGroup
-    from pgrecall.client._async.imports import AsyncImportsGroup
-    from pgrecall.client._async.jobs import AsyncExportGroup, AsyncJobsGroup
-    from pgrecall.client._async.layers import AsyncLayersGroup, AsyncSettingsGroup
-    from pgrecall.client._async.maintenance import AsyncKeysGroup, AsyncMaintenanceGroup, AsyncServiceGroup
-    from pgrecall.client._async.plans import AsyncPlansGroup
-    from pgrecall.client._async.quality import AsyncQualityGroup
-    from pgrecall.client._async.versions import AsyncChangesGroup, AsyncVersionsGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
+    from pgrecall.nouns.calibration._async import AsyncCalibrationGroup
+    from pgrecall.nouns.charts._async import AsyncChartsGroup
+    from pgrecall.nouns.erasure._async import AsyncErasureGroup
+    from pgrecall.nouns.export._async import AsyncExportGroup
+    from pgrecall.nouns.feedback._async import AsyncFeedbackGroup
+    from pgrecall.nouns.history._async import AsyncHistoryGroup
+    from pgrecall.nouns.imports._async import AsyncImportsGroup
+    from pgrecall.nouns.jobs._async import AsyncJobsGroup
+    from pgrecall.nouns.keys._async import AsyncKeysGroup
+    from pgrecall.nouns.layers._async import AsyncLayersGroup
+    from pgrecall.nouns.maintenance._async import AsyncMaintenanceGroup
+    from pgrecall.nouns.plans._async import AsyncPlansGroup
+    from pgrecall.nouns.quality._async import AsyncQualityGroup
+    from pgrecall.nouns.service._async import AsyncServiceGroup
+    from pgrecall.nouns.settings._async import AsyncSettingsGroup
+    from pgrecall.nouns.versions._async import AsyncChangesGroup, AsyncVersionsGroup
 
 
 class AsyncClient:
     """The part of :class:`AsyncMemory` that opens and closes, and leads to its groups of methods."""
 
-    calibration: GroupProperty[AsyncCalibrationGroup] = GroupProperty("feedback", "AsyncCalibrationGroup")
+    calibration: GroupProperty[AsyncCalibrationGroup] = GroupProperty("calibration", "AsyncCalibrationGroup")
     changes: GroupProperty[AsyncChangesGroup] = GroupProperty("versions", "AsyncChangesGroup")
     charts: GroupProperty[AsyncChartsGroup] = GroupProperty("charts", "AsyncChartsGroup")
     erasure: GroupProperty[AsyncErasureGroup] = GroupProperty("erasure", "AsyncErasureGroup")
-    export: GroupProperty[AsyncExportGroup] = GroupProperty("jobs", "AsyncExportGroup")
+    export: GroupProperty[AsyncExportGroup] = GroupProperty("export", "AsyncExportGroup")
     feedback: GroupProperty[AsyncFeedbackGroup] = GroupProperty("feedback", "AsyncFeedbackGroup")
-    history: GroupProperty[AsyncHistoryGroup] = GroupProperty("charts", "AsyncHistoryGroup")
+    history: GroupProperty[AsyncHistoryGroup] = GroupProperty("history", "AsyncHistoryGroup")
     imports: GroupProperty[AsyncImportsGroup] = GroupProperty("imports", "AsyncImportsGroup")
     jobs: GroupProperty[AsyncJobsGroup] = GroupProperty("jobs", "AsyncJobsGroup")
-    keys: GroupProperty[AsyncKeysGroup] = GroupProperty("maintenance", "AsyncKeysGroup")
+    keys: GroupProperty[AsyncKeysGroup] = GroupProperty("keys", "AsyncKeysGroup")
     layers: GroupProperty[AsyncLayersGroup] = GroupProperty("layers", "AsyncLayersGroup")
     maintenance: GroupProperty[AsyncMaintenanceGroup] = GroupProperty("maintenance", "AsyncMaintenanceGroup")
     plans: GroupProperty[AsyncPlansGroup] = GroupProperty("plans", "AsyncPlansGroup")
     quality: GroupProperty[AsyncQualityGroup] = GroupProperty("quality", "AsyncQualityGroup")
-    service: GroupProperty[AsyncServiceGroup] = GroupProperty("maintenance", "AsyncServiceGroup")
-    settings: GroupProperty[AsyncSettingsGroup] = GroupProperty("layers", "AsyncSettingsGroup")
+    service: GroupProperty[AsyncServiceGroup] = GroupProperty("service", "AsyncServiceGroup")
+    settings: GroupProperty[AsyncSettingsGroup] = GroupProperty("settings", "AsyncSettingsGroup")
     versions: GroupProperty[AsyncVersionsGroup] = GroupProperty("versions", "AsyncVersionsGroup")
 
     def __init__(

@@ -17,9 +17,9 @@ from pgrecall.client.outages import Outages
 from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, RecallError
-from pgrecall.models.embedding import Embedded
-from pgrecall.models.search import ConversationTurn
-from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
+from pgrecall.nouns.embedding import Embedded
+from pgrecall.nouns.operation import Operation, in_doubt, may_repeat, was_lost
+from pgrecall.nouns.search.models import ConversationTurn
 from pgrecall.search.embed.embedder import QUESTION_TOKENS, Embedder, embed_with_tokens, for_queries
 from pgrecall.search.embed.passages import embed_memories
 from pgrecall.search.rerank.reranker import Reranker, SupportsConversation, try_rerank

@@ -50,7 +50,7 @@ class AsyncDatabases:
         if self.closed:
             raise InvalidInput("This client is closed.", hint="Open a new one.")
         if not even_if_down:
-            self.outages.require(address)
+            self.outages.raise_if_resting(address)
         if address not in self.cells or address in self.outdated:
             # A lock for each, so that one that is down keeps no other waiting.
             async with self.opening.setdefault(address, AsyncLock()):

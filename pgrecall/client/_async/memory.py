@@ -7,17 +7,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
-from pgrecall.client._async.context import build_context
-from pgrecall.client._async.search import search
-from pgrecall.client._async.store import AsyncStore
-from pgrecall.models.search import SearchRequest
+from pgrecall.nouns.context._async import build_context
+from pgrecall.nouns.memories._async import AsyncStore
+from pgrecall.nouns.search._async import search
+from pgrecall.nouns.search.models import SearchRequest
 
 if TYPE_CHECKING:
     from pgrecall.arguments import SearchOptions
-    from pgrecall.models.context import ContextBlock, Order
-    from pgrecall.models.maintenance import Status
-    from pgrecall.models.memories import Access, AccessKind
-    from pgrecall.models.search import Hit, SearchResult
+    from pgrecall.nouns.context.models import ContextBlock, Order
+    from pgrecall.nouns.memories.models import Access, AccessKind
+    from pgrecall.nouns.search.models import Hit, SearchResult
+    from pgrecall.nouns.status.models import Status
 
 CONTEXT_CANDIDATES = 50
 """Default number of candidates for a block of context."""
@@ -133,7 +133,7 @@ class AsyncMemory(AsyncStore):
             InvalidInput: the budget, a quota, a weight or the order is invalid, a layer is unknown, the token
                 counter returned no count, or the search was refused.
         """
-        from pgrecall.models.context import MIN_RELEVANCE, ContextRequest
+        from pgrecall.nouns.context.models import MIN_RELEVANCE, ContextRequest
 
         options.setdefault("k", CONTEXT_CANDIDATES)
         options.setdefault("explain", False)
@@ -180,8 +180,8 @@ class AsyncMemory(AsyncStore):
         Raises:
             MemoryNotFound, InvalidInput: no such memory or kind, or a time in the future.
         """
-        from pgrecall.models.memories import Access
-        from pgrecall.operations.memories import record_access
+        from pgrecall.nouns.memories.models import Access
+        from pgrecall.nouns.memories.operations import record_access
 
         session = self.session_id if session_id is None else session_id
         access = Access(memory, kind, at, session, idempotency_key)
@@ -200,7 +200,7 @@ class AsyncMemory(AsyncStore):
         Raises:
             MemoryNotFound, InvalidInput: no such memory or kind, or a time in the future. None was recorded.
         """
-        from pgrecall.operations.memories import record_accesses
+        from pgrecall.nouns.memories.operations import record_accesses
 
         ours = (
             replace(one, session_id=self.session_id) if one.session_id is None else one for one in accesses
@@ -235,7 +235,7 @@ class AsyncMemory(AsyncStore):
                 them. Nothing was recorded.
             MemoryNotFound: there is no memory with this key.
         """
-        from pgrecall.operations.feedback import used
+        from pgrecall.nouns.feedback.operations import used
 
         return await self._connection.execute(used(search_id, memories, now))
 
@@ -263,7 +263,7 @@ class AsyncMemory(AsyncStore):
             InvalidInput: as for :meth:`used`. Nothing was recorded.
             MemoryNotFound: there is no memory with this key.
         """
-        from pgrecall.operations.feedback import rejected
+        from pgrecall.nouns.feedback.operations import rejected
 
         return await self._connection.execute(rejected(search_id, memories, now))
 
@@ -279,7 +279,8 @@ class AsyncMemory(AsyncStore):
             Counts by layer and zone, jobs, alarms, versions, and the lag of a replica if there is one.
         """
         from pgrecall.jobs.catalogue import job_statuses, states_of_jobs
-        from pgrecall.operations.service import server_version, status
+        from pgrecall.nouns.service.operations import server_version
+        from pgrecall.nouns.status.operations import status
 
         held = await self._connection.execute(status(now))
         version = await self._connection.execute(server_version())

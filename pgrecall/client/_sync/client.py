@@ -17,38 +17,44 @@ from pgrecall.search.rerank.reranker import Reranker
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
-    from pgrecall.client._sync.charts import ChartsGroup, HistoryGroup
-    from pgrecall.client._sync.erasure import ErasureGroup
-    from pgrecall.client._sync.feedback import CalibrationGroup, FeedbackGroup
-    from pgrecall.client._sync.imports import ImportsGroup
-    from pgrecall.client._sync.jobs import ExportGroup, JobsGroup
-    from pgrecall.client._sync.layers import LayersGroup, SettingsGroup
-    from pgrecall.client._sync.maintenance import KeysGroup, MaintenanceGroup, ServiceGroup
-    from pgrecall.client._sync.plans import PlansGroup
-    from pgrecall.client._sync.quality import QualityGroup
-    from pgrecall.client._sync.versions import ChangesGroup, VersionsGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
+    from pgrecall.nouns.calibration._sync import CalibrationGroup
+    from pgrecall.nouns.charts._sync import ChartsGroup
+    from pgrecall.nouns.erasure._sync import ErasureGroup
+    from pgrecall.nouns.export._sync import ExportGroup
+    from pgrecall.nouns.feedback._sync import FeedbackGroup
+    from pgrecall.nouns.history._sync import HistoryGroup
+    from pgrecall.nouns.imports._sync import ImportsGroup
+    from pgrecall.nouns.jobs._sync import JobsGroup
+    from pgrecall.nouns.keys._sync import KeysGroup
+    from pgrecall.nouns.layers._sync import LayersGroup
+    from pgrecall.nouns.maintenance._sync import MaintenanceGroup
+    from pgrecall.nouns.plans._sync import PlansGroup
+    from pgrecall.nouns.quality._sync import QualityGroup
+    from pgrecall.nouns.service._sync import ServiceGroup
+    from pgrecall.nouns.settings._sync import SettingsGroup
+    from pgrecall.nouns.versions._sync import ChangesGroup, VersionsGroup
 
 
 class Client:
     """The part of :class:`Memory` that opens and closes, and leads to its groups of methods."""
 
-    calibration: GroupProperty[CalibrationGroup] = GroupProperty("feedback", "CalibrationGroup")
+    calibration: GroupProperty[CalibrationGroup] = GroupProperty("calibration", "CalibrationGroup")
     changes: GroupProperty[ChangesGroup] = GroupProperty("versions", "ChangesGroup")
     charts: GroupProperty[ChartsGroup] = GroupProperty("charts", "ChartsGroup")
     erasure: GroupProperty[ErasureGroup] = GroupProperty("erasure", "ErasureGroup")
-    export: GroupProperty[ExportGroup] = GroupProperty("jobs", "ExportGroup")
+    export: GroupProperty[ExportGroup] = GroupProperty("export", "ExportGroup")
     feedback: GroupProperty[FeedbackGroup] = GroupProperty("feedback", "FeedbackGroup")
-    history: GroupProperty[HistoryGroup] = GroupProperty("charts", "HistoryGroup")
+    history: GroupProperty[HistoryGroup] = GroupProperty("history", "HistoryGroup")
     imports: GroupProperty[ImportsGroup] = GroupProperty("imports", "ImportsGroup")
     jobs: GroupProperty[JobsGroup] = GroupProperty("jobs", "JobsGroup")
-    keys: GroupProperty[KeysGroup] = GroupProperty("maintenance", "KeysGroup")
+    keys: GroupProperty[KeysGroup] = GroupProperty("keys", "KeysGroup")
     layers: GroupProperty[LayersGroup] = GroupProperty("layers", "LayersGroup")
     maintenance: GroupProperty[MaintenanceGroup] = GroupProperty("maintenance", "MaintenanceGroup")
     plans: GroupProperty[PlansGroup] = GroupProperty("plans", "PlansGroup")
     quality: GroupProperty[QualityGroup] = GroupProperty("quality", "QualityGroup")
-    service: GroupProperty[ServiceGroup] = GroupProperty("maintenance", "ServiceGroup")
-    settings: GroupProperty[SettingsGroup] = GroupProperty("layers", "SettingsGroup")
+    service: GroupProperty[ServiceGroup] = GroupProperty("service", "ServiceGroup")
+    settings: GroupProperty[SettingsGroup] = GroupProperty("settings", "SettingsGroup")
     versions: GroupProperty[VersionsGroup] = GroupProperty("versions", "VersionsGroup")
 
     def __init__(

@@ -30,17 +30,14 @@ class GroupProperty(Generic[G]):
     ``create_autospec`` find the methods. The module is imported on first use: most programs need few groups.
     """
 
-    def __init__(self, module: str, name: str) -> None:
-        self._module = module
+    def __init__(self, noun: str, name: str) -> None:
+        self._module = f"pgrecall.nouns.{noun}._sync"
         self._name = name
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._package = owner.__module__.rpartition(".")[0]
 
     @overload
     def __get__(self, client: None, owner: type) -> type[G]: ...
     @overload
     def __get__(self, client: _Client, owner: type) -> G: ...
     def __get__(self, client: _Client | None, owner: type) -> type[G] | G:
-        group: type[G] = getattr(import_module(f"{self._package}.{self._module}"), self._name)
+        group: type[G] = getattr(import_module(self._module), self._name)
         return group if client is None else group(client._connection)

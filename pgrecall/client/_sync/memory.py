@@ -8,17 +8,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
-from pgrecall.client._sync.context import build_context
-from pgrecall.client._sync.search import search
-from pgrecall.client._sync.store import Store
-from pgrecall.models.search import SearchRequest
+from pgrecall.nouns.context._sync import build_context
+from pgrecall.nouns.memories._sync import Store
+from pgrecall.nouns.search._sync import search
+from pgrecall.nouns.search.models import SearchRequest
 
 if TYPE_CHECKING:
     from pgrecall.arguments import SearchOptions
-    from pgrecall.models.context import ContextBlock, Order
-    from pgrecall.models.maintenance import Status
-    from pgrecall.models.memories import Access, AccessKind
-    from pgrecall.models.search import Hit, SearchResult
+    from pgrecall.nouns.context.models import ContextBlock, Order
+    from pgrecall.nouns.memories.models import Access, AccessKind
+    from pgrecall.nouns.search.models import Hit, SearchResult
+    from pgrecall.nouns.status.models import Status
 
 CONTEXT_CANDIDATES = 50
 """Default number of candidates for a block of context."""
@@ -131,7 +131,7 @@ class Memory(Store):
             InvalidInput: the budget, a quota, a weight or the order is invalid, a layer is unknown, the token
                 counter returned no count, or the search was refused.
         """
-        from pgrecall.models.context import MIN_RELEVANCE, ContextRequest
+        from pgrecall.nouns.context.models import MIN_RELEVANCE, ContextRequest
 
         options.setdefault("k", CONTEXT_CANDIDATES)
         options.setdefault("explain", False)
@@ -178,8 +178,8 @@ class Memory(Store):
         Raises:
             MemoryNotFound, InvalidInput: no such memory or kind, or a time in the future.
         """
-        from pgrecall.models.memories import Access
-        from pgrecall.operations.memories import record_access
+        from pgrecall.nouns.memories.models import Access
+        from pgrecall.nouns.memories.operations import record_access
 
         session = self.session_id if session_id is None else session_id
         access = Access(memory, kind, at, session, idempotency_key)
@@ -198,7 +198,7 @@ class Memory(Store):
         Raises:
             MemoryNotFound, InvalidInput: no such memory or kind, or a time in the future. None was recorded.
         """
-        from pgrecall.operations.memories import record_accesses
+        from pgrecall.nouns.memories.operations import record_accesses
 
         ours = (
             replace(one, session_id=self.session_id) if one.session_id is None else one for one in accesses
@@ -233,7 +233,7 @@ class Memory(Store):
                 them. Nothing was recorded.
             MemoryNotFound: there is no memory with this key.
         """
-        from pgrecall.operations.feedback import used
+        from pgrecall.nouns.feedback.operations import used
 
         return self._connection.execute(used(search_id, memories, now))
 
@@ -261,7 +261,7 @@ class Memory(Store):
             InvalidInput: as for :meth:`used`. Nothing was recorded.
             MemoryNotFound: there is no memory with this key.
         """
-        from pgrecall.operations.feedback import rejected
+        from pgrecall.nouns.feedback.operations import rejected
 
         return self._connection.execute(rejected(search_id, memories, now))
 
@@ -277,7 +277,8 @@ class Memory(Store):
             Counts by layer and zone, jobs, alarms, versions, and the lag of a replica if there is one.
         """
         from pgrecall.jobs.catalogue import job_statuses, states_of_jobs
-        from pgrecall.operations.service import server_version, status
+        from pgrecall.nouns.service.operations import server_version
+        from pgrecall.nouns.status.operations import status
 
         held = self._connection.execute(status(now))
         version = self._connection.execute(server_version())

@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pgrecall.client.freshness import Freshness, Mark
 from pgrecall.client.resources import Resources
 from pgrecall.database.log_positions import Server
 from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, TenantElsewhere
-from pgrecall.models.maintenance import ReplicaStatus
-from pgrecall.operations.operation import Operation
-from pgrecall.operations.service import primary_position, replica_position
-
-if TYPE_CHECKING:
-    from pgrecall.client._sync.connection import Connection
+from pgrecall.nouns.operation import Operation
+from pgrecall.nouns.service.operations import primary_position, replica_position
+from pgrecall.nouns.status.models import ReplicaStatus
 
 T = TypeVar("T")
 
@@ -92,8 +89,8 @@ class Replica:
         problem = late if self.freshness.is_late(replayed) else ""
         return ReplicaStatus(self.freshness.limit, behind, self.freshness.staleness(replayed), problem)
 
-    def logs(self) -> bool:
-        """Whether the primary is to be asked to log what this replica found."""
+    def primary_answers(self) -> bool:
+        """Whether the primary answers, as far as is known: it is asked to log what this replica found."""
         return not self.freshness.is_paused("primary")
 
     def primary_failed(self) -> None:
@@ -155,40 +152,3 @@ class Replica:
 _NOBODY_KNOWS = "replica: the position of the primary is unknown, so the lag is unknown"
 _NO_STANDBY = "replica: its server is not a standby"
 _OTHER_LOG = "it follows another primary, or has not caught up since the last promotion"
-
-
-class Reading:
-    """The reads of one search: by a replica until it cannot answer one, from then on by the primary.
-
-    Args:
-        by_replica: False has the primary answer all.
-
-    ``staleness`` is that of the last answer, None by the primary; ``notice`` says why a replica did not
-    answer.
-    """
-
-    def __init__(self, connection: Connection, *, by_replica: bool = True) -> None:
-        self._connection = connection
-        self._from_primary = not (by_replica and connection.has_replicas)
-        self.staleness: float | None = None
-        self.notice = ""
-
-    @property
-    def may_lag(self) -> bool:
-        """Whether a replica would be asked next."""
-        return not self._from_primary
-
-    def execute(self, operation: Operation[T]) -> T:
-        """Executes an operation that changes nothing."""
-        if not self._from_primary:
-            try:
-                if (replica := self._connection.replica()) is not None:
-                    primary = self._connection.tenant_database(even_if_down=True)
-                    answer, self.staleness = replica.answer(operation, self._connection.tenant, primary)
-                    return answer
-            except NoReplica as none:
-                self.notice = none.reason
-                if none.reason and self._connection.finder is not None:
-                    self._connection.finder.replica_failed(self._connection.tenant)
-            self._from_primary, self.staleness = True, None
-        return self._connection.execute(operation)

@@ -26,9 +26,16 @@ from pgrecall.errors import (
     SchemaMismatch,
     TenantElsewhere,
 )
-from pgrecall.models.service import CellReport, CellsReport, Census, MoveReport, SchemaStamp, sum_censuses
-from pgrecall.operations.operation import Operation
-from pgrecall.operations.service import admit_tenant, census, schema_state
+from pgrecall.nouns.operation import Operation
+from pgrecall.nouns.service.models import (
+    CellReport,
+    CellsReport,
+    Census,
+    MoveReport,
+    SchemaStamp,
+    sum_censuses,
+)
+from pgrecall.nouns.service.operations import admit_tenant, census, schema_state
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from pgrecall.faces.charts.graph_chart import Entry, graph_chart, node_sample
 from pgrecall.faces.charts.graph_layout import Edge, Graph, Node
 from pgrecall.faces.charts.svg import Chart
 from pgrecall.faces.wording import amount, counted, named, relation_words
-from pgrecall.models.charts import GraphLink, GraphNode, Neighbourhood
+from pgrecall.nouns.charts.models import GraphLink, GraphNode, Neighbourhood
 
 HOPS, MAX_NODES = 2, 60
 

@@ -14,8 +14,8 @@ from markupsafe import Markup
 from pgrecall.faces.charts.axes import WIDE, Frame, Scale, Tick, date_ticks, tick_labels, zone_bands
 from pgrecall.faces.charts.svg import Chart, element, joined, line, number, text
 from pgrecall.faces.wording import amount, counted, duration_words, moment, named
-from pgrecall.models.charts import AccessRecord, VitalityPoint
-from pgrecall.models.memories import StoredMemory
+from pgrecall.nouns.charts.models import AccessRecord, VitalityPoint
+from pgrecall.nouns.memories.models import StoredMemory
 from pgrecall.vitality.parameters import ZoneThresholds
 
 MAX_ACCESSES = 1000

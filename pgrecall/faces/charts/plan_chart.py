@@ -10,7 +10,7 @@ from pgrecall.faces.charts.graph_chart import graph_chart, link_sample, node_sam
 from pgrecall.faces.charts.graph_layout import Edge, Graph, Node
 from pgrecall.faces.charts.svg import Chart
 from pgrecall.faces.wording import amount, counted, held_words, named, relation_words
-from pgrecall.models.prune import PlanItem, PlanNeighbour, PrunePlan
+from pgrecall.nouns.plans.prune import PlanItem, PlanNeighbour, PrunePlan
 
 Kind = Literal["planned", "skipped", "kept", "protected", "other"]
 Pair = tuple[int, int]

@@ -9,8 +9,8 @@ from pgrecall.faces import wording as words
 from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.plan_chart import known_nodes, plan_chart
 from pgrecall.faces.charts.vitality_histogram import plan_histogram, planned_counts
-from pgrecall.models.memories import VitalityTerms
-from pgrecall.models.prune import PlanEnd, PlanExample, PlanReport, PrunePlan
+from pgrecall.nouns.memories.models import VitalityTerms
+from pgrecall.nouns.plans.prune import PlanEnd, PlanExample, PlanReport, PrunePlan
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from pgrecall.faces.charts.axes import Scale, Tick, grid_lines, legend, power_ticks, share_ticks, tick_labels
 from pgrecall.faces.charts.svg import Chart, element, joined, line, number, text
 from pgrecall.faces.wording import shortened
-from pgrecall.models.calibration import Agreement, Calibration, ReliabilityBin
+from pgrecall.nouns.calibration.models import Agreement, Calibration, ReliabilityBin
 
 _LEFT, _RIGHT, _TOP, _FLOOR = 60.0, 560.0, 72.0, 472.0
 _COUNTS_TOP, _COUNTS_FLOOR = 512.0, 612.0

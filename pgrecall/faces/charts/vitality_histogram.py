@@ -25,9 +25,9 @@ from pgrecall.faces.charts.axes import (
 )
 from pgrecall.faces.charts.svg import Chart, element, joined, number, stacked, text, text_width
 from pgrecall.faces.wording import counted
-from pgrecall.models.charts import VitalityCounts
-from pgrecall.models.layers import Layer
-from pgrecall.models.prune import PrunePlan
+from pgrecall.nouns.charts.models import VitalityCounts
+from pgrecall.nouns.layers.models import Layer
+from pgrecall.nouns.plans.prune import PrunePlan
 from pgrecall.vitality.parameters import DEFAULT_ZONES, ZoneThresholds
 
 BINS = 50

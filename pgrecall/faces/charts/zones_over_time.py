@@ -25,8 +25,8 @@ from pgrecall.faces.charts.axes import (
 )
 from pgrecall.faces.charts.svg import Chart, element, joined, line, stacked, text
 from pgrecall.faces.wording import counted, moment, shortened
-from pgrecall.models.charts import ZoneShare
-from pgrecall.models.maintenance import LayerStatus
+from pgrecall.nouns.charts.models import ZoneShare
+from pgrecall.nouns.status.models import LayerStatus
 
 MAX_LAYERS = 12
 _TOP, _FLOOR = 14.0, 200.0

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from pgrecall.errors import DatabaseUnavailable, InvalidInput, RecallError
 from pgrecall.jobs.worker import Worker
-from pgrecall.models.maintenance import JobOutcome
-from pgrecall.models.service import Census
+from pgrecall.nouns.jobs.models import JobOutcome
+from pgrecall.nouns.service.models import Census
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from pgrecall.settings import Settings, load_settings
 if TYPE_CHECKING:
     from pgrecall import Memory
     from pgrecall.embedded.shared_server import EmbeddedServer
-    from pgrecall.models.service import Caller
+    from pgrecall.nouns.service.models import Caller
 
 T = TypeVar("T")
 

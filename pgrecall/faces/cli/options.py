@@ -16,8 +16,8 @@ from pgrecall.encoding import memory_reference, parse_metadata
 from pgrecall.errors import InvalidInput
 from pgrecall.importers import dates
 from pgrecall.importers.dates import parse_time
-from pgrecall.models.memories import DIRECTIVES, SpeechAct
-from pgrecall.models.search import ConversationTurn
+from pgrecall.nouns.memories.models import DIRECTIVES, SpeechAct
+from pgrecall.nouns.search.models import ConversationTurn
 from pgrecall.search.conversations import read_turns
 
 Command = TypeVar("Command", bound=Callable[..., Any])

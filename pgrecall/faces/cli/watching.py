@@ -21,7 +21,7 @@ from pgrecall.faces.note_folder import Items, NoteFolder, Settled, settle
 from pgrecall.importers.detect import KnownKind
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.markdown.notes import is_note
-from pgrecall.models.import_export import ImportReport, Problem
+from pgrecall.nouns.imports.report import ImportReport, Problem
 
 QUIET_MS = 1000
 """Milliseconds without a change after which changes count as settled; a half-written file still changes."""

@@ -12,12 +12,12 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, transcript_of
 from pgrecall.importers.chat.recalled import marked
 from pgrecall.importers.chat.transcript_end import last_turns
-from pgrecall.models.search import ConversationTurn
+from pgrecall.nouns.search.models import ConversationTurn
 
 if TYPE_CHECKING:
     from pgrecall import Memory
     from pgrecall.importers.chat.turns import Turn
-    from pgrecall.models.search import Hit
+    from pgrecall.nouns.search.models import Hit
 
 BUDGET = 400
 """Tokens of one answer."""
@@ -90,7 +90,11 @@ class Recall:
         )
         if not block.hits:
             return Recalled()
-        used = f"search_id {block.search_id} and its id or key" if block.search_id is not None else "its id or key"
+        used = (
+            f"search_id {block.search_id} and its id or key"
+            if block.search_id is not None
+            else "its id or key"
+        )
         text = marked(f"{_NOTE.format(used)}\n\n{block.text}")
         return Recalled(self._output(text), session, block.hits)
 

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from pgrecall import AsyncMemory
-from pgrecall.operations.service import PREFIX, is_read_only
+from pgrecall.nouns.keys.operations import PREFIX, is_read_only
 
 if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service

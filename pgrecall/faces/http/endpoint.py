@@ -14,7 +14,7 @@ from uvicorn import Config, Server
 
 from pgrecall.faces.http.server import TimeoutProtocol, listening_socket
 from pgrecall.faces.telemetry.metrics import CONTENT_TYPE, Metrics
-from pgrecall.models.service import Census
+from pgrecall.nouns.service.models import Census
 
 _SHUTDOWN_TIMEOUT = 5
 

@@ -11,15 +11,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.import_rules import import_rules
 from pgrecall.importers.bounds import bounded, require_unpacked
 from pgrecall.importers.detect import BY_SESSION, Keep, SourceKind, known_kind, open_source
 from pgrecall.importers.fields import Rules
 from pgrecall.importers.files import problems_without_folder, without_folder, write_undated
-from pgrecall.models.import_export import ImportReport, Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.export.file import is_export
+from pgrecall.nouns.imports.report import ImportReport, Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
 
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory

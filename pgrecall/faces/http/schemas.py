@@ -16,7 +16,7 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, Strict
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from pgrecall.models.not_given import plain
+from pgrecall.nouns.memories.not_given import plain
 
 MAX_TEXT_LENGTH = 1_000_000
 """Characters of any text in a request; SQL holds single fields to narrower limits."""

@@ -19,7 +19,7 @@ from pgrecall.encoding import MAX_ID, parse_metadata
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.request_limits import replay
 from pgrecall.importers.dates import parse_time
-from pgrecall.models.memories import DIRECTIVES, SpeechAct
+from pgrecall.nouns.memories.models import DIRECTIVES, SpeechAct
 
 Fields = ImmutableMultiDict[str, str]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pgrecall.faces.snippets import explanation_sentence, reason_line
-from pgrecall.models.search import Hit
+from pgrecall.nouns.search.models import Hit
 from pgrecall.search.probabilities import logistic
 
 Direction = Literal["base", "up", "down", "none", "sum"]

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pgrecall.faces.http.authentication import tenant_of_key
-from pgrecall.operations.service import is_read_only
+from pgrecall.nouns.keys.operations import is_read_only
 
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory

@@ -12,7 +12,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from pgrecall.errors import RecallError
-from pgrecall.models.service import CellsReport, Census
+from pgrecall.nouns.service.models import CellsReport, Census
 
 CENSUS_MAX_AGE = 60.0
 """Seconds for which counts are cached; counting reads every memory."""

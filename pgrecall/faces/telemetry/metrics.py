@@ -10,9 +10,9 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from pgrecall.faces.telemetry.census import exposition_of
-from pgrecall.models.maintenance import JobOutcome
-from pgrecall.models.search import SearchResult
-from pgrecall.models.service import Census
+from pgrecall.nouns.jobs.models import JobOutcome
+from pgrecall.nouns.search.models import SearchResult
+from pgrecall.nouns.service.models import Census
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

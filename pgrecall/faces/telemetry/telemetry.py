@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pgrecall.errors import DatabaseError, RecallError
 from pgrecall.faces.telemetry.tracing import Tracing
-from pgrecall.models.maintenance import JobOutcome
-from pgrecall.models.search import SearchResult
+from pgrecall.nouns.jobs.models import JobOutcome
+from pgrecall.nouns.search.models import SearchResult
 from pgrecall.search.observers import searches_observed
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pgrecall.errors import DatabaseError, RecallError
-from pgrecall.models.maintenance import JobOutcome
+from pgrecall.nouns.jobs.models import JobOutcome
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

@@ -13,8 +13,8 @@ from pgrecall.importers.dates import in_words
 from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH, storable
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.secrets import without_secrets
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft, DraftLink
 
 _MAX_CONTEXT_LENGTH = 10_000
 """Characters of a turn that the context of the next one repeats: as many as the index of words reads.

@@ -25,7 +25,7 @@ from pgrecall.importers.files import (
 )
 from pgrecall.importers.json_records import parse_json
 from pgrecall.importers.json_stream import JsonStream
-from pgrecall.models.import_export import Problem
+from pgrecall.nouns.imports.report import Problem
 
 _CONVERSATIONS = re.compile(r"conversations(-[0-9]{1,6})?\.json", re.IGNORECASE)
 _LISTS = ("conversations", "loglines")  # the second is what Claude's web page saves of a session

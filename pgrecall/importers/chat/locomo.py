@@ -14,7 +14,7 @@ from pgrecall.importers.chat.turns import Conversation, Turn, role_of
 from pgrecall.importers.dates import parse_spoken
 from pgrecall.importers.draft_checks import required_text
 from pgrecall.importers.files import printable_path
-from pgrecall.models.import_export import Problem
+from pgrecall.nouns.imports.report import Problem
 
 _SESSION = re.compile(r"session_([0-9]{1,9})")
 

@@ -22,7 +22,7 @@ from pgrecall.importers.chat.turns import (
     role_of_sender,
 )
 from pgrecall.importers.draft_checks import required_text
-from pgrecall.models.import_export import Problem
+from pgrecall.nouns.imports.report import Problem
 
 _TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date")
 _KNOWN = frozenset({

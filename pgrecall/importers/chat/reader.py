@@ -23,8 +23,8 @@ from pgrecall.importers.chat.vscode import is_vscode, read_vscode
 from pgrecall.importers.fields import ANY, Rules
 from pgrecall.importers.files import printable_path, require_file
 from pgrecall.importers.json_records import load_json
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
 
 SessionKind = Literal["claude-code", "codex", "cursor", "gemini", "vscode"]
 ChatKind = Literal["chat", "chatgpt", "claude"] | SessionKind

@@ -13,8 +13,8 @@ from typing import Any, cast, get_args
 
 from pgrecall.importers.dates import parse_logged
 from pgrecall.importers.fields import ANY, Rules, fits, lies_ahead
-from pgrecall.models.import_export import Skipped
-from pgrecall.models.memories import Role
+from pgrecall.nouns.imports.report import Skipped
+from pgrecall.nouns.memories.models import Role
 
 ADDED = "notes that the program added"
 TOOLS = "tool calls and results, which the option tools keeps"

@@ -12,8 +12,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import ZIP_FAULTS, decode, failure_reason, printable_path
 from pgrecall.importers.hindsight.facts import NamedFact, fact_name
 from pgrecall.importers.json_records import parse_json
-from pgrecall.models.import_export import Problem
-from pgrecall.models.memories import DraftLink
+from pgrecall.nouns.imports.report import Problem
+from pgrecall.nouns.memories.models import DraftLink
 
 MAX_ENTRY_BYTES = 256_000_000
 _VERSION = 1

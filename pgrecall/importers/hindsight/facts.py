@@ -10,7 +10,7 @@ from typing import Any
 from pgrecall.importers.fields import Fields, Rules
 from pgrecall.importers.json_records import record_fields, required_field, without_empty
 from pgrecall.importers.text import unique
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.nouns.memories.models import Draft, DraftLink
 
 TYPES = {"world": "knowledge", "opinion": "knowledge", "observation": "knowledge", "experience": "episodic"}
 """The layer of each kind of fact."""

@@ -14,8 +14,8 @@ from pgrecall.importers.files import printable_path, require_file
 from pgrecall.importers.hindsight.archive import read_archive
 from pgrecall.importers.hindsight.facts import TYPES, NamedFact, fact_name
 from pgrecall.importers.json_records import first_records, load_json, records
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft, DraftLink
 
 _LISTS = ("items", "results")
 _HINT = "Save the answer of GET /v1/default/banks/BANK/memories/list, or give the transfer archive (.zip)."

@@ -13,7 +13,7 @@ from pgrecall.importers.markdown.inline import RawLink, read_inline
 from pgrecall.importers.markdown.yaml_values import Fields as YamlFields
 from pgrecall.importers.markdown.yaml_values import Items, Scalar, read_yaml
 from pgrecall.importers.text import composed, one_line, unique
-from pgrecall.models.memories import Role
+from pgrecall.nouns.memories.models import Role
 
 GIVEN_TWICE = "fields that are given twice, kept as metadata"
 

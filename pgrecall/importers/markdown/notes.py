@@ -19,7 +19,7 @@ from pgrecall.importers.markdown.inline import Line, RawLink
 from pgrecall.importers.markdown.names import Named
 from pgrecall.importers.markdown.sections import Section, split_sections
 from pgrecall.importers.text import composed, file_words, folded_name, normalized_name, slugify, unique
-from pgrecall.models.import_export import Problem, Skipped
+from pgrecall.nouns.imports.report import Problem, Skipped
 
 _GENERIC = frozenset({"readme", "index", "_index"})
 OTHER_FILES = "files that are no notes, passed over"

@@ -25,8 +25,8 @@ from pgrecall.importers.markdown.notes import (
 from pgrecall.importers.markdown.sections import Piece, Section, cut, outline
 from pgrecall.importers.markdown.templates import Templates
 from pgrecall.importers.text import Slugs, words
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft, DraftLink
 
 SPLIT_AT = 1_500
 

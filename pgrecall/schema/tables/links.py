@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import BIT
 
-from pgrecall.models.memories import RELATIONS
+from pgrecall.nouns.memories.models import RELATIONS
 from pgrecall.schema.tables.columns import SCHEMA, index_where, moment, owned_by_memory
 
 RELATION_NAMES = ", ".join(f"'{relation}'" for relation in RELATIONS)

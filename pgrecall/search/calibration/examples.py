@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgrecall.errors import InvalidInput
-from pgrecall.models.calibration import JudgedQuery, Judgement
-from pgrecall.models.search import Hit
+from pgrecall.nouns.calibration.models import JudgedQuery, Judgement
+from pgrecall.nouns.search.models import Hit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

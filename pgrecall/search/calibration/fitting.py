@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pgrecall.models.calibration import CONSTANTS, FEATURES
+from pgrecall.nouns.calibration.models import CONSTANTS, FEATURES
 from pgrecall.search.calibration.examples import Examples, Floats
 
 FOLDS = 5

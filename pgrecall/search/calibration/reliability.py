@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgrecall.models.calibration import Agreement, ReliabilityBin
+from pgrecall.nouns.calibration.models import Agreement, ReliabilityBin
 from pgrecall.search.calibration.examples import Examples, Floats
 from pgrecall.search.calibration.fitting import logistic
 from pgrecall.search.probabilities import wilson_interval

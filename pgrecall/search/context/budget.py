@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from pgrecall.errors import InvalidInput
-from pgrecall.models.context import ContextRequest
-from pgrecall.models.search import Hit
+from pgrecall.nouns.context.models import ContextRequest
+from pgrecall.nouns.search.models import Hit
 from pgrecall.search.context.rendering import (
     Entry,
     estimate_tokens,

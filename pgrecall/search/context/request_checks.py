@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import get_args
 
 from pgrecall.errors import InvalidInput
-from pgrecall.models.context import ContextRequest, Order
+from pgrecall.nouns.context.models import ContextRequest, Order
 
 MAX_BUDGET = 10_000_000
 MAX_CANDIDATES = 200

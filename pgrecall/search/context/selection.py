@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut, Reason
-from pgrecall.models.search import Hit
+from pgrecall.nouns.context.models import ContextBlock, ContextRequest, ContextSource, LeftOut, Reason
+from pgrecall.nouns.search.models import Hit
 from pgrecall.search.context.budget import ContextBudget
 from pgrecall.search.context.similarity import Pairs, adds_details, pair_key
 

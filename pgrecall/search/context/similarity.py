@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from pgrecall.models.search import Hit
+from pgrecall.nouns.search.models import Hit
 
 Pairs = Mapping[tuple[int, int], float]
 """Similarity of two memories by their ids, the smaller first."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pgrecall.errors import EmbedderError, InvalidInput
-from pgrecall.models.embedding import TokenSigns
+from pgrecall.nouns.embedding import TokenSigns
 from pgrecall.search.embed.embedder import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Vectors, is_default_model
 from pgrecall.search.embed.minilm import load_minilm, require_minilm
 from pgrecall.search.embed.sentence_transformer import (

@@ -25,7 +25,7 @@ from pgrecall.settings import EmbedderPrecision, cpu_threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pgrecall.models.embedding import TokenSigns
+    from pgrecall.nouns.embedding import TokenSigns
 
 MAX_TOKENS = 256
 """Tokens that the model reads, including the first and the last, which are not part of the text."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
 
-from pgrecall.models.embedding import EmbeddedPassage
+from pgrecall.nouns.embedding import EmbeddedPassage
 from pgrecall.search.embed.embedder import (
     TEXT_TOKENS,
     Embedder,
@@ -24,7 +24,7 @@ from pgrecall.search.embed.embedder import (
 )
 
 if TYPE_CHECKING:
-    from pgrecall.models.embedding import Embedded
+    from pgrecall.nouns.embedding import Embedded
 
 MAX_CHARACTERS = 1_000_000
 """Of a body: a longer one is refused."""

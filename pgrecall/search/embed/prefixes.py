@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pgrecall.models.embedding import TokenSigns
+from pgrecall.nouns.embedding import TokenSigns
 from pgrecall.search.embed.embedder import Embedder, TokenEmbedder, Vectors
 from pgrecall.search.embed.passages import counts_pieces
 

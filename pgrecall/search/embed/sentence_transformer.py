@@ -17,7 +17,7 @@ from pgrecall.search.embed.token_signs import KeptPieces, signs_of
 from pgrecall.search.model_loading import first_line, require_package, silence_libraries
 
 if TYPE_CHECKING:
-    from pgrecall.models.embedding import TokenSigns
+    from pgrecall.nouns.embedding import TokenSigns
 
 MODEL_HINT = (
     "Give the folder of a downloaded sentence-transformers model as PGRECALL_EMBEDDER_MODEL, "

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pgrecall.models.embedding import TokenSigns
+    from pgrecall.nouns.embedding import TokenSigns
 
     Floats = NDArray[np.float32]
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pgrecall.models.search import Candidate, ConfidenceTerms, Hit, Reranked, Weighing
+from pgrecall.nouns.search.models import Candidate, ConfidenceTerms, Hit, Reranked, Weighing
 from pgrecall.search.probabilities import logistic, logit_of
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 
@@ -30,7 +30,7 @@ def text_to_read(hit: Hit) -> str:
     return f"{hit.author}: {text}" if hit.author else text
 
 
-def reread(
+def rescore(
     candidates: Sequence[Candidate], outcome: RerankOutcome, weighing: Weighing, reranker: str
 ) -> tuple[Hit, ...]:
     """Returns the candidates with their blended relevance and the resulting score.
@@ -38,7 +38,7 @@ def reread(
     Candidates that were not read keep their fused relevance.
     """
     read = {score.id: score for score in outcome.scores}
-    return tuple(_reread(one, read.get(one.hit.id), weighing, reranker) for one in candidates)
+    return tuple(_rescored(one, read.get(one.hit.id), weighing, reranker) for one in candidates)
 
 
 def best(hits: Sequence[Hit], *, k: int, min_relevance: float, newer_gap: float = 0.0) -> tuple[Hit, ...]:
@@ -49,7 +49,7 @@ def best(hits: Sequence[Hit], *, k: int, min_relevance: float, newer_gap: float 
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, 1))
 
 
-def _reread(candidate: Candidate, score: RerankScore | None, weighing: Weighing, reranker: str) -> Hit:
+def _rescored(candidate: Candidate, score: RerankScore | None, weighing: Weighing, reranker: str) -> Hit:
     logit = candidate.logit
     if score is not None:
         logit = weighing.intercept + weighing.rerank * score.score + weighing.fused * candidate.logit

@@ -10,7 +10,7 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from pgrecall.errors import RerankerError
-from pgrecall.models.search import ConversationTurn
+from pgrecall.nouns.search.models import ConversationTurn
 from pgrecall.search.conversations import quoted_turns
 from pgrecall.search.language_model import Answer, LanguageModel
 from pgrecall.search.rerank.batching import MAX_PAIRS, BatchingRules, Scorer, rerank_in_batches

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, assert_never, runtime_checkable
 
 from pgrecall.errors import InvalidInput, RecallError, RerankerError
-from pgrecall.models.search import ConversationTurn
+from pgrecall.nouns.search.models import ConversationTurn
 from pgrecall.search.deadline import IsCancelled, run_within
 from pgrecall.search.foreign_words import in_one_line
 from pgrecall.search.rerank.batching import (

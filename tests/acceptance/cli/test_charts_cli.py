@@ -12,7 +12,7 @@ import pytest
 from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.chart_files import colours
 from pgrecall.faces.charts.memory_chart import days_until, future_instants
-from pgrecall.models.charts import VitalityPoint
+from pgrecall.nouns.charts.models import VitalityPoint
 from tests.acceptance.cli.command_tools import Command
 
 pytestmark = pytest.mark.in_turns

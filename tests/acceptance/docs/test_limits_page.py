@@ -16,7 +16,7 @@ from pgrecall.faces import json_bodies
 from pgrecall.faces.http import authentication, connections, schemas, server
 from pgrecall.faces.mcp import http as mcp_http
 from pgrecall.importers import draft_checks, json_stream
-from pgrecall.models import word_differences
+from pgrecall.nouns.versions import word_differences
 from pgrecall.search import endpoint_limits
 from pgrecall.search.rerank import scores
 from pgrecall.settings import Settings

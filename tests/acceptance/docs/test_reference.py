@@ -17,7 +17,7 @@ from scripts.reference.pages import pages, stale
 from scripts.reference.sql_groups import OF_THE_CLIENT, public
 from tests.acceptance.docs.doc_blocks import PAGES
 
-OPERATIONS = Path(pgrecall.__file__).parent / "operations"
+NOUNS = Path(pgrecall.__file__).parent / "nouns"
 
 
 def test_the_pages_are_up_to_date(database_url: str) -> None:
@@ -28,7 +28,7 @@ def test_the_pages_are_up_to_date(database_url: str) -> None:
 
 def test_public_functions_and_pages_are_documented() -> None:
     called = {
-        name for file in OPERATIONS.glob("*.py") for name in re.findall(r"recall\.(\w+)\(", file.read_text())
+        name for file in NOUNS.rglob("[a-z]*.py") for name in re.findall(r"recall\.(\w+)\(", file.read_text())
     }
     assert len(called) > 50
     assert called <= set(public()) | OF_THE_CLIENT

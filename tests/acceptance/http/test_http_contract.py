@@ -17,9 +17,9 @@ import pgrecall
 from pgrecall.arguments import LayerFields
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.faces.http.app import ROUTERS
-from pgrecall.models.dedupe import DedupeReport
-from pgrecall.models.prune import PlanReport
-from pgrecall.operations.plans import DedupeRequest, PruneRequest
+from pgrecall.nouns.plans.dedupe import DedupeReport
+from pgrecall.nouns.plans.operations import DedupeRequest, PruneRequest
+from pgrecall.nouns.plans.prune import PlanReport
 from tests.acceptance.http.http_tools import Served, serving
 from tests.conftest import _database
 from tests.scale import SCALE

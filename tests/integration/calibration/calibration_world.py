@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from pgrecall import Memory
-from pgrecall.models.calibration import JudgedQuery, Judgement
-from pgrecall.models.memories import Draft
-from pgrecall.models.search import SearchRequest
+from pgrecall.nouns.calibration.models import JudgedQuery, Judgement
+from pgrecall.nouns.memories.models import Draft
+from pgrecall.nouns.search.models import SearchRequest
 
 TOPICS = 40
 _FIRST = ("anchor", "barrel", "candle", "dinghy", "engine", "ferry", "garnet", "harbour")

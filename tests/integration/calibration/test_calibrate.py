@@ -14,9 +14,9 @@ import pytest
 
 from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import EmbedderError, InvalidInput
-from pgrecall.models.calibration import FEATURES, Calibration, JudgedQuery, Judgement, RelevanceModel
-from pgrecall.models.memories import Draft
-from pgrecall.models.search import Hit, SearchRequest
+from pgrecall.nouns.calibration.models import FEATURES, Calibration, JudgedQuery, Judgement, RelevanceModel
+from pgrecall.nouns.memories.models import Draft
+from pgrecall.nouns.search.models import Hit, SearchRequest
 from pgrecall.search.calibration.fitting import relevance_row, relevance_terms
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings

@@ -14,7 +14,7 @@ import os
 import sys
 
 from pgrecall import AsyncMemory, Memory
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.operation import Operation
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.waiting import PATIENCE

@@ -22,7 +22,7 @@ from psycopg.conninfo import conninfo_to_dict
 from pgrecall import AsyncMemory, DatabaseBusy, DatabaseUnavailable, Draft, Memory, Status
 from pgrecall.database import statements
 from pgrecall.database.connections import FRESH_SECONDS
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.operation import Operation
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query

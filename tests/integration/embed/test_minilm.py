@@ -14,7 +14,7 @@ import pytest
 
 from pgrecall.errors import EmbedderError, InvalidInput, MissingExtra, install_command
 from pgrecall.search.embed import minilm
-from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.search.embed.local import LocalEmbedder
 from pgrecall.search.embed.minilm import MAX_TOKENS, MiniLM
 from pgrecall.search.embed.weights import in_8_bits

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from pgrecall import Memory
 from pgrecall.errors import EmbedderError, InvalidInput, MissingExtra
 from pgrecall.search import model_packages
-from pgrecall.search.embed.embedder import MULTILINGUAL_MODEL, embed_texts, for_queries, make_embedder
+from pgrecall.search.embed.embedder import MULTILINGUAL_MODEL, embed_texts, for_queries
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.search.embed.multilingual import MEANS, MultilingualEmbedder
 from pgrecall.search.model_packages import (
     PACKAGES,

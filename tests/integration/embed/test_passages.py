@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from pgrecall import Draft, InvalidInput, Memory
-from pgrecall.client.import_batches import UNREAD
-from pgrecall.models.embedding import TokenSigns
-from pgrecall.models.search import Hit
+from pgrecall.nouns.embedding import TokenSigns
+from pgrecall.nouns.imports.batches import UNREAD
+from pgrecall.nouns.search.models import Hit
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from tests.conftest import DIMENSIONS, Query
 

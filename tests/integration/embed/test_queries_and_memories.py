@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pgrecall import EmbedderError, EmbedderMismatch, InvalidInput, Memory
-from pgrecall.search.embed.embedder import HashEmbedder, TokenEmbedder, for_queries, make_embedder
+from pgrecall.search.embed.embedder import HashEmbedder, TokenEmbedder, for_queries
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.search.embed.http import HttpEmbedder
 from pgrecall.search.embed.prefixes import with_prefixes
 from pgrecall.settings import Settings

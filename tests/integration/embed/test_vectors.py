@@ -12,7 +12,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from pgrecall import Memory
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.memories.models import Draft
 from tests.conftest import DIMENSIONS, Query
 from tests.waiting import PATIENCE, until
 

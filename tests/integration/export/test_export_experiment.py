@@ -10,7 +10,7 @@ import pytest
 
 from pgrecall import Draft, Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.models.quality import Experiment
+from pgrecall.nouns.quality.models import Experiment
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW, Query, _database

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pgrecall import Draft, InvalidInput, Memory
-from pgrecall.models.search import SearchRequest
-from pgrecall.operations.search import find
+from pgrecall.nouns.search.models import SearchRequest
+from pgrecall.nouns.search.operations import find
 from tests.conftest import NOW, Query
 
 pytestmark = pytest.mark.in_turns

@@ -13,7 +13,7 @@ import pytest
 from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.integrations.retrieval import hit_metadata
-from pgrecall.models.search import Passage
+from pgrecall.nouns.search.models import Passage
 from pgrecall.settings import Settings
 
 pytest.importorskip(

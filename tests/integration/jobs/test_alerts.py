@@ -20,7 +20,7 @@ from pgrecall import InvalidInput, Memory
 from pgrecall.errors import AlertError
 from pgrecall.jobs.alerts import AlertHook, make_alert_hook
 from pgrecall.jobs.runner import log_line
-from pgrecall.models.maintenance import JobOutcome
+from pgrecall.nouns.jobs.models import JobOutcome
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.setting_types import Secret
 from pgrecall.settings import Settings

@@ -13,7 +13,7 @@ from pgrecall import EmbedderError, Memory
 from pgrecall.database.pool import Database
 from pgrecall.jobs.catalogue import job_named
 from pgrecall.jobs.runner import Runner
-from pgrecall.models.maintenance import JobOutcome
+from pgrecall.nouns.jobs.models import JobOutcome
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from tests.conftest import DIMENSIONS, Query
 

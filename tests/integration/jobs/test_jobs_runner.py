@@ -19,7 +19,7 @@ from pgrecall.jobs import worker
 from pgrecall.jobs.catalogue import job_named
 from pgrecall.jobs.job import Job, JobContext
 from pgrecall.jobs.runner import Runner
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.operation import Operation
 from tests.conftest import Query
 from tests.waiting import PATIENCE, blocked, until
 

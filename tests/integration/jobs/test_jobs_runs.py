@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from pgrecall import InvalidInput
 from pgrecall.database.pool import Database
 from pgrecall.jobs.catalogue import JOBS
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.operation import Operation
 from tests.conftest import Query
 from tests.waiting import until
 

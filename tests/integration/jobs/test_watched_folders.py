@@ -13,7 +13,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces.watched_folders import WatchedFolders
 from pgrecall.jobs.job import Stopped
 from pgrecall.jobs.worker import Worker
-from pgrecall.models.maintenance import JobOutcome
+from pgrecall.nouns.jobs.models import JobOutcome
 from pgrecall.settings import Settings
 from tests.conftest import Query
 

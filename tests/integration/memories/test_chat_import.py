@@ -9,7 +9,7 @@ import pytest
 
 from pgrecall import Memory
 from pgrecall.importers.detect import BY_SESSION, known_kind, open_source, source_name
-from pgrecall.models.import_export import ImportReport
+from pgrecall.nouns.imports.report import ImportReport
 from tests.unit.importers import chat_forms
 from tests.unit.importers.chat_forms import KINDS, write_form
 

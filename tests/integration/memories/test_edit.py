@@ -9,7 +9,7 @@ import pytest
 
 from pgrecall import Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.nouns.memories.models import Draft, DraftLink
 
 pytestmark = pytest.mark.in_turns
 

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from pgrecall.errors import InvalidInput
-from pgrecall.models.memories import ListedMemory, ListOrder
-from pgrecall.models.search import SearchFilter
-from pgrecall.operations.memories import list_memories
+from pgrecall.nouns.memories.models import ListedMemory, ListOrder
+from pgrecall.nouns.memories.operations import list_memories
+from pgrecall.nouns.search.models import SearchFilter
 from tests.conftest import NOW, Query
 
 HOUR = timedelta(hours=1)

@@ -15,7 +15,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from pgrecall import Draft, EmbedderError, EmbedderMismatch, InvalidInput, Memory, MemoryNotFound, Problem
-from pgrecall.client.import_batches import content_hash
+from pgrecall.nouns.imports.batches import content_hash
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings
 from tests.conftest import Query

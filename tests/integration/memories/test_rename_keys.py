@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from pgrecall import Draft, InvalidInput, Memory
-from pgrecall.models.memories import DraftLink
+from pgrecall.nouns.memories.models import DraftLink
 from tests.conftest import Query
 
 pytestmark = pytest.mark.in_turns

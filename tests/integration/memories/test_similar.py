@@ -11,7 +11,7 @@ import pytest
 
 from pgrecall import Memory
 from pgrecall.errors import InvalidInput
-from pgrecall.models.memories import Draft, DraftLink, Similar
+from pgrecall.nouns.memories.models import Draft, DraftLink, Similar
 
 pytestmark = pytest.mark.in_turns
 

@@ -12,7 +12,7 @@ import pytest
 from pgrecall import InvalidInput, Memory
 from pgrecall.faces.import_rules import import_rules
 from pgrecall.importers.detect import open_source
-from pgrecall.models.import_export import ImportReport
+from pgrecall.nouns.imports.report import ImportReport
 from tests.unit.importers.three_records import KINDS, records, write
 
 pytestmark = pytest.mark.in_turns

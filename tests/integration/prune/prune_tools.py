@@ -10,7 +10,7 @@ from typing import Any
 import networkx as nx
 
 from pgrecall.jobs.job import JobContext, Task
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.operation import Operation
 from tests.conftest import NOW, Query
 
 LONG_AGO = NOW - timedelta(days=400)

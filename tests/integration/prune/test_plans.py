@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pgrecall import InvalidInput, Memory
-from pgrecall.models.dedupe import DedupePlan
-from pgrecall.models.prune import PrunePlan
+from pgrecall.nouns.plans.dedupe import DedupePlan
+from pgrecall.nouns.plans.prune import PrunePlan
 from tests.conftest import Query
 from tests.integration.dedupe.dedupe_tools import CONTRACT, problems, store
 from tests.integration.prune.prune_tools import NOW

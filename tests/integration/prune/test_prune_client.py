@@ -89,7 +89,7 @@ def test_what_is_used_since_is_skipped_with_a_note(memory: Memory) -> None:
 def test_a_plan_of_many_pages_is_read_whole(
     memory: Memory, query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.operations.plans.PAGE", 4)
+    monkeypatch.setattr("pgrecall.nouns.plans.operations.PAGE", 4)
     notes(query, [{"key": f"n{i}"} for i in range(10)])
     made = memory.plans.prune(max_share=1.0, now=NOW)
     assert [item.place for item in made.items] == list(range(1, 11))

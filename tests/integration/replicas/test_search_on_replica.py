@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 
 from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound
-from pgrecall.models.search import SearchResult
+from pgrecall.nouns.search.models import SearchResult
 from pgrecall.schema import roles
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings

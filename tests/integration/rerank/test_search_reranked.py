@@ -13,7 +13,7 @@ import pytest
 
 from pgrecall import Memory
 from pgrecall.errors import InvalidInput
-from pgrecall.models.search import VitalityMode
+from pgrecall.nouns.search.models import VitalityMode
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.search.rerank import reranker as reranking
 from pgrecall.search.rerank.local import LocalReranker

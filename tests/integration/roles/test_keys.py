@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from pgrecall import InvalidInput, Memory
-from pgrecall.models.service import KeyHolder
+from pgrecall.nouns.keys.models import KeyHolder
 from tests.conftest import Query
 
 pytestmark = pytest.mark.in_turns

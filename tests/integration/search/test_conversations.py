@@ -10,8 +10,8 @@ import pytest
 
 from pgrecall import Memory
 from pgrecall.errors import InvalidInput
-from pgrecall.models.memories import Draft
-from pgrecall.models.search import ConversationTurn
+from pgrecall.nouns.memories.models import Draft
+from pgrecall.nouns.search.models import ConversationTurn
 from tests.conftest import Query
 
 ASKED = (

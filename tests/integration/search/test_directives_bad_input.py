@@ -11,7 +11,7 @@ import pytest
 
 from pgrecall import Memory
 from pgrecall.importers.detect import open_source
-from pgrecall.models.memories import Draft, SpeechAct
+from pgrecall.nouns.memories.models import Draft, SpeechAct
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query

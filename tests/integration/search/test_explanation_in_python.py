@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from psycopg.types.json import Jsonb
 
-from pgrecall.models.explanation import Explanation
+from pgrecall.nouns.search.explanation import Explanation
 from tests.conftest import Query
 from tests.integration.search.search_tools import NOW, remember, vector
 

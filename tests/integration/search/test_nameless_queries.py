@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from pgrecall import AsyncMemory, Hit, Memory
-from pgrecall.models.search import SearchResult
+from pgrecall.nouns.search.models import SearchResult
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.search.rerank.reranker import CallableReranker
 from pgrecall.settings import Settings

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from pgrecall import AsyncMemory, Memory, MemoryNotFound
-from pgrecall.models.embedding import Embedded
-from pgrecall.models.search import SearchRequest
-from pgrecall.operations.operation import Operation
-from pgrecall.operations.search import find, search_and_log
+from pgrecall.nouns.embedding import Embedded
+from pgrecall.nouns.operation import Operation
+from pgrecall.nouns.search.models import SearchRequest
+from pgrecall.nouns.search.operations import find, search_and_log
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW, Query

@@ -13,7 +13,7 @@ import pytest
 from pgrecall import Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.detect import open_source
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.nouns.memories.models import Draft, DraftLink
 from tests.conftest import Query
 
 pytestmark = pytest.mark.in_turns

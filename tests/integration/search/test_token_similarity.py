@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput
-from pgrecall.models.memories import DraftLink
+from pgrecall.nouns.memories.models import DraftLink
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query

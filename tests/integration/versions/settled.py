@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgrecall import Memory
-from pgrecall.models.versions import Change
+from pgrecall.nouns.versions.models import Change
 from tests.conftest import Query
 from tests.waiting import until
 

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from typing import Any
 
-from pgrecall.models.prune import PrunePlan
+from pgrecall.nouns.plans.prune import PrunePlan
 
 LAYERS = ("entity", "knowledge", "episodic")
 RELATIONS = ("links_to", "mentions", "part_of")

@@ -25,8 +25,8 @@ from pgrecall.faces.charts.zones_over_time import zone_bar, zones_by_layer, zone
 from pgrecall.faces.page.score_steps import WIDTH, score_steps
 from pgrecall.faces.page.templating import kept_at, per_cent, signed_per_cent, url
 from pgrecall.faces.wording import duration_words
-from pgrecall.models.calibration import Agreement, Calibration, ReliabilityBin
-from pgrecall.models.charts import (
+from pgrecall.nouns.calibration.models import Agreement, Calibration, ReliabilityBin
+from pgrecall.nouns.charts.models import (
     AccessRecord,
     GraphLink,
     GraphNode,
@@ -35,9 +35,9 @@ from pgrecall.models.charts import (
     VitalityPoint,
     ZoneShare,
 )
-from pgrecall.models.maintenance import LayerStatus
-from pgrecall.models.memories import StoredMemory
-from pgrecall.models.search import Hit
+from pgrecall.nouns.memories.models import StoredMemory
+from pgrecall.nouns.search.models import Hit
+from pgrecall.nouns.status.models import LayerStatus
 from pgrecall.vitality.parameters import DEFAULT_ZONES, ZoneThresholds
 from tests.unit.faces.chart_tools import dots, frame, of_class, parsed, places, words
 

@@ -14,8 +14,8 @@ from rich.text import Text
 from pgrecall.faces.cli.commands.search import show_hits
 from pgrecall.faces.cli.rendering.console import SafeConsole, styled, table, vitality_bar
 from pgrecall.faces.cli.rendering.imports import write_problems
-from pgrecall.models.import_export import ImportReport, Problem
-from pgrecall.models.search import Hit, SearchResult
+from pgrecall.nouns.imports.report import ImportReport, Problem
+from pgrecall.nouns.search.models import Hit, SearchResult
 
 HIT = Hit(
     id=7,

@@ -14,7 +14,7 @@ from pgrecall.faces.charts.plan_chart import MAX_NODES, affected, plan_chart
 from pgrecall.faces.charts.plan_report import plan_page
 from pgrecall.faces.charts.svg import Chart, Point
 from pgrecall.faces.charts.vitality_histogram import plan_histogram, planned_counts
-from pgrecall.models.prune import PrunePlan
+from pgrecall.nouns.plans.prune import PrunePlan
 from tests.unit.faces.chart_tools import dots, frame, of_class, parsed, places, words
 from tests.unit.faces.plans import empty_plan, plan
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pgrecall.faces.charts.chart_files import colours
 from pgrecall.faces.charts.plan_report import ROWS_MOST, plan_page
 from pgrecall.faces.wording import named, percent, shortened
-from pgrecall.models.prune import PrunePlan
+from pgrecall.nouns.plans.prune import PrunePlan
 from tests.unit.faces.plans import empty_plan, plan
 
 VOID = {"meta", "br", "link", "img", "input", "hr", "base"}

@@ -14,8 +14,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat.turns import OTHER_FILES
 from pgrecall.importers.detect import KnownKind, known_kind, open_source
 from pgrecall.importers.json_stream import MAX_CONTAINERS
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
 
 KINDS = [kind for kind in get_args(KnownKind) if kind != "markdown"]
 LARGE = 2**28

@@ -16,8 +16,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.bounds import require_unpacked
 from pgrecall.importers.detect import count_items, known_kind, open_source
 from pgrecall.importers.markdown import archive
-from pgrecall.models.import_export import Problem
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.imports.report import Problem
+from pgrecall.nouns.memories.models import Draft
 
 
 def packed(path: Path, notes: dict[str, str], day: int = 3) -> Path:

@@ -9,7 +9,7 @@ import pytest
 
 from pgrecall.importers.chat.turns import Tally
 from pgrecall.importers.detect import known_kind
-from pgrecall.models.import_export import Skipped
+from pgrecall.nouns.imports.report import Skipped
 from tests.unit.importers import chat_forms
 from tests.unit.importers.chat_forms import write_form, write_json, write_lines
 from tests.unit.importers.test_importers_chats import read, shown

@@ -17,8 +17,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat.reader import read_chats
 from pgrecall.importers.chat.turns import Tally
 from pgrecall.importers.detect import Keep, known_kind, open_source, source_name
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft, DraftLink
 from tests.unit.importers import chat_forms
 from tests.unit.importers.chat_forms import KINDS, write_form, write_json, write_lines, write_zip
 

@@ -9,7 +9,7 @@ import pytest
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.detect import count_items, known_kind, open_source, source_name
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.memories.models import Draft
 
 CHAT = '[{"role": "user", "content": "hi"}]'
 

@@ -17,8 +17,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.detect import known_kind, open_source
 from pgrecall.importers.hindsight.reader import read_hindsight
 from pgrecall.importers.mem0 import read_mem0
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft, DraftLink
 
 Write = Callable[[object], Path]
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.draft_checks import DEEP, storable
 from pgrecall.importers.jsonl import read_accesses, read_jsonl
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Access, Draft, DraftLink
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Access, Draft, DraftLink
 
 Write = Callable[..., Path]
 

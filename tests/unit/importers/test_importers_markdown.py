@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.markdown.reader import read_markdown, read_note_file
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft, DraftLink
 
 Vault = Callable[[dict[str, str | bytes]], Path]
 

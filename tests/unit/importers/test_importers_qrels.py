@@ -10,8 +10,8 @@ import pytest
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.qrels import read_qrels
-from pgrecall.models.calibration import JudgedQuery, Judgement
-from pgrecall.models.search import SearchRequest
+from pgrecall.nouns.calibration.models import JudgedQuery, Judgement
+from pgrecall.nouns.search.models import SearchRequest
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "judged"
 

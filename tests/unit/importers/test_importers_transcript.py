@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat import read_transcript
 from pgrecall.importers.dates import in_words, parse_spoken
-from pgrecall.models.import_export import Problem
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.nouns.imports.report import Problem
+from pgrecall.nouns.memories.models import Draft, DraftLink
 
 Write = Callable[[object], Path]
 

@@ -12,8 +12,8 @@ from pgrecall.importers.chat.reader import read_chats
 from pgrecall.importers.dates import day_in_name, parse_time
 from pgrecall.importers.fields import Rules
 from pgrecall.importers.markdown.reader import read_markdown
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
 
 DENDRON = "---\nid: a1b2\ntitle: {title}\ndesc: ''\nupdated: 1663090980107\ncreated: {created}\n---\n{text}"
 

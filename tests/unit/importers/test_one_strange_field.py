@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pgrecall.importers.detect import open_source
 from pgrecall.importers.fields import Rules
-from pgrecall.models.import_export import Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
 from tests.unit.importers.three_records import BODIES, KINDS, records, write
 
 RULES = Rules(datetime(2026, 6, 1, tzinfo=UTC), frozenset({"knowledge", "entity", "episodic"}))

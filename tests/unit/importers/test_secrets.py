@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from pgrecall.importers.chat import read_chats
 from pgrecall.importers.secrets import without_secrets
-from pgrecall.models.import_export import Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.imports.report import Skipped
+from pgrecall.nouns.memories.models import Draft
 
 
 def some(count: int, letters: str = string.ascii_letters + string.digits) -> str:

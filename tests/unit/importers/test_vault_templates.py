@@ -10,8 +10,8 @@ import pytest
 
 from pgrecall.importers.detect import open_source
 from pgrecall.importers.markdown.notes import TEMPLATES
-from pgrecall.models.import_export import Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.imports.report import Skipped
+from pgrecall.nouns.memories.models import Draft
 
 NOTES = ("Home.md", "Templates/Meeting.md", "Templates/inner/Day.md", "Templates2/Real.md", "Daily/Form.md")
 

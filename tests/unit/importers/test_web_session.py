@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgrecall.importers.detect import known_kind, open_source
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.memories.models import Draft
 
 
 def line(role: str, content: object, minute: int, **more: object) -> dict[str, object]:

@@ -16,9 +16,9 @@ from pgrecall.jobs.catalogue import JOBS, job_named, state_of
 from pgrecall.jobs.job import JobContext, Stopped, Task
 from pgrecall.jobs.runner import log_line
 from pgrecall.jobs.worker import MAX_INTERVAL, check_interval
-from pgrecall.models.maintenance import JobOutcome, JobRun
-from pgrecall.operations.jobs import JobRow
-from pgrecall.operations.operation import Operation
+from pgrecall.nouns.jobs.models import JobOutcome, JobRun
+from pgrecall.nouns.jobs.operations import JobRow
+from pgrecall.nouns.operation import Operation
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 

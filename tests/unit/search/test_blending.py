@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.models.search import Candidate, ConfidenceTerms, Hit, VitalityMode, Weighing
+from pgrecall.nouns.search.models import Candidate, ConfidenceTerms, Hit, VitalityMode, Weighing
 from pgrecall.search.probabilities import logistic, logit_of
 from pgrecall.search.rerank.blending import (
     best,
     confidence,
     log_odds,
     most_relevant,
-    reread,
+    rescore,
     text_to_read,
 )
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
@@ -76,7 +76,7 @@ def blended(
     min_relevance: float,
     reranker: str,
 ) -> tuple[Hit, ...]:
-    return best(reread(candidates, outcome, weighing, reranker), k=k, min_relevance=min_relevance)
+    return best(rescore(candidates, outcome, weighing, reranker), k=k, min_relevance=min_relevance)
 
 
 def blend(candidates: list[Candidate], outcome: RerankOutcome, **options: object) -> list[int]:

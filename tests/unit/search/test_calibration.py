@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
-from pgrecall.models.calibration import CONSTANTS, FEATURES
+from pgrecall.nouns.calibration.models import CONSTANTS, FEATURES
 from pgrecall.search.calibration import fitting
 from pgrecall.search.calibration.examples import (
     MAX_WEIGHT,

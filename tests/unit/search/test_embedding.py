@@ -29,8 +29,8 @@ from pgrecall.search.embed.embedder import (
     HashEmbedder,
     Vectors,
     embedding_text,
-    make_embedder,
 )
+from pgrecall.search.embed.factory import make_embedder
 from pgrecall.search.embed.http import HttpEmbedder
 from pgrecall.search.embed.local import LocalEmbedder
 from pgrecall.search.embed.vector_checks import check_vectors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgrecall.faces.snippets import shown_text, snippet
-from pgrecall.models.search import Hit, Passage
+from pgrecall.nouns.search.models import Hit, Passage
 from pgrecall.search.context.rendering import Entry
 from pgrecall.search.rerank.blending import text_to_read
 from pgrecall.tools.read_tools import excerpt_start

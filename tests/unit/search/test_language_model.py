@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from pgrecall.errors import InvalidInput, LanguageModelError, RecallError
-from pgrecall.models.search import ConversationTurn
+from pgrecall.nouns.search.models import ConversationTurn
 from pgrecall.search import language_model
 from pgrecall.search.language_model import LanguageModel, make_language_model
 from pgrecall.search.rerank.judge import MAX_APPLICABILITY, LanguageModelJudge

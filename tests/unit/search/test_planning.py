@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput, LanguageModelError
-from pgrecall.models.search import ConversationTurn, SearchRequest
-from pgrecall.models.search_plan import SearchPlan
+from pgrecall.nouns.search.models import ConversationTurn, SearchRequest
+from pgrecall.nouns.search.plan import SearchPlan
 from pgrecall.search.language_model import LanguageModel
 from pgrecall.search.planning import MAX_QUERIES, Planner, make_planner, with_plan
 from pgrecall.settings import Settings

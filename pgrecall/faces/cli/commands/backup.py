@@ -111,7 +111,7 @@ def restore(given: GlobalOptions, file: Path, replace: bool) -> None:
 
 def _verified(given: GlobalOptions) -> int:
     """Verifies every tenant and shows the result; returns the exit code."""
-    from pgrecall.operations.jobs import tenants
+    from pgrecall.nouns.jobs.operations import tenants
 
     with given.opened() as memory:
         names = memory.jobs.runner().fetch(tenants())

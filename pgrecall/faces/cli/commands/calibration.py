@@ -20,7 +20,7 @@ from pgrecall.faces.cli.rendering.console import (
     table,
 )
 from pgrecall.importers.qrels import read_qrels
-from pgrecall.models.calibration import Calibration
+from pgrecall.nouns.calibration.models import Calibration
 
 _FIGURES = (("log loss", "log_loss"), ("Brier score", "brier"), ("calibration error", "ece"), ("MRR", "mrr"))
 

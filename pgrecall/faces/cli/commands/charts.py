@@ -75,7 +75,7 @@ def zones(
     if begin is not None and begin >= moment:
         raise InvalidInput("--since is not in the past.", hint="Give an earlier time, such as 30d.")
     from pgrecall.faces.charts.zones_over_time import zones_by_layer
-    from pgrecall.models.charts import ZoneShare
+    from pgrecall.nouns.charts.models import ZoneShare
 
     with given.opened() as memory:
         held = memory.history.zones(moment)

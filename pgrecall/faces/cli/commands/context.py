@@ -25,7 +25,7 @@ from pgrecall.faces.cli.options import (
 )
 from pgrecall.faces.cli.rendering.console import notes, plain, print_json
 from pgrecall.faces.printable import printable
-from pgrecall.models.context import MIN_RELEVANCE, ContextBlock, Order
+from pgrecall.nouns.context.models import MIN_RELEVANCE, ContextBlock, Order
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _REASONS = {

@@ -28,8 +28,8 @@ from pgrecall.faces.cli.rendering.console import (
     table,
 )
 from pgrecall.faces.wording import about_replica, counted, moment, percent
-from pgrecall.models.maintenance import Status
-from pgrecall.models.service import CellsReport
+from pgrecall.nouns.service.models import CellsReport
+from pgrecall.nouns.status.models import Status
 
 if TYPE_CHECKING:
     from pgrecall import Memory
@@ -50,7 +50,8 @@ def init(given: GlobalOptions, dimensions: int | None) -> None:
     """
     from pgrecall.client.resources import configured_embedder
     from pgrecall.schema import migrate
-    from pgrecall.search.embed.embedder import dimensions_of, make_embedder
+    from pgrecall.search.embed.embedder import dimensions_of
+    from pgrecall.search.embed.factory import make_embedder
 
     if dimensions is None:
         offer_model(given.settings())

@@ -24,7 +24,7 @@ from pgrecall.faces.cli.rendering.console import (
     styled,
     table,
 )
-from pgrecall.models.maintenance import Check
+from pgrecall.nouns.maintenance.models import Check
 
 if TYPE_CHECKING:
     from pgrecall import Memory
@@ -203,7 +203,7 @@ def verify(given: GlobalOptions, all_tenants: bool, as_json: bool, now: datetime
 
 def _tenants(given: GlobalOptions, memory: Memory) -> tuple[str, ...]:
     """Every tenant of the database, or of all cells."""
-    from pgrecall.operations.jobs import tenants
+    from pgrecall.nouns.jobs.operations import tenants
 
     if (fleet := fleet_of(given)) is not None:
         return tuple(place.tenant for place in fleet.directory.places())

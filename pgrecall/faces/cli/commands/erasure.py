@@ -22,7 +22,7 @@ from pgrecall.faces.cli.invocation import (
 )
 from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option
 from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output, print_json, table
-from pgrecall.models.erasure import Erasure, ErasureReport, ErasureSummary, Subject
+from pgrecall.nouns.erasure.models import Erasure, ErasureReport, ErasureSummary, Subject
 
 erasure_argument = click.argument(
     "number", type=int, metavar="ID", help="Id of the erasure, as in `pgrecall erasure list`."

@@ -33,7 +33,7 @@ from pgrecall.faces.cli.options import (
     since_option,
 )
 from pgrecall.faces.cli.rendering.console import SafeConsole, notes, output, plain, table
-from pgrecall.models.feedback import Feedback, JudgedSearch, MemoryFeedback, RankFeedback
+from pgrecall.nouns.feedback.models import Feedback, JudgedSearch, MemoryFeedback, RankFeedback
 
 SHOWN_RANKS = 20
 

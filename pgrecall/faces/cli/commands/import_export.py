@@ -14,7 +14,6 @@ import click
 from click.exceptions import Exit
 
 from pgrecall import Memory
-from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording
 from pgrecall.faces.cli.commands.export import import_export
@@ -48,8 +47,9 @@ from pgrecall.importers.detect import (
     open_source,
     source_name,
 )  # fmt: skip
-from pgrecall.models.import_export import ImportReport, Problem, Skipped
-from pgrecall.models.memories import Draft
+from pgrecall.nouns.export.file import is_export
+from pgrecall.nouns.imports.report import ImportReport, Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
 
 Kind = Literal[
     "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini",

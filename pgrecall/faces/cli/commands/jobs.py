@@ -24,7 +24,8 @@ from pgrecall.faces.cli.rendering.console import (
     table,
 )
 from pgrecall.faces.wording import counts_words, interval_words
-from pgrecall.models.maintenance import Check, JobOutcome, JobRun, JobStatus
+from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
+from pgrecall.nouns.maintenance.models import Check
 
 if TYPE_CHECKING:
     from pgrecall import Memory

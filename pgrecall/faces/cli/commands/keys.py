@@ -11,7 +11,7 @@ from rich.table import Table
 from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
 from pgrecall.faces.cli.rendering.console import notes, output, plain, print_json, table
-from pgrecall.models.service import ApiKey
+from pgrecall.nouns.keys.models import ApiKey
 
 
 @click.group("keys", cls=CommandGroup)

@@ -20,7 +20,7 @@ from pgrecall.faces.cli.rendering.console import (
     styled,
     table,
 )
-from pgrecall.models.layers import Layer
+from pgrecall.nouns.layers.models import Layer
 from pgrecall.vitality.parameters import Preset, Reading
 from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, ZoneHorizon, days_in_zones
 

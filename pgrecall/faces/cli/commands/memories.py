@@ -42,7 +42,14 @@ from pgrecall.faces.cli.rendering.console import (
 )
 from pgrecall.faces.snippets import snippet
 from pgrecall.faces.wording import counted, name_of
-from pgrecall.models.memories import AccessCounts, AccessKind, Link, ListedMemory, ListOrder, StoredMemory
+from pgrecall.nouns.memories.models import (
+    AccessCounts,
+    AccessKind,
+    Link,
+    ListedMemory,
+    ListOrder,
+    StoredMemory,
+)
 from pgrecall.search.explanation import activation_terms
 
 

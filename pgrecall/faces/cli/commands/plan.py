@@ -29,8 +29,8 @@ from pgrecall.faces.cli.rendering.plans import (
     show_plans,
     show_undone,
 )
-from pgrecall.models.plans import Plan, PlanKind
-from pgrecall.models.prune import PrunePlan
+from pgrecall.nouns.plans.models import Plan, PlanKind
+from pgrecall.nouns.plans.prune import PrunePlan
 
 plan_argument = click.argument(
     "number", type=int, metavar="ID", help="Id of the plan, as in `pgrecall plan list`."

@@ -24,7 +24,7 @@ from pgrecall.faces.cli.options import (
     since_option,
 )
 from pgrecall.faces.cli.rendering.quality import show_experiment, show_miss, show_quality, show_replay
-from pgrecall.models.search import VitalityMode
+from pgrecall.nouns.search.models import VitalityMode
 
 NO_SEARCH = "No search is logged."
 NONE_SINCE = "No search of this time is logged."

@@ -23,7 +23,7 @@ from pgrecall.faces.cli.options import (
     text,
 )
 from pgrecall.faces.cli.rendering.console import notes, output, print_json
-from pgrecall.models.memories import Remembered, Role, SpeechAct
+from pgrecall.nouns.memories.models import Remembered, Role, SpeechAct
 
 Command = Callable[..., Any]
 
@@ -93,7 +93,7 @@ def remember(
     if not body and not options.get("title"):
         raise InvalidInput("The text is empty.", hint="A memory has a text or a title.")
     fields = cast(DraftFields, _given(options) | ({"key": key} if key else {}))
-    from pgrecall.models.memories import Draft
+    from pgrecall.nouns.memories.models import Draft
 
     with given.opened(embeds=True) as client:
         [stored] = client.remember_many([Draft(body, **fields)], compare=True, now=now)

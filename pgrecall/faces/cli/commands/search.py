@@ -42,7 +42,7 @@ from pgrecall.faces.cli.rendering.console import (
 from pgrecall.faces.other_memories import names_of_others
 from pgrecall.faces.snippets import explanation_sentence, matched_words, shown_text, snippet
 from pgrecall.faces.wording import name_of
-from pgrecall.models.search import Hit, SearchResult, VitalityMode
+from pgrecall.nouns.search.models import Hit, SearchResult, VitalityMode
 from pgrecall.search.explanation import terms
 
 NARROW = 72

@@ -10,7 +10,7 @@ from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_glob
 from pgrecall.faces.cli.options import TEXT, json_option
 from pgrecall.faces.cli.rendering.console import SafeConsole, output, print_json, styled, table
 from pgrecall.faces.wording import counted
-from pgrecall.models.layers import Setting
+from pgrecall.nouns.settings.models import Setting
 
 name_argument = click.argument(
     "name", type=TEXT, metavar="NAME", help="Name of the setting, as in `pgrecall settings list`."

@@ -17,7 +17,7 @@ from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_opti
 from pgrecall.faces.cli.rendering.console import SafeConsole, notes, output, print_json, styled, table
 from pgrecall.faces.snippets import snippet
 from pgrecall.faces.wording import name_of
-from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version
+from pgrecall.nouns.versions.models import Change, ChangeKind, FieldDifference, Version
 
 _SNIPPET = 80
 

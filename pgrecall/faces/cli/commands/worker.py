@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pgrecall.faces.cli.cell_workers import CellWorkers
     from pgrecall.jobs.job import FolderHook
     from pgrecall.jobs.worker import Worker
-    from pgrecall.models.service import Census
+    from pgrecall.nouns.service.models import Census
     from pgrecall.search.embed.embedder import Embedder
 
 
@@ -204,7 +204,7 @@ def runs_traced() -> AbstractContextManager[None]:
 
 def _embedder(settings: Settings) -> Embedder | None:
     """The worker's embedder. If its extra is missing, all jobs but those that embed still run."""
-    from pgrecall.search.embed.embedder import make_embedder
+    from pgrecall.search.embed.factory import make_embedder
 
     try:
         return make_embedder(settings)

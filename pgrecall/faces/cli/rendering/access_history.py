@@ -15,8 +15,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.rendering.console import Progress
 from pgrecall.importers.detect import count_items
 from pgrecall.importers.jsonl import read_accesses
-from pgrecall.models.import_export import Problem
-from pgrecall.models.memories import Access
+from pgrecall.nouns.imports.report import Problem
+from pgrecall.nouns.memories.models import Access
 
 if TYPE_CHECKING:
     from pgrecall import Memory

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pgrecall.faces import wording as words
 from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, styled
 from pgrecall.faces.cli.rendering.prune import OUTCOME_STYLES
-from pgrecall.models.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
-from pgrecall.models.versions import Words
+from pgrecall.nouns.plans.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
+from pgrecall.nouns.versions.models import Words
 
 SHOWN_CLUSTERS = 30
 SHOWN_MEMBERS = 10

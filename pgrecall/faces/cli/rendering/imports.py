@@ -9,9 +9,9 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording
 from pgrecall.faces.cli.rendering.console import SafeConsole, notes, say_more, table
 from pgrecall.faces.printable import printable
-from pgrecall.models.import_export import ImportReport, Problem
-from pgrecall.models.imports import ImportSummary, ImportUndone
-from pgrecall.models.maintenance import Status
+from pgrecall.nouns.imports.models import ImportSummary, ImportUndone
+from pgrecall.nouns.imports.report import ImportReport, Problem
+from pgrecall.nouns.status.models import Status
 
 SHOWN_KEYS = 10
 SHOWN_PROBLEMS = 20

@@ -9,9 +9,9 @@ from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, tab
 from pgrecall.faces.cli.rendering.dedupe import SHOWN_CLUSTERS as SHOWN_CLUSTERS
 from pgrecall.faces.cli.rendering.dedupe import show_clusters
 from pgrecall.faces.cli.rendering.prune import OUTCOME_STYLES, SHOWN_ITEMS, show_candidates
-from pgrecall.models.dedupe import DedupeKeeper, DedupeMember
-from pgrecall.models.plans import Plan, PlanOutcome, PlanSummary, PlanUndone
-from pgrecall.models.prune import PlanItem, PrunePlan
+from pgrecall.nouns.plans.dedupe import DedupeKeeper, DedupeMember
+from pgrecall.nouns.plans.models import Plan, PlanOutcome, PlanSummary, PlanUndone
+from pgrecall.nouns.plans.prune import PlanItem, PrunePlan
 
 
 def show_plan(console: SafeConsole, plan: Plan) -> None:

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from pgrecall.faces import wording as words
 from pgrecall.faces.cli.rendering.console import ZONE_STYLES, SafeConsole, say, say_more, styled, table
-from pgrecall.models.prune import PlanItem, PlanKeptBack, PlanReport, PrunePlan
+from pgrecall.nouns.plans.prune import PlanItem, PlanKeptBack, PlanReport, PrunePlan
 
 SHOWN_ITEMS = 50
 SHOWN_KEPT = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgrecall.faces.cli.rendering.console import SafeConsole, notes, table
 from pgrecall.faces.wording import counted, seen_words
-from pgrecall.models.quality import (
+from pgrecall.nouns.quality.models import (
     ArmUse,
     Experiment,
     ExperimentDifference,

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import Body, NowField, response_list, response_model
-from pgrecall.models.erasure import Erasure, ErasureSummary, Subject
+from pgrecall.nouns.erasure.models import Erasure, ErasureSummary, Subject
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute, tags=["erasures"])
 

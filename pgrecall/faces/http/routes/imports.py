@@ -14,7 +14,7 @@ from pgrecall.faces.http.request_handling import UploadRoute
 from pgrecall.faces.http.schemas import OptionalTimestamp, response_list, response_model
 from pgrecall.faces.http.service import get_service
 from pgrecall.importers.detect import SourceKind
-from pgrecall.models.imports import ImportSummary, ImportUndone
+from pgrecall.nouns.imports.models import ImportSummary, ImportUndone
 
 router = APIRouter(prefix="/v1", route_class=UploadRoute, tags=["imports"])
 

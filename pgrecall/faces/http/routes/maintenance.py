@@ -14,7 +14,9 @@ from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import OptionalTimestamp, response_list, response_model
 from pgrecall.faces.http.service import get_service
 from pgrecall.faces.telemetry.metrics import CONTENT_TYPE
-from pgrecall.models.maintenance import Check, JobRun, JobStatus, Status
+from pgrecall.nouns.jobs.models import JobRun, JobStatus
+from pgrecall.nouns.maintenance.models import Check
+from pgrecall.nouns.status.models import Status
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute)
 probe_router = APIRouter(tags=["probes"])

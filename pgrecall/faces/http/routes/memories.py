@@ -21,8 +21,7 @@ from pgrecall.faces.http.schemas import (
     response_list,
     response_model,
 )
-from pgrecall.models.maintenance import LayerStatus
-from pgrecall.models.memories import (
+from pgrecall.nouns.memories.models import (
     Access,
     Draft,
     ListedMemory,
@@ -32,6 +31,7 @@ from pgrecall.models.memories import (
     StoredMemory,
     VitalityTerms,
 )
+from pgrecall.nouns.status.models import LayerStatus
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute)
 

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Path, Query
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import Body, Changed, OptionalTimestamp, response_list, response_model
-from pgrecall.models.dedupe import DedupePlan
-from pgrecall.models.plans import Plan, PlanKind, PlanOutcome, PlanSummary, PlanUndone
-from pgrecall.models.prune import PrunePlan
-from pgrecall.operations.plans import DedupeRequest, MergeRequest, PruneRequest
+from pgrecall.nouns.plans.dedupe import DedupePlan
+from pgrecall.nouns.plans.models import Plan, PlanKind, PlanOutcome, PlanSummary, PlanUndone
+from pgrecall.nouns.plans.operations import DedupeRequest, MergeRequest, PruneRequest
+from pgrecall.nouns.plans.prune import PrunePlan
 
 router = APIRouter(prefix="/v1/plans", route_class=ApiRoute, tags=["plans"])
 

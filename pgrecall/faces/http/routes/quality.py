@@ -12,8 +12,8 @@ from pgrecall.arguments import RankingChange
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import Body, OptionalTimestamp, response_model
-from pgrecall.models.quality import Experiment, Miss, Quality, Replay
-from pgrecall.models.search import SearchRequest
+from pgrecall.nouns.quality.models import Experiment, Miss, Quality, Replay
+from pgrecall.nouns.search.models import SearchRequest
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute, tags=["quality"])
 

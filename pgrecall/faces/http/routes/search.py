@@ -11,8 +11,8 @@ from fastapi import APIRouter, Request
 from pgrecall.faces.http.authentication import TenantMemory, may_write
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import Body, Counted, response_model
-from pgrecall.models.context import ContextBlock, ContextRequest
-from pgrecall.models.search import SearchRequest, SearchResult
+from pgrecall.nouns.context.models import ContextBlock, ContextRequest
+from pgrecall.nouns.search.models import SearchRequest, SearchResult
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute)
 

@@ -20,7 +20,8 @@ from pgrecall.faces.http.schemas import (
     response_list,
     response_model,
 )
-from pgrecall.models.layers import Layer, Setting
+from pgrecall.nouns.layers.models import Layer
+from pgrecall.nouns.settings.models import Setting
 from pgrecall.vitality.parameters import Preset
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute)

@@ -12,8 +12,8 @@ from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.routes.memories import MemoryReference
 from pgrecall.faces.http.schemas import Body, response_list, response_model
-from pgrecall.models.memories import Remembered
-from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version
+from pgrecall.nouns.memories.models import Remembered
+from pgrecall.nouns.versions.models import Change, ChangeKind, FieldDifference, Version
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute, tags=["versions"])
 

@@ -18,8 +18,8 @@ from pgrecall.faces.page.form_fields import (
 )
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
-from pgrecall.models.memories import StoredMemory
-from pgrecall.models.search import Hit
+from pgrecall.nouns.memories.models import StoredMemory
+from pgrecall.nouns.search.models import Hit
 
 RELATIONS = ("links_to", "mentions", "supports", "contradicts", "implies", "part_of", "next")
 """The relations that the form offers; superseding has a separate form."""

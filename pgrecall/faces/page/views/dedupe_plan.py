@@ -10,7 +10,7 @@ from starlette.responses import Response
 from pgrecall.faces.page.form_fields import int_field
 from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.faces.wording import counted, shortened
-from pgrecall.models.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
+from pgrecall.nouns.plans.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
 
 PAGE_SIZE, MAX_TICKED = 50, 100
 """Clusters of a plan on one page, and those up to which each can be ticked, all on one page."""

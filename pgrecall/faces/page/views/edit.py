@@ -15,7 +15,7 @@ from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.form_fields import Fields, list_field, text_field, time_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
-from pgrecall.models.memories import StoredMemory
+from pgrecall.nouns.memories.models import StoredMemory
 
 FIELDS = (
     "title",

@@ -15,8 +15,8 @@ from pgrecall.faces.page.form_fields import FILTER_FIELDS, read_filters, shown_f
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
 from pgrecall.faces.wording import named
-from pgrecall.models.charts import OverviewList
-from pgrecall.models.memories import ListedMemory, ListOrder
+from pgrecall.nouns.charts.models import OverviewList
+from pgrecall.nouns.memories.models import ListedMemory, ListOrder
 
 SHOWN, PAGE, QUESTIONS = 5, 50, 4
 _ENDS = ".!?…。！？"

@@ -22,7 +22,7 @@ from pgrecall.faces.page.request_handling import PageRequest, View, redirect
 from pgrecall.importers.bounds import bounded, require_unpacked
 from pgrecall.importers.detect import BY_SESSION, known_kind, open_source
 from pgrecall.importers.files import problems_without_folder, without_folder, write_undated
-from pgrecall.models.import_export import ImportReport, Problem
+from pgrecall.nouns.imports.report import ImportReport, Problem
 
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory

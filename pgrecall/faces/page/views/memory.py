@@ -20,8 +20,8 @@ from pgrecall.faces.page.form_fields import int_field
 from pgrecall.faces.page.markdown import render_markdown
 from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.faces.page.views.actions import undo_of
-from pgrecall.models.charts import AccessRecord, GraphNode, Neighbourhood
-from pgrecall.models.memories import StoredMemory
+from pgrecall.nouns.charts.models import AccessRecord, GraphNode, Neighbourhood
+from pgrecall.nouns.memories.models import StoredMemory
 from pgrecall.search.explanation import activation_terms
 
 if TYPE_CHECKING:

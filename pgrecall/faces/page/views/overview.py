@@ -20,10 +20,10 @@ from pgrecall.faces.charts.zones_over_time import ZonesOverTime, zone_bar, zones
 from pgrecall.faces.page.form_fields import int_field, text_field, time_field
 from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.faces.wording import counts_words, duration_words, interval_words
-from pgrecall.models.charts import Overview, OverviewList, ZoneShare
-from pgrecall.models.layers import Layer
-from pgrecall.models.service import CellsReport
-from pgrecall.operations.charts import OVERVIEW_LISTS
+from pgrecall.nouns.charts.models import Overview, OverviewList, ZoneShare
+from pgrecall.nouns.charts.operations import OVERVIEW_LISTS
+from pgrecall.nouns.layers.models import Layer
+from pgrecall.nouns.service.models import CellsReport
 from pgrecall.vitality.parameters import ZoneThresholds
 from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, days_in_zones
 

@@ -18,7 +18,7 @@ from pgrecall.faces.page.form_fields import (
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.views.dedupe_plan import show_dedupe_plan
 from pgrecall.faces.page.views.prune_plan import show_prune_plan
-from pgrecall.models.plans import PlanKind
+from pgrecall.nouns.plans.models import PlanKind
 
 MAX_PLANS = 20
 _FIELDS = ("max_count", "max_share", "grace_days", "min_similarity")

@@ -14,7 +14,7 @@ from pgrecall.faces.charts.plan_report import plan_values
 from pgrecall.faces.charts.vitality_histogram import plan_histogram
 from pgrecall.faces.page.form_fields import int_field
 from pgrecall.faces.page.request_handling import PageRequest
-from pgrecall.models.prune import PlanItem, PrunePlan
+from pgrecall.nouns.plans.prune import PlanItem, PrunePlan
 
 PAGE_SIZE = 50
 MAX_ITEMS = 2000

@@ -13,7 +13,7 @@ from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.form_fields import Fields, float_field, int_field, text_field
 from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.faces.wording import seen_words
-from pgrecall.models.quality import Experiment, Miss, Replay
+from pgrecall.nouns.quality.models import Experiment, Miss, Replay
 
 SHOWN_RANKS, SHOWN_MOVES, MAX_REPLAYED = 10, 10, 100
 _MISS_FIELDS = ("q", "memory")

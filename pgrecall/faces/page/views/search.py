@@ -31,7 +31,7 @@ from pgrecall.faces.page.sessions import is_user_navigation
 from pgrecall.faces.page.templating import url
 from pgrecall.faces.page.views.front import front
 from pgrecall.faces.snippets import matched_words, shown_text, snippet
-from pgrecall.models.search import Hit, SearchResult
+from pgrecall.nouns.search.models import Hit, SearchResult
 
 HIT_COUNTS = (10, 20, 50)
 _FIELDS = ("q", *FILTER_FIELDS, "as_of", "profile", "rerank", "k", "nearest")

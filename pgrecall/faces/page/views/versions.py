@@ -15,7 +15,7 @@ from pgrecall.faces.page.form_fields import int_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
 from pgrecall.faces.page.views.edit import UNVERSIONED, read_fields, stamp, undo_fields
-from pgrecall.models.versions import FieldDifference, Version
+from pgrecall.nouns.versions.models import FieldDifference, Version
 
 PAGE = 50
 _STALE = "This memory was changed since this form was shown, so nothing was restored."

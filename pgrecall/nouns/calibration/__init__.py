@@ -1,0 +1,1 @@
+"""Calibration: coefficients of the ranking, fitted to judged queries."""

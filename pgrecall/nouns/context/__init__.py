@@ -1,0 +1,1 @@
+"""Contexts: memories for the prompt of a model."""

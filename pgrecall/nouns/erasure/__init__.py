@@ -1,0 +1,1 @@
+"""Erasure of all that is known of a subject, and its report."""

@@ -1,0 +1,1 @@
+"""Exports: a tenant as a whole, from one database to another."""

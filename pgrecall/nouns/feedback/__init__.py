@@ -1,0 +1,1 @@
+"""Feedback: verdicts on what searches showed."""

@@ -1,0 +1,1 @@
+"""Past vitality and zones."""

@@ -1,0 +1,1 @@
+"""Imports: their report, and what of them can be undone."""

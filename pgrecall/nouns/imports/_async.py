@@ -1,0 +1,85 @@
+"""``memory.imports``: what imports did, archiving what a source no longer holds, and undo."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pgrecall.client._async.group import AsyncGroup
+from pgrecall.nouns.imports import operations
+
+if TYPE_CHECKING:
+    from pgrecall.nouns.imports.models import ImportSummary, ImportUndone
+
+
+class AsyncImportsGroup(AsyncGroup):
+    """Lists and undoes imports that stored, changed or archived something: the newest 1,000.
+
+    >>> [last, *_] = await memory.imports.list(source="notes")     # doctest: +SKIP
+    >>> undone = await memory.imports.undo(last.id)                # doctest: +SKIP
+    >>> print(undone.deleted, undone.given_back, undone.kept)      # doctest: +SKIP
+    """
+
+    async def list(self, *, limit: int = 20, source: str | None = None) -> tuple[ImportSummary, ...]:
+        """Lists the newest imports, newest first.
+
+        Args:
+            limit: maximum number of imports, 1 to 1,000.
+            source: only imports of this source.
+
+        Returns:
+            What each did when it ran.
+
+        Raises:
+            InvalidInput: the limit is out of its bounds.
+        """
+        return await self._connection.execute(operations.imports(limit, source))
+
+    async def archive(
+        self,
+        source: str,
+        keys: Collection[str],
+        *,
+        import_id: int | None = None,
+        now: datetime | None = None,
+    ) -> int:
+        """Archives memories that a source no longer holds, in one step, as a part of an import.
+
+        Undoing the import restores them. So does an import that finds them again.
+
+        Args:
+            source: the source, as given to ``import_drafts``.
+            keys: keys of its memories, as in ``removed`` of the report. Others are passed over.
+            import_id: the import that found it, as in its report; None begins one.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            How many were archived.
+        """
+        if not keys:
+            return 0
+        return await self._connection.execute(operations.archive_imported(source, import_id, list(keys), now))
+
+    async def undo(
+        self, import_id: int | None = None, *, source: str | None = None, now: datetime | None = None
+    ) -> ImportUndone:
+        """Undoes an import, in one transaction.
+
+        Changed memories get back the text, fields and links from before it, and archived ones are restored.
+        Created ones are deleted for good; one that was used or linked since is archived instead. What was
+        changed since stays as it is, and is named. Texts given back have no vectors until the job ``embed``
+        makes them. Keys of renamed notes stay as they are.
+
+        Args:
+            import_id: the id of the import; None for the last one that was not undone.
+            source: only an import of this source.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            What was undone, and what was kept and why.
+
+        Raises:
+            InvalidInput: there is no such import, or it was already undone. Nothing was changed.
+        """
+        return await self._connection.execute(operations.undo_import(import_id, source, now))

@@ -1,0 +1,1 @@
+"""Jobs: their intervals, runs and states."""

@@ -1,0 +1,1 @@
+"""Keys of the HTTP service and sessions of the page."""

@@ -1,0 +1,113 @@
+"""SQL calls for keys and sessions of the page."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import datetime
+
+from pgrecall.encoding import MAX_ID, require_text
+from pgrecall.errors import InvalidInput
+from pgrecall.nouns.conversion import read_as
+from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
+from pgrecall.nouns.operation import NOW, Operation
+
+PREFIX = "pgr_"
+
+
+READ_ONLY_PREFIX = f"{PREFIX}read_"
+"""Prefix of the secret of a read-only key. The stored digest is that of the whole secret, so its holder
+cannot turn it into another key."""
+
+
+def create_key(name: str, now: datetime | None, read_only: bool = False) -> Operation[IssuedKey]:
+    """Creates a key of 256 random bits for the tenant; the database stores only its digest."""
+    require_text(name, "The name of the key")
+    secret = (READ_ONLY_PREFIX if read_only else PREFIX) + secrets.token_urlsafe(32)
+    while not read_only and is_read_only(secret):  # happens once in a billion keys
+        secret = PREFIX + secrets.token_urlsafe(32)
+    return Operation(
+        f"SELECT * FROM recall.create_key(%(name)s, %(hash)s, {NOW}, %(read_only)s)",
+        {"name": name, "hash": digest(secret), "now": now, "read_only": read_only},
+        lambda rows: IssuedKey(read_as(ApiKey, rows[0]), secret),
+    )
+
+
+def is_read_only(secret: str) -> bool:
+    """Returns whether a key may only read."""
+    return secret.startswith(READ_ONLY_PREFIX)
+
+
+def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
+    """Revokes a key of the tenant; returns whether anything changed."""
+    if not 0 <= key <= MAX_ID:
+        raise InvalidInput(f"There is no key {key} in this tenant.", hint="`pgrecall keys list` shows them.")
+    return Operation(
+        f"SELECT recall.revoke_key(%(key)s, {NOW}) AS revoked",
+        {"key": key, "now": now},
+        lambda rows: bool(rows[0]["revoked"]),
+        repeatable=True,
+    )
+
+
+def keys() -> Operation[tuple[ApiKey, ...]]:
+    """Lists the tenant's keys, newest first."""
+    return Operation(
+        "SELECT * FROM recall.keys()",
+        {},
+        lambda rows: tuple(read_as(ApiKey, row) for row in rows),
+        repeatable=True,
+    )
+
+
+def has_active_key() -> Operation[bool]:
+    """Returns whether any tenant of the database has a key that is not revoked."""
+    return Operation(
+        "SELECT recall.has_active_key() AS found", {}, lambda rows: bool(rows[0]["found"]), repeatable=True
+    )
+
+
+def key_holder(secret: str, now: datetime | None) -> Operation[KeyHolder | None]:
+    """Finds the tenant of a key; None if the key is unknown or revoked."""
+    return Operation(
+        f"SELECT * FROM recall.key_holder(%(hash)s, {NOW})",
+        {"hash": digest(secret), "now": now},
+        lambda rows: KeyHolder(rows[0]["tenant"], rows[0]["id"]) if rows else None,
+        repeatable=True,
+        durable=False,
+    )
+
+
+def open_page_session(secret: str, cookie: str, seconds: int) -> Operation[bool]:
+    """Opens a session of the page for a key; returns False if the key is unknown or revoked."""
+    return Operation(
+        "SELECT recall.open_page_session(%(hash)s, %(digest)s, %(seconds)s) AS opened",
+        {"hash": digest(secret), "digest": digest(cookie), "seconds": seconds},
+        lambda rows: bool(rows[0]["opened"]),
+    )
+
+
+def page_session_tenant(cookie: str) -> Operation[str | None]:
+    """Finds the tenant of a session; None if there is none, it has ended, or its key was revoked."""
+    return Operation(
+        "SELECT recall.page_session_tenant(%(digest)s) AS tenant",
+        {"digest": digest(cookie)},
+        lambda rows: rows[0]["tenant"],
+        repeatable=True,
+    )
+
+
+def close_page_session(cookie: str) -> Operation[bool]:
+    """Ends a session; returns whether there was one."""
+    return Operation(
+        "SELECT recall.close_page_session(%(digest)s) AS closed",
+        {"digest": digest(cookie)},
+        lambda rows: bool(rows[0]["closed"]),
+        repeatable=True,
+    )
+
+
+def digest(secret: str) -> bytes:
+    """Returns the SHA-256 digest of a key. The duration of a lookup by digest reveals nothing about the
+    key."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,1 @@
+"""Layers: how fast memories fade."""

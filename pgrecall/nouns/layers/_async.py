@@ -1,0 +1,76 @@
+"""``memory.layers``: how fast memories fade."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Unpack
+
+from pgrecall.client._async.group import AsyncGroup
+from pgrecall.nouns.layers import operations
+
+if TYPE_CHECKING:
+    from pgrecall.arguments import LayerFields
+    from pgrecall.nouns.layers.models import Layer
+    from pgrecall.vitality.parameters import Preset
+
+
+class AsyncLayersGroup(AsyncGroup):
+    """The layers of a tenant. Its own rates take precedence over the database's, and these over the
+    defaults."""
+
+    async def list(self) -> tuple[Layer, ...]:
+        """Lists every layer this tenant can use, by name.
+
+        Returns:
+            The layers with their rates and zones, and where each is defined.
+        """
+        return await self._connection.execute(operations.layers())
+
+    async def set(self, name: str, *, now: datetime | None = None, **fields: Unpack[LayerFields]) -> int:
+        """Creates or changes this tenant's own layer. A field that is not given keeps its value.
+
+        The new rates apply to its memories from the time they were stored. A new birth weight applies to
+        memories stored from now on.
+
+        Args:
+            name: the layer.
+            now: time to use instead of the database's clock.
+            fields: those of :class:`LayerFields`.
+
+        Returns:
+            How many memories now age differently.
+
+        Raises:
+            InvalidInput: the name, a rate or a threshold is invalid. Nothing was changed.
+        """
+        return await self._connection.execute(operations.set_layer(name, {**fields}, now))
+
+    async def drop(self, name: str, *, now: datetime | None = None) -> bool:
+        """Removes this tenant's own layer, so that the database's applies again.
+
+        Args:
+            name: the layer.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            Whether the tenant had a layer of its own.
+
+        Raises:
+            InvalidInput: there is no such layer; or it has memories and is not in the database.
+        """
+        return await self._connection.execute(operations.drop_layer(name, now))
+
+    async def use_preset(self, name: Preset, *, now: datetime | None = None) -> int:
+        """Sets the layers and settings of this tenant to those of a preset.
+
+        Args:
+            name: one of ``pgrecall.vitality.parameters.PRESETS``.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            How many memories now age differently.
+
+        Raises:
+            InvalidInput: there is no such preset.
+        """
+        return await self._connection.execute(operations.use_preset(name, now))

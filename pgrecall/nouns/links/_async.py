@@ -1,0 +1,88 @@
+"""The methods of a client that link memories, and replace one by another."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pgrecall.client._async.client import AsyncClient
+
+
+class AsyncLinks(AsyncClient):
+    """The part of :class:`AsyncMemory` that links and supersedes memories."""
+
+    async def link(
+        self,
+        source: int | str,
+        target: int | str,
+        relation: str = "links_to",
+        *,
+        weight: float = 1.0,
+        now: datetime | None = None,
+    ) -> bool:
+        """Links two memories.
+
+        >>> await memory.link("contract", "harbour", "mentions")                   # doctest: +SKIP
+
+        Args:
+            source: id or key of the memory the link starts from.
+            target: id or key of the memory it points to.
+            relation: one of :data:`pgrecall.nouns.memories.models.RELATIONS`.
+            weight: strength, in (0, 100].
+            now: time to use instead of the database's clock.
+
+        Returns:
+            Whether the link is new.
+
+        Raises:
+            MemoryNotFound, InvalidInput: unknown memory or relation, a self link, a weight out of its bounds.
+        """
+        from pgrecall.nouns.links.operations import link
+
+        return await self._connection.execute(link(source, target, relation, weight, now))
+
+    async def unlink(
+        self,
+        source: int | str,
+        target: int | str,
+        relation: str | None = None,
+        *,
+        now: datetime | None = None,
+    ) -> int:
+        """Removes links from one memory to another. Searches of past times still use them.
+
+        Args:
+            source: id or key of the memory the links start from.
+            target: id or key of the memory they point to.
+            relation: the relation to remove; None for all but ``co_access``. After ``supersedes`` the target
+                is no longer superseded.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            How many links were removed.
+
+        Raises:
+            MemoryNotFound, InvalidInput: unknown memory or relation.
+        """
+        from pgrecall.nouns.links.operations import unlink
+
+        return await self._connection.execute(unlink(source, target, relation, now))
+
+    async def supersede(self, old: int | str, new: int | str, *, now: datetime | None = None) -> bool:
+        """Records that a memory replaces another, which searches then omit by default.
+
+        >>> await memory.supersede("contract", "contract-2")                       # doctest: +SKIP
+
+        Args:
+            old: id or key of the memory that is replaced.
+            new: id or key of the one that replaces it.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            Whether that is new.
+
+        Raises:
+            MemoryNotFound, InvalidInput: no such memory, or the two would replace each other.
+        """
+        from pgrecall.nouns.links.operations import supersede
+
+        return await self._connection.execute(supersede(old, new, now))

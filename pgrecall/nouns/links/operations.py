@@ -1,0 +1,53 @@
+"""Linking memories, and replacing a memory by another."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pgrecall.nouns.operation import NOW, Operation, id_of
+
+
+def link(
+    source: int | str, target: int | str, relation: str, weight: float, now: datetime | None
+) -> Operation[bool]:
+    """Links two memories; returns whether the link is new."""
+    ends = f"{id_of(source, 'source')}, {id_of(target, 'target')}"
+    return Operation(
+        f"SELECT recall.link({ends}, %(relation)s, %(weight)s, {NOW}) AS new",
+        {"source": source, "target": target, "relation": relation, "weight": weight, "now": now},
+        lambda rows: bool(rows[0]["new"]),
+        repeatable=True,
+    )
+
+
+def unlink(
+    source: int | str, target: int | str, relation: str | None, now: datetime | None
+) -> Operation[int]:
+    """Removes the links from one memory to another; returns how many there were."""
+    ends = f"{id_of(source, 'source')}, {id_of(target, 'target')}"
+    return Operation(
+        f"SELECT recall.unlink({ends}, %(relation)s, {NOW}) AS removed",
+        {"source": source, "target": target, "relation": relation, "now": now},
+        lambda rows: int(rows[0]["removed"]),
+        repeatable=True,
+    )
+
+
+def supersede(old: int | str, new: int | str, now: datetime | None) -> Operation[bool]:
+    """Records that ``new`` replaces ``old``; returns whether anything changed."""
+    return Operation(
+        f"SELECT recall.supersede({id_of(old, 'old')}, {id_of(new, 'new')}, {NOW}) AS news",
+        {"old": old, "new": new, "now": now},
+        lambda rows: bool(rows[0]["news"]),
+        repeatable=True,
+    )
+
+
+def count_pending_links() -> Operation[int]:
+    """Counts links with a target that does not exist yet."""
+    return Operation(
+        "SELECT recall.count_pending_links() AS pending",
+        {},
+        lambda rows: int(rows[0]["pending"]),
+        repeatable=True,
+    )

@@ -1,0 +1,1 @@
+"""Maintenance and checks of a tenant's data."""

@@ -1,0 +1,1 @@
+"""Plans: prune, dedupe and merge."""

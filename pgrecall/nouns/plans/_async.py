@@ -1,0 +1,238 @@
+"""``memory.plans``: what to archive or merge, planned, reviewed, applied, undone and dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from pgrecall.client._async.group import AsyncGroup
+from pgrecall.nouns.plans import operations
+from pgrecall.nouns.plans.models import PlanUndone, joined
+from pgrecall.nouns.versions.word_differences import clusters_by_word
+
+if TYPE_CHECKING:
+    from pgrecall.nouns.plans.dedupe import DedupePlan
+    from pgrecall.nouns.plans.models import Plan, PlanKind, PlanOutcome, PlanSummary
+    from pgrecall.nouns.plans.prune import PrunePlan
+
+
+class AsyncPlansGroup(AsyncGroup):
+    """Archives memories that are no longer used, and merges duplicates. Nothing is deleted.
+
+    A plan is stored, so that it can be reviewed before it is applied. It can be undone.
+
+    >>> plan = await memory.plans.prune(max_share=0.05)            # doctest: +SKIP
+    >>> print(plan.report.planned, "of", plan.report.eligible)     # doctest: +SKIP
+    >>> await memory.plans.apply(plan.id)                          # doctest: +SKIP
+    >>> await memory.plans.undo(plan.id)                           # doctest: +SKIP
+    """
+
+    async def prune(
+        self,
+        *,
+        max_count: int | None = None,
+        max_share: float | None = None,
+        grace_days: float | None = None,
+        layers: Sequence[str] | None = None,
+        now: datetime | None = None,
+        limit: int | None = None,
+    ) -> PrunePlan:
+        """Plans which memories to archive, with reasons and the effect on the link graph. Archives nothing.
+
+        Args:
+            max_count: maximum number of memories to archive; None: setting ``prune.max_count`` (1,000).
+            max_share: maximum share of the live memories to archive, in (0, 1]; None: setting
+                ``prune.max_share`` (0.1).
+            grace_days: days a memory is safe after it was stored or last used; None: setting
+                ``prune.grace_days`` (30).
+            layers: plan only memories of these layers.
+            now: time to use instead of the database's clock.
+            limit: maximum number of items to return; None for all.
+
+        Returns:
+            The plan with its items.
+
+        Raises:
+            InvalidInput: a number is out of its bounds, or a layer is unknown.
+        """
+        request = operations.PruneRequest(max_count, max_share, grace_days, layers, now)
+        made = await self._connection.execute(operations.plan_prune(request))
+        return cast("PrunePlan", await self.get(made, limit=limit))
+
+    async def dedupe(
+        self,
+        *,
+        min_similarity: float | None = None,
+        max_count: int | None = None,
+        layers: Sequence[str] | None = None,
+        now: datetime | None = None,
+        limit: int | None = None,
+    ) -> DedupePlan:
+        """Compares what was not compared yet, and plans which duplicates to merge into which. Merges nothing.
+
+        Memories are compared in batches, so an interrupted run continues where it stopped.
+
+        Args:
+            min_similarity: only duplicates with at least this similarity of vectors, 0.7 to 1; None: setting
+                ``dedupe.min_similarity`` (0.9).
+            max_count: maximum number of memories to merge; None: setting ``dedupe.max_count`` (1,000).
+            layers: plan only memories of these layers.
+            now: time to use instead of the database's clock.
+            limit: maximum number of clusters to return; None for all.
+
+        Returns:
+            The plan with its clusters.
+
+        Raises:
+            InvalidInput: a number is out of its bounds, or a layer is unknown.
+        """
+        request = operations.DedupeRequest(min_similarity, max_count, layers, now)
+        while await self.find_duplicates():
+            pass
+        made = await self._connection.execute(operations.plan_dedupe(request))
+        return cast("DedupePlan", await self.get(made, limit=limit))
+
+    async def merge(
+        self, keeper: int | str, memories: Sequence[int | str], *, now: datetime | None = None
+    ) -> DedupePlan:
+        """Plans to merge memories that you name into one that stays, even if their texts differ. Merges
+        nothing.
+
+        Args:
+            keeper: the id or key of the memory that stays.
+            memories: ids or keys of the memories to merge into it, 1 to 100.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            The dedupe plan, which has one cluster.
+
+        Raises:
+            MemoryNotFound: one of them does not exist in this tenant.
+            InvalidInput: one of them is archived, superseded or the keeper itself, one that would go is
+                pinned, or two of them are linked as contradicting each other.
+        """
+        made = await self._connection.execute(operations.plan_merge(keeper, memories, now))
+        return cast("DedupePlan", await self.get(made))
+
+    async def find_duplicates(self, *, limit: int = operations.BATCH) -> int:
+        """Compares memories that were not compared since their text changed; ``dedupe`` does it for all.
+
+        Args:
+            limit: maximum number of memories to compare, in one transaction, 1 to 100,000.
+
+        Returns:
+            How many were compared; 0 when none is left.
+
+        Raises:
+            InvalidInput: the limit is out of its bounds.
+        """
+        return await self._connection.execute(operations.find_duplicates(limit))
+
+    async def get(self, plan: int, *, limit: int | None = None, offset: int = 0) -> Plan:
+        """Reads a stored plan.
+
+        Args:
+            plan: the id of the plan.
+            limit: maximum number of items of a prune plan to read, lowest vitality first, or of clusters of a
+                dedupe plan, the most similar first; None for all.
+            offset: number of items or clusters to skip.
+
+        Returns:
+            The plan, with the requested items or clusters.
+
+        Raises:
+            InvalidInput: this tenant has no such plan, or the limit or the offset is negative.
+        """
+        first = await self._connection.execute(
+            operations.get_plan(
+                plan, offset, operations.PAGE if limit is None else min(operations.PAGE, limit)
+            )
+        )
+        left = (first.report.planned if first.kind == "prune" else first.report.clusters) - offset
+        wanted = left if limit is None else min(left, limit)
+        pages = [first] + [
+            await self._connection.execute(
+                operations.get_plan(plan, offset + done, min(operations.PAGE, wanted - done))
+            )
+            for done in range(operations.PAGE, wanted, operations.PAGE)
+        ]
+        whole = joined(pages)
+        if whole.kind == "prune":
+            return whole
+        clusters = await self._connection.run(partial(clusters_by_word, whole.clusters))
+        return replace(whole, clusters=clusters)
+
+    async def list(self, *, limit: int = 20, kind: PlanKind | None = None) -> tuple[PlanSummary, ...]:
+        """Lists the newest plans, newest first.
+
+        Args:
+            limit: maximum number of plans, 1 to 10,000.
+            kind: only plans of this kind, ``prune`` or ``dedupe``.
+
+        Returns:
+            A summary of each plan.
+
+        Raises:
+            InvalidInput: the limit is out of its bounds, or the kind is unknown.
+        """
+        return await self._connection.execute(operations.plans(limit, kind=kind))
+
+    async def apply(
+        self, plan: int, *, parts: Sequence[int] | None = None, now: datetime | None = None
+    ) -> PlanOutcome:
+        """Archives the memories of a prune plan, or merges the clusters of a dedupe plan, in one transaction.
+
+        Each memory is checked again. One that was rewritten, pinned or archived since is skipped with a note.
+        So is a memory of a prune plan that was used or linked since or that something now depends on, and a
+        memory of a dedupe plan that was superseded since or whose keeper is skipped. A plan is applied once.
+
+        Args:
+            plan: the id of the plan.
+            parts: only these: ids of memories of a prune plan, or numbers of clusters of a dedupe plan; the
+                others are skipped. None for all.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            The outcome of each memory.
+
+        Raises:
+            InvalidInput: there is no such plan, it does not have one of ``parts``, it was applied before or
+                is stale, or it would now take more than its share of the live memories. Nothing was changed.
+        """
+        return await self._connection.execute(operations.apply_plan(plan, parts, now))
+
+    async def undo(self, plan: int, *, now: datetime | None = None) -> PlanUndone:
+        """Restores the memories that a plan archived, except those restored since, and separates keepers from
+        what was merged into them. Later accesses, links and texts of keepers stay.
+
+        Args:
+            plan: the id of the plan.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            How many memories were restored, and how many had been restored before.
+
+        Raises:
+            InvalidInput: there is no such plan, it is not applied, or a later plan has merged one of its
+                memories and is to be undone first.
+        """
+        restored = await self._connection.execute(operations.undo_plan(plan, now))
+        [summary] = await self._connection.execute(operations.plans(1, plan))
+        return PlanUndone(plan, restored, summary.archived - restored)
+
+    async def drop(self, plan: int) -> bool:
+        """Removes a plan that was never applied.
+
+        Args:
+            plan: the id of the plan.
+
+        Returns:
+            True; anything else is an error.
+
+        Raises:
+            InvalidInput: there is no such plan, or it was applied.
+        """
+        return await self._connection.execute(operations.drop_plan(plan))

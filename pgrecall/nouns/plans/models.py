@@ -1,0 +1,92 @@
+"""Plans of either kind, their summaries, and what applying or undoing one did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain
+from typing import Any, Literal
+
+from pgrecall.nouns.plans.dedupe import DedupePlan
+from pgrecall.nouns.plans.prune import PlanState, PrunePlan
+
+PlanKind = Literal["prune", "dedupe"]
+ItemOutcome = Literal["archived", "kept", "merged", "skipped"]
+
+Plan = PrunePlan | DedupePlan
+"""A stored plan; ``kind`` tells which."""
+
+
+def read_plan(document: Mapping[str, Any]) -> Plan:
+    """Converts the result of ``recall.get_plan``."""
+    return (PrunePlan if document["kind"] == "prune" else DedupePlan).from_document(document)
+
+
+def joined(pages: Sequence[Plan]) -> Plan:
+    """One plan with the items or clusters of all these pages of it."""
+    first = pages[0]
+    if isinstance(first, PrunePlan):
+        parts = (page.items for page in pages if isinstance(page, PrunePlan))
+        return replace(first, items=tuple(chain.from_iterable(parts)))
+    clusters = (page.clusters for page in pages if isinstance(page, DedupePlan))
+    return replace(first, clusters=tuple(chain.from_iterable(clusters)))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSummary:
+    """A row of the list of plans.
+
+    ``planned`` counts the memories to archive, ``archived`` and ``skipped`` what became of them; a merged
+    memory counts as archived. A prune plan has ``kept_back``, the number of candidates that stay. A dedupe
+    plan has the number of its ``clusters``, and of the ``contradictions`` that it proposes.
+    """
+
+    id: int
+    kind: PlanKind
+    state: PlanState
+    created_at: datetime
+    applied_at: datetime | None
+    undone_at: datetime | None
+    planned: int
+    archived: int
+    skipped: int
+    kept_back: int | None
+    clusters: int | None
+    contradictions: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResult:
+    """The outcome of a memory of a plan; ``note`` is the reason why it was skipped."""
+
+    id: int
+    outcome: ItemOutcome
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOutcome:
+    """The outcome of applying a plan, by memory in the order of the plan; each keeper comes first."""
+
+    plan: int
+    results: tuple[PlanResult, ...]
+
+    @property
+    def archived(self) -> tuple[int, ...]:
+        """The ids of the archived memories, with those that were merged into a keeper."""
+        return tuple(result.id for result in self.results if result.outcome in ("archived", "merged"))
+
+    @property
+    def skipped(self) -> tuple[PlanResult, ...]:
+        """The memories that were skipped."""
+        return tuple(result for result in self.results if result.outcome == "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanUndone:
+    """The outcome of undoing a plan: ``restored`` memories, and ``back_before`` that were already back."""
+
+    plan: int
+    restored: int
+    back_before: int

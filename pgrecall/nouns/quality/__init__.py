@@ -1,0 +1,1 @@
+"""The quality of searches: reports, misses, replays and experiments."""

@@ -1,0 +1,167 @@
+"""``memory.quality``: how often hits were used, why a memory was not found, and replays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Unpack
+
+from pgrecall.client._async.group import AsyncGroup
+from pgrecall.client._async.reads import AsyncSearchReads
+from pgrecall.encoding import require_searchable
+from pgrecall.errors import InvalidInput
+from pgrecall.nouns.quality import operations
+from pgrecall.nouns.quality.models import Experiment, LoggedSearch, Miss, Quality, Replay
+from pgrecall.nouns.search._async import Progress, query_vectors
+from pgrecall.nouns.search.models import Found, SearchRequest
+from pgrecall.nouns.search.operations import find
+from pgrecall.search.replays import Replayed, replay_report, require_change
+
+if TYPE_CHECKING:
+    from pgrecall.arguments import RankingChange, SearchOptions
+
+_BEFORE = timedelta(microseconds=1)
+"""A search is replayed as of just before it was made, so that its own log entry does not count."""
+
+
+class AsyncQualityGroup(AsyncGroup):
+    """Reports about the log of searches. All of them only read."""
+
+    async def report(
+        self, *, since: datetime | None = None, limit: int = 10_000, unanswered: int = 20
+    ) -> Quality:
+        """Reports how often hits of searches were used, by rank, and which queries had no answer.
+
+        Uses are known from verdicts (``memory.used``), and for searches in a session from accesses of
+        kind ``used`` or ``read`` in it, within the setting ``association.window_minutes``.
+
+        Args:
+            since: only searches from this time on.
+            limit: maximum number of searches, newest first, 1 to 100,000.
+            unanswered: maximum number of unanswered queries, 1 to 1,000.
+
+        Returns:
+            Shares by rank with intervals, and the unanswered queries.
+
+        Raises:
+            InvalidInput: a number is out of its bounds.
+        """
+        queries = await self._connection.execute(operations.unanswered_queries(unanswered, since))
+        return await self._connection.execute(operations.quality(since, limit, queries))
+
+    async def experiment(self, number: int | None = None, *, difference: float = 0.1) -> Experiment:
+        """Reports how often hits were used in each arm of a randomised experiment, and the conclusion.
+
+        The settings ``search.experiment`` (its number) and ``search.experiment_weight`` run it: sessions are
+        divided by chance into arms without vitality, with the default weight, and with the other one. The
+        outcome is that of sessions, by intention to treat: one in which nothing is known to be used counts
+        as none. Intervals are those of Wilson (1927) and, for differences, of Newcombe (1998, method 10).
+
+        Args:
+            number: its number; None: the one that runs, else the newest.
+            difference: the smallest difference of shares worth knowing, 0.01 to 0.5; the smaller, the more
+                sessions are needed before anything is concluded.
+
+        Returns:
+            The arms with their intervals, and a conclusion, or the reason why there is none.
+
+        Raises:
+            InvalidInput: a number is out of its bounds.
+        """
+        return await self._connection.execute(operations.experiment(number, difference))
+
+    async def miss(self, query: str, memory: int | str, **options: Unpack[SearchOptions]) -> Miss:
+        """Explains why a search does not show a memory: its filters, its rank, and the findings of each arm.
+
+        Nothing is logged.
+
+        Args:
+            query: the query.
+            memory: the memory's id or key.
+            options: those of :meth:`AsyncMemory.search`; reranking is left out.
+
+        Returns:
+            The outcome, the rank, and the findings of each arm.
+
+        Raises:
+            MemoryNotFound: there is no such memory.
+            InvalidInput: the search is refused.
+        """
+        request = SearchRequest(query, **options)
+        require_searchable(request)
+        progress = Progress(AsyncSearchReads(self._connection, by_replica=False))
+        vectors = await query_vectors(self._connection, request, progress)
+        if request.rerank:
+            progress.skipped.append("reranking: the ranks are those before it")
+        return await self._connection.execute(
+            operations.explain_miss(memory, request, vectors, progress.skipped)
+        )
+
+    async def replay(
+        self,
+        *,
+        k: int = 10,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 100,
+        moved: int = 20,
+        **change: Unpack[RankingChange],
+    ) -> Replay:
+        """Asks logged queries again, as of then: with today's settings, and with changed ones.
+
+        For searches with a known use, it says whether the used memory would rank higher. Filters are not in
+        the log, so the queries are asked without. Nothing is logged or changed.
+
+        >>> report = await memory.quality.replay(vitality_weight=1.0)           # doctest: +SKIP
+        >>> print(report.same, report.gain, report.conclusion)                  # doctest: +SKIP
+
+        Args:
+            k: hits of each search, 1 to 100.
+            since, until: only searches of this period, its end excluded.
+            limit: searches at most, the newest ones, 1 to 1,000.
+            moved: maximum number of changed searches in the report, the most changed ones, up to 1,000.
+            change: what to change: ``weights`` of arms, ``vitality_mode``, ``vitality_weight``, ``profile``.
+
+        Returns:
+            What would change, and the mean change of the reciprocal rank of used memories.
+
+        Raises:
+            InvalidInput: nothing is changed; a weight, a mode, a profile or a number is out of its bounds.
+        """
+        given: dict[str, Any] = {name: value for name, value in change.items() if value is not None}
+        require_change(given, k, moved)
+        searches = await self._connection.execute(operations.logged_searches(since, until, limit))
+        await self._check(replace(SearchRequest("a query"), **given))
+        progress = Progress(AsyncSearchReads(self._connection, by_replica=False))
+        replayed: list[Replayed] = []
+        refused = 0
+        for search in searches:
+            try:
+                replayed.append(await self._asked_again(search, k, given, progress))
+            except InvalidInput:  # its profile was deleted, or its query is refused by this version
+                refused += 1
+        return replay_report(replayed, refused, moved, tuple(dict.fromkeys(progress.skipped)))
+
+    async def _check(self, request: SearchRequest) -> None:
+        """Refuses what no search takes, even if the log is empty."""
+        require_searchable(request)
+        await self._connection.execute(find(replace(request, k=1, explain=False), None))
+
+    async def _asked_again(
+        self, search: LoggedSearch, k: int, change: Mapping[str, Any], progress: Progress
+    ) -> Replayed:
+        today = SearchRequest(
+            search.query,
+            queries=search.queries,
+            profile=search.profile,
+            k=k,
+            as_of=search.at - _BEFORE,
+            log=False,
+        )
+        changed = replace(today, explain=False, **change)
+        vectors = await query_vectors(self._connection, today, progress)
+        found: Sequence[Found] = [
+            await self._connection.execute(find(request, vectors)) for request in (today, changed)
+        ]
+        return Replayed(search, found[0].hits, found[1].hits)

@@ -1,0 +1,1 @@
+"""Searches, their hits and their explanations."""

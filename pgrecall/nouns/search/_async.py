@@ -1,0 +1,274 @@
+"""The steps of a search, from a query to its hits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+from pgrecall.client._async.connection import AsyncConnection
+from pgrecall.client._async.reads import AsyncSearchReads
+from pgrecall.encoding import require_searchable
+from pgrecall.errors import DatabaseError, EmbedderError
+from pgrecall.nouns.embedding import Embedded
+from pgrecall.nouns.memories.operations import list_memories
+from pgrecall.nouns.search._async_log import UNLOGGED, log_hits
+from pgrecall.nouns.search.models import Found, Hit, SearchFilter, SearchRequest, SearchResult
+from pgrecall.nouns.search.operations import (
+    completed_query,
+    find,
+    queries_without_names,
+    search_and_log,
+)
+from pgrecall.nouns.search.plan import SearchPlan
+from pgrecall.search.conversations import with_turns
+from pgrecall.search.observers import search_ended
+from pgrecall.search.rerank.blending import best, confidence, most_relevant, rescore, text_to_read
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
+
+
+@dataclass(slots=True)
+class Progress:
+    """The state of a search: names, skipped steps, timings, experiment, and the answering server."""
+
+    reading: AsyncSearchReads
+    names: tuple[str, ...] = ()
+    skipped: list[str] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)
+    started: float = field(default_factory=perf_counter)
+    experiment: Mapping[str, Any] | None = None
+    completed_query: str | None = None
+    plan: SearchPlan | None = None
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Adds the milliseconds inside to a phase."""
+        began = perf_counter()
+        yield
+        self.timings[phase] = self.timings.get(phase, 0.0) + 1000 * (perf_counter() - began)
+
+    def result(self, found: Found, hits: tuple[Hit, ...], *, reranked: bool = False) -> SearchResult:
+        """Returns the result of the search and ends its timing."""
+        self.experiment = found.experiment
+        self.timings["total"] = 1000 * (perf_counter() - self.started)
+        notice = (self.reading.notice,) if self.reading.notice else ()
+        return SearchResult(
+            hits,
+            self.names,
+            (*self.skipped, *found.skipped, *notice),
+            found.search_id,
+            found.arms,
+            reranked,
+            self.timings,
+            found.confidence,
+            bool(hits) and found.confident,
+            self.reading.staleness,
+            found.needs_context,
+            self.completed_query,
+            self.plan,
+        )
+
+
+async def search(
+    connection: AsyncConnection, request: SearchRequest, progress: Progress | None = None
+) -> SearchResult:
+    """Plans on request, embeds the queries without the names in them, finds and scores candidates, and
+    reranks on request.
+
+    If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
+    """
+    progress = progress or Progress(AsyncSearchReads(connection))
+    request = with_turns(request)
+    require_searchable(request)
+    if not request.plan:
+        return await search_as_asked(connection, request, progress)
+    from pgrecall.nouns.search._async_planning import search_by_plan
+
+    return await search_by_plan(connection, request, progress)
+
+
+async def search_as_asked(
+    connection: AsyncConnection, request: SearchRequest, progress: Progress
+) -> SearchResult:
+    """The result of a request whose values are checked, without a plan."""
+    if request.conversation and request.query.strip():
+        execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
+        query = await execute(completed_query(request.query, request.conversation))
+        progress.completed_query = None if query == request.query else query
+        request = replace(request, query=query)
+    if request.rerank and connection.reranker is not None:
+        result = await _reranked(connection, request, progress)
+    else:
+        if request.rerank:
+            progress.skipped.append("reranking: no reranker is configured")
+        found = await _answer(connection, request, progress, partial(_found, connection, request, progress))
+        result = progress.result(found, found.hits)
+    if not result.hits and (notice := await _no_memories(connection, progress)):
+        result = replace(result, skipped=(*result.skipped, notice))
+    search_ended(result, rerank=request.rerank)
+    return result
+
+
+async def _no_memories(connection: AsyncConnection, progress: Progress) -> str | None:
+    """A sentence about a tenant that has no memories in its cell: its entry in the directory may be wrong, so
+    that it begins anew in another cell than that which has them."""
+    place = None if connection.finder is None else connection.finder.known(connection.tenant)
+    if place is None:
+        return None
+    everything = SearchFilter(include_archived=True)
+    try:
+        held = await progress.reading.execute(
+            list_memories(everything, order="newest", after=None, limit=1, now=None)
+        )
+    except DatabaseError:  # the search itself was answered, perhaps by a replica alone
+        return None
+    if held:
+        return None
+    return (
+        f"memories: tenant {connection.tenant} has none in cell {place.cell}, where the directory places it; "
+        "if it should have some, `pgrecall cell check` says where they are"
+    )
+
+
+Ask = Callable[[list[Embedded] | None, bool], Awaitable[Found]]
+"""Asks the database, given the vectors of the queries and whether it must find no name in them."""
+
+
+async def _answer(connection: AsyncConnection, request: SearchRequest, progress: Progress, ask: Ask) -> Found:
+    """What is found with the vectors of the queries without the names in them.
+
+    Names are looked up first. If the tenant's last query had none, that round trip is saved: the query
+    is embedded as it is, and the search reports if it contains a name after all.
+    """
+    nameless = connection.resources.nameless
+    queries = nameless.queries(connection.tenant, request.asked) if connection.embedder else None
+    if queries is None:
+        vectors = await query_vectors(connection, request, progress)
+    else:
+        vectors = await _embedded(connection, queries, progress)
+    unless_named = queries is not None and vectors is not None
+    with progress.timed("database"):
+        found = await ask(vectors, unless_named)
+    if found.named:
+        vectors = await _without_names(connection, found.named, progress)
+        with progress.timed("database"):
+            found = await ask(vectors, False)
+    return found
+
+
+async def query_vectors(
+    connection: AsyncConnection, request: SearchRequest, progress: Progress
+) -> list[Embedded] | None:
+    """The vector and token signs of each query without the names in it; None where words have to do."""
+    if not request.asked:
+        return None
+    if connection.embedder is None:
+        progress.skipped.append("meaning: no embedder is configured")
+        return None
+    with progress.timed("names"):
+        execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
+        queries = await execute(queries_without_names(request.asked))
+    return await _without_names(connection, queries, progress)
+
+
+async def _without_names(
+    connection: AsyncConnection, queries: Sequence[tuple[str, tuple[str, ...]]], progress: Progress
+) -> list[Embedded] | None:
+    """Embeds queries without the names in them, which come with each, and notes these names."""
+    progress.names = tuple(dict.fromkeys(name for _, names in queries for name in names))
+    connection.resources.nameless.note(connection.tenant, named=bool(progress.names))
+    return await _embedded(connection, [query for query, _ in queries], progress)
+
+
+async def _embedded(
+    connection: AsyncConnection, queries: Sequence[str], progress: Progress
+) -> list[Embedded] | None:
+    """The vector and token signs of each of these texts; None where the embedder failed."""
+    try:
+        with progress.timed("embedding"):
+            return await connection.embed_queries(queries)
+    except EmbedderError as error:
+        progress.skipped.append(f"meaning: {error}")
+        return None
+
+
+async def _found(
+    connection: AsyncConnection,
+    request: SearchRequest,
+    progress: Progress,
+    vectors: Sequence[Embedded] | None,
+    unless_named: bool,
+) -> Found:
+    """The result, logged as shown if the request asks for it and the database can be written to."""
+    reading = progress.reading
+    if reading.asks_replica:
+        found = await reading.execute(find(request, vectors, unless_named=unless_named))
+        return found if found.named else await _logged(connection, request, found, found.hits, progress)
+    if not request.logged:
+        return await connection.execute(find(request, vectors, unless_named=unless_named))
+    try:
+        return await connection.execute(search_and_log(request, vectors, unless_named=unless_named))
+    except DatabaseError as error:
+        if error.sqlstate not in UNLOGGED:
+            raise
+        progress.skipped.append(UNLOGGED[error.sqlstate])
+    return await connection.execute(find(request, vectors, unless_named=unless_named))
+
+
+async def _reranked(connection: AsyncConnection, request: SearchRequest, progress: Progress) -> SearchResult:
+    """Reranks the best candidates, blends the scores, keeps the best k, and logs only these as shown."""
+    assert connection.reranker is not None
+    reranker, pairs = connection.reranker.name, connection.resources.settings.reranker_pairs
+    gathered = replace(request, min_relevance=0.0, require_answer=False)
+
+    async def gather(vectors: Sequence[Embedded] | None, unless_named: bool) -> Found:
+        operation = find(gathered, vectors, pool=pairs, reranker=reranker, unless_named=unless_named)
+        return await progress.reading.execute(operation)
+
+    found = await _answer(connection, request, progress, gather)
+    with progress.timed("reranking"):
+        outcome = await _reread_candidates(connection, request, found, pairs)
+    if outcome.reason:
+        progress.skipped.append(f"reranking: {outcome.reason}")
+    assert found.weighing is not None, "find always returns its weights"
+    rescored = rescore(found.candidates, outcome, found.weighing, reranker)
+    gap = found.weighing.newer_gap
+    if found.confidence_terms is not None:
+        found = replace(found, confidence=confidence(found.candidates, rescored, found.confidence_terms))
+    hits = best(rescored, k=request.k, min_relevance=request.min_relevance, newer_gap=gap)
+    if request.require_answer and not found.confident:
+        hits = ()
+    found = await _logged(connection, request, found, hits, progress)
+    return progress.result(found, hits, reranked=bool(outcome.scores))
+
+
+async def _logged(
+    connection: AsyncConnection,
+    request: SearchRequest,
+    found: Found,
+    hits: Sequence[Hit],
+    progress: Progress,
+) -> Found:
+    """The result, with the id of the logged search if it is logged."""
+    if not request.logged:
+        return found
+    asked = replace(request, profile=found.profile)
+    progress.experiment = found.experiment
+    return replace(found, search_id=await log_hits(connection, asked, hits, progress))
+
+
+async def _reread_candidates(
+    connection: AsyncConnection, request: SearchRequest, found: Found, pairs: int
+) -> RerankOutcome:
+    """What the reranker makes of the most relevant candidates."""
+    query = request.query if request.query.strip() else "; ".join(request.queries or ())
+    read = most_relevant(found.candidates, pairs)
+    if not query or not read:
+        return RerankOutcome()
+    candidates = tuple(RerankCandidate(one.hit.id, text_to_read(one.hit)) for one in read)
+    usual = connection.resources.settings.reranking_seconds
+    deadline = usual if request.deadline is None else request.deadline
+    return await connection.rerank(query, candidates, deadline, request.conversation or ())

@@ -1,0 +1,56 @@
+"""Logging what a search showed, if the database can be written to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pgrecall.client._async.connection import AsyncConnection
+from pgrecall.errors import DatabaseError, DatabaseUnavailable
+from pgrecall.nouns.search.models import Hit, SearchRequest
+from pgrecall.nouns.search.operations import log_shown
+
+if TYPE_CHECKING:
+    from pgrecall.nouns.search._async import Progress
+
+UNLOGGED = {
+    "25006": "log: the database is read-only, so hits were not logged",
+    "53100": "log: the disk of Postgres is full, so hits were not logged",
+}
+"""Reasons for answering without a log entry, by the SQLSTATE of the failed write."""
+
+NO_PRIMARY = "log: the primary does not answer, so hits were not logged"
+"""The reason where a replica answers for it."""
+
+
+async def log_hits(
+    connection: AsyncConnection, request: SearchRequest, hits: Sequence[Hit], progress: Progress
+) -> int | None:
+    """The id of the search, logged with what it showed; None where nothing can be written.
+
+    While the primary is down, the answer of a replica is enough.
+    """
+    by_replica = progress.reading.staleness is not None
+    if by_replica and (replica := await connection.replica()) is not None and not replica.primary_answers():
+        progress.skipped.append(NO_PRIMARY)
+        return None
+    shown = log_shown(
+        [hit.id for hit in hits],
+        request.session_id,
+        request.query,
+        queries=request.queries,
+        profile=request.profile,
+        experiment=progress.experiment,
+    )
+    try:
+        return await connection.execute(shown)
+    except DatabaseUnavailable:
+        if not by_replica:
+            raise
+        progress.skipped.append(NO_PRIMARY)
+        return None
+    except DatabaseError as error:
+        if error.sqlstate not in UNLOGGED:
+            raise
+        progress.skipped.append(UNLOGGED[error.sqlstate])
+        return None

@@ -1,0 +1,1 @@
+"""The database as the operator of a service sees it."""

@@ -1,0 +1,1 @@
+"""Versions of memories, and changes of a tenant."""

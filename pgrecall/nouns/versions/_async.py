@@ -1,0 +1,130 @@
+"""``memory.versions`` and ``memory.changes``: earlier versions of memories, and changes since a cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pgrecall.client._async.group import AsyncGroup
+from pgrecall.nouns.versions import operations
+from pgrecall.nouns.versions.word_differences import fields_by_word
+
+if TYPE_CHECKING:
+    from pgrecall.nouns.memories.models import Remembered
+    from pgrecall.nouns.versions.models import Change, ChangeKind, FieldDifference, Version
+
+
+class AsyncVersionsGroup(AsyncGroup):
+    """Versions of memories: their text and fields before each change.
+
+    >>> for version in await memory.versions.list("contract"):       # doctest: +SKIP
+    ...     print(version.number, version.written_at, version.body)
+    >>> await memory.versions.restore("contract", 1)                 # doctest: +SKIP
+    """
+
+    async def list(
+        self, memory: int | str, *, limit: int = 50, before: int | None = None
+    ) -> tuple[Version, ...]:
+        """Lists the versions of a memory, newest first, beginning with the current one.
+
+        A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
+        ``before`` the number of the last version; after the last version it is empty.
+
+        Args:
+            memory: its id or key.
+            limit: maximum number of versions, 1 to 1,001.
+            before: only versions with lower numbers.
+
+        Returns:
+            The versions, each with its time, role and interface.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+            InvalidInput: the limit is out of its bounds, or ``before`` is no number of a version.
+        """
+        return await self._connection.execute(operations.versions(memory, limit, before))
+
+    async def diff(
+        self, memory: int | str, earlier: int, later: int | None = None
+    ) -> tuple[FieldDifference, ...]:
+        """Compares two versions of a memory: the fields that differ, texts also word by word.
+
+        What differs between very long texts is shown as a whole (see ``word_differences.py``).
+
+        Args:
+            memory: its id or key.
+            earlier: the number of a version.
+            later: the number of another; None for the current one.
+
+        Returns:
+            The fields that differ, with both values.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+            InvalidInput: it has no such version, or the version is no longer kept.
+        """
+        found = await self._connection.execute(operations.diff_versions(memory, earlier, later))
+        return await self._connection.run(partial(fields_by_word, found))
+
+    async def restore(self, memory: int | str, version: int, *, now: datetime | None = None) -> Remembered:
+        """Restores the text and fields of a version; the replaced ones become a version.
+
+        Its layer, links, pin and accesses stay, and an archived memory stays archived.
+
+        Args:
+            memory: its id or key.
+            version: the number of the version.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            Its id and key, and whether it was updated, or unchanged because it already has this text.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+            InvalidInput: it has no such version, or the version is no longer kept.
+            EmbedderError: the text could not be embedded. Nothing was changed.
+        """
+        from pgrecall.nouns.memories._async_drafts import restore_version
+
+        return await restore_version(self._connection, memory, version, now)
+
+
+class AsyncChangesGroup(AsyncGroup):
+    """Changes in their order, for an agent that starts a session, or to keep a copy elsewhere.
+
+    >>> cursor = None                                                 # doctest: +SKIP
+    >>> while page := await memory.changes.list(cursor):              # doctest: +SKIP
+    ...     cursor = page[-1].cursor  # keep it: it holds across restarts
+    """
+
+    async def list(
+        self, since: str | None = None, *, limit: int = 100, kinds: Sequence[ChangeKind] | None = None
+    ) -> tuple[Change, ...]:
+        """Reads the next changes after a cursor, in order; empty if there are no more yet.
+
+        No change is lost or repeated, even if others write meanwhile. A change appears once all transactions
+        of the server that began before it have ended.
+
+        Args:
+            since: the cursor of the last change that was read, or that of :meth:`cursor`; None begins with
+                the first that is kept.
+            limit: maximum number of changes, 1 to 1,000.
+            kinds: only changes of these kinds.
+
+        Returns:
+            The changes, each with the cursor after it.
+
+        Raises:
+            InvalidInput: the cursor is invalid, lies ahead of the database, or is older than what is kept; a
+                kind is unknown; the limit is out of its bounds.
+        """
+        return await self._connection.execute(operations.changes(since, limit, kinds))
+
+    async def cursor(self) -> str:
+        """Returns the cursor after the last change.
+
+        To copy a tenant, take it first, then read the memories, then the changes since.
+        """
+        return await self._connection.execute(operations.change_cursor())
