@@ -1940,7 +1940,7 @@ export interface components {
             readonly key: string | null;
             readonly title: string;
             /** @enum {string} */
-            readonly reason: "superseded" | "near_duplicate" | "irrelevant" | "quota" | "over_budget";
+            readonly reason: "superseded" | "near_duplicate" | "irrelevant" | "quota" | "over_budget" | "excluded";
             /** @description The memory that supersedes it or that it nearly repeats. */
             readonly other: number | null;
             /** @description The reason in words: `over budget: it needs 412 tokens, 96 were left`. */
@@ -2396,6 +2396,8 @@ export interface components {
             readonly unread: number;
             /** @description The fields of an existing memory, `links` among them, that `remember` changed. */
             readonly changed: readonly string[];
+            /** @description The kinds of passwords, keys and tokens that the text seems to hold; it was stored as it is. */
+            readonly secrets: readonly string[];
         };
         /** @description Replayed queries: which results would change with other settings. */
         readonly Replay: {
@@ -3570,6 +3572,8 @@ export interface operations {
                 readonly prefix?: string;
                 /** @description With chats: keep tool calls and their results. */
                 readonly tools?: boolean;
+                /** @description With chats: keep passwords, keys and tokens, which are replaced otherwise. */
+                readonly keep_secrets?: boolean;
                 /** @description Refuse the whole file if any part of it is invalid. */
                 readonly strict?: boolean;
                 /** @description Time to use instead of the clock, except for an export, which has its own times. */
