@@ -58,8 +58,7 @@ def serve_hooks(
                 _answer_all(listening, Recall(memory, editor))
         except RecallError as error:
             listening.settimeout(_HOOK_SECONDS)
-            with suppress(TimeoutError):
-                _tell(listening.accept()[0], {"error": str(error)})
+            _answer_one(listening, {"error": str(error)})
         finally:
             path.unlink(missing_ok=True)
 
@@ -79,6 +78,18 @@ def _answer_all(listening: socket.socket, recall: Recall) -> None:
             _tell(asking, {"error": str(error)})
         except OSError:  # the hook went away
             asking.close()
+
+
+def _answer_one(listening: socket.socket, reply: dict[str, str]) -> None:
+    """Tells the first hook that still waits, if one does."""
+    with suppress(TimeoutError):
+        told = False
+        while not told:
+            asking, _ = listening.accept()
+            asking.settimeout(_HOOK_SECONDS)
+            with suppress(OSError, InvalidInput):  # closed with something unread, it would lose the reply
+                _received(asking)
+            told = _tell(asking, reply)
 
 
 def _received(asking: socket.socket) -> str:

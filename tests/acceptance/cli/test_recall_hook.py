@@ -20,6 +20,7 @@ from pgrecall import Memory
 from pgrecall.faces.editors.hooks import HOOKS
 from pgrecall.importers.chat.recalled import without_marked
 from tests.acceptance.cli.command_tools import Ended, command_line, environment, without_progress
+from tests.conftest import Query
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Python has no Unix sockets on Windows")
@@ -101,7 +102,9 @@ def warm(made: Editor) -> None:
     until(lambda: bool(made.recalled("Where does the ferry berth?", session_id="warm")), "the first answer")
 
 
-def test_a_prompt_gets_what_answers_it_once_in_a_session(claude: Editor, memory: Memory) -> None:
+def test_a_prompt_gets_what_answers_it_once_in_a_session(
+    claude: Editor, memory: Memory, query: Query
+) -> None:
     memory.remember(FERRY, key="ferry")
     warm(claude)
     text = claude.recalled("Where does the ferry berth?")
@@ -112,8 +115,8 @@ def test_a_prompt_gets_what_answers_it_once_in_a_session(claude: Editor, memory:
     assert FERRY in claude.recalled("Where does the ferry berth?", session_id="s2")
     memory.edit("ferry", body="The ferry to Inishmore berths at the south quay again.")
     assert "south quay" in claude.recalled("Where does the ferry berth?")  # it has changed
-    [search] = [one for one in memory.quality.searches() if one.session_id == "claude-code/s2"]
-    assert search.hits
+    [logged] = query("SELECT query FROM recall.search_log WHERE session_id = 'claude-code/s2'")
+    assert logged["query"] == "Where does the ferry berth?"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +166,10 @@ def test_what_is_no_prompt_is_refused_and_the_process_goes_on(
 
 
 def test_without_a_database_the_prompt_goes_on_with_a_sentence(claude: Editor) -> None:
-    claude.variables = {**claude.variables, "PGRECALL_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
+    url = "postgresql://nobody@127.0.0.1:1/none"
+    claude.variables = {
+        **claude.variables, "PGRECALL_DATABASE_URL": url, "PGRECALL_CONNECT_TIMEOUT": "1",
+    }  # fmt: skip
     ends: list[Ended] = []
 
     def told() -> bool:
@@ -211,7 +217,7 @@ def test_a_hook_that_says_nothing_holds_nobody_up(claude: Editor, memory: Memory
     memory.remember(FERRY)
     warm(claude)
     [path] = [one for one in (tmp_path / "run" / "pgrecall").iterdir() if one.suffix != ".lock"]
-    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o077 == 0
     with socket.socket(socket.AF_UNIX) as silent:
         silent.connect(str(path))
         until(lambda: FERRY in claude.recalled("Where does the ferry berth?", session_id="s3"), "an answer")
