@@ -95,7 +95,11 @@ EDITORS: Mapping[EditorName, Editor] = {
 
 
 def server_entry(
-    editor: Editor, command: str, options: tuple[str, ...], environment: Mapping[str, str]
+    editor: Editor,
+    command: str,
+    options: tuple[str, ...],
+    environment: Mapping[str, str],
+    tools: Literal["core", "all"] = "core",
 ) -> dict[str, Any]:
     """The entry that starts `pgrecall mcp`.
 
@@ -103,7 +107,8 @@ def server_entry(
         command: absolute path of the program, because editors have another PATH than shells.
         options: global options of pgrecall.
         environment: variables for the server.
+        tools: those that it serves.
     """
     entry: dict[str, Any] = {"type": "stdio"} if editor.typed else {}
-    entry |= {"command": command, "args": [*options, "mcp"]}
+    entry |= {"command": command, "args": [*options, "mcp", "--tools", tools]}
     return entry | ({"env": dict(environment)} if environment else {})

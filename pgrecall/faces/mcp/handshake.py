@@ -24,6 +24,9 @@ from pgrecall.errors import InvalidInput
 
 FILE = Path(__file__).with_name("handshake.json")
 
+CORE = ("search", "context", "remember", "used", "forget")
+"""The tools that an agent needs in every conversation; the schemas of all take twice as much of a request."""
+
 _CHUNK = 65_536
 
 

@@ -81,6 +81,7 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
     (("roles", "create", "someone", "--any-tenant", "--reader", "--worker"), "cannot be combined"),
     (("mcp", "--http", "--host", "0.0.0.0"), "served to this machine only"),
     (("mcp", "--http", "--tool", "search"), "--tool is for standard input and output."),
+    (("mcp", "--http", "--tools", "core"), "--tools is for standard input and output."),
     (("mcp", "--tool", "searches"), "There is no tool 'searches'."),
     (("import", "odd.xyz", "--kind", "novel"), "'novel' is not one of 'auto'"),
     # Files

@@ -62,7 +62,8 @@ def test_an_entry_starts_the_server_and_goes_again(home: Home) -> None:
     assert done.code == 0
     assert "the copy from before is mcp.json.before-pgrecall" in done.out
     entry = home.read(".cursor/mcp.json")["mcpServers"]["pgrecall"]
-    assert (entry["args"], entry["env"]) == (["--tenant", "me", "mcp"], {"PGRECALL_DATABASE_URL": home.url})
+    assert entry["args"] == ["--tenant", "me", "mcp", "--tools", "core"]
+    assert entry["env"] == {"PGRECALL_DATABASE_URL": home.url}
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
     server = subprocess.run(
@@ -150,7 +151,7 @@ def test_a_session_is_captured_and_offered_and_all_of_it_can_be_listed(home: Hom
     wrong = home.run(*ends[1:], stdin='{"transcript_path": 7}')
     assert (wrong.code, "The event names no transcript" in wrong.err) == (1, True)
     nothing = home.run("capture", "end")
-    assert (nothing.code, "Standard input is not an editor event." in nothing.err) == (1, True)
+    assert (nothing.code, "This is not an editor event." in nothing.err) == (1, True)
 
 
 FORMS = {"codex": "codex", "cursor": "cursor", "gemini": "gemini", "vscode": "vscode"}

@@ -149,3 +149,13 @@ def test_chats_that_cannot_be_read(pgrecall: Command, tmp_path: Path) -> None:
         refused = pgrecall("import", str(path), "--format", "chatgpt")
         assert (refused.code, words in refused.err) == (code, True), refused
     assert pgrecall("list").code == 1
+
+
+def test_a_secret_is_stored_and_named(pgrecall: Command) -> None:
+    token = "gh" + "p_" + "a1B2" * 9
+    done = pgrecall("remember", f"The token of the build is {token}.", "--key", "token")
+    assert (done.code, done.out) == (0, "Stored as token (id 1).\n")
+    assert "The text seems to hold a secret (GitHub Token). `pgrecall edit 1` takes it out" in done.err
+    assert token not in done.err
+    changed = pgrecall("edit", "token", "--body", "The token of the build is in the safe.")
+    assert (changed.code, changed.err) == (0, "")

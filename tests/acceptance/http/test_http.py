@@ -45,6 +45,7 @@ def test_what_is_remembered_is_found(api: Served) -> None:
         "outcome": "updated",
         "similar": None,
         "unread": 0,
+        "secrets": [],
         "changed": ["body"],
     }
     assert api.client.get("/v1/memories/notes/ferry").json()["tags"] == ["sea"]
@@ -162,6 +163,7 @@ def test_a_repeated_text_is_unchanged_and_a_near_one_named(api: Served) -> None:
     again = api.client.post("/v1/memories", json={"body": "The tide table hangs by the door."}).json()
     assert again == {
         "id": number, "key": "tide", "outcome": "unchanged", "similar": None, "unread": 0, "changed": [],
+        "secrets": [],
     }  # fmt: skip
     near = api.client.post("/v1/memories", json={"body": "the tide table hangs by the DOOR"}).json()
     assert (near["outcome"], near["similar"]) == ("created", {"id": number, "key": "tide", "similarity": 1.0})

@@ -211,6 +211,29 @@ def test_only_the_tools_that_were_chosen_are_served(database_url: str) -> None:
     run(scenario())
 
 
+def test_the_core_tools_are_served_with_those_that_were_chosen(database_url: str) -> None:
+    core = over_stdio(database_url, tenant="acme")
+    core = core.model_copy(update={"args": [*core.args, "--tools", "core", "--tool", "get"]})
+
+    async def scenario() -> None:
+        async with connected(core, "auto") as client:
+            listed = {tool.name for tool in (await client.list_tools()).tools}
+            assert listed == {"search", "context", "remember", "used", "forget", "get"}
+
+    run(scenario())
+
+
+def test_an_agent_is_told_that_it_stored_a_secret(database_url: str) -> None:
+    async def scenario() -> None:
+        async with connected(over_stdio(database_url, tenant="acme"), "auto") as client:
+            token = "gh" + "p_" + "a1B2" * 9
+            told = await answer(client, "remember", body=f"The token of the build is {token}.")
+            assert (told["outcome"], told["secrets"]) == ("created", ["GitHub Token"])
+            assert (await answer(client, "remember", body="The build takes an hour."))["secrets"] == []
+
+    run(scenario())
+
+
 def test_prompts_name_the_tools(served: Server) -> None:
     async def scenario() -> None:
         async with connected(served, "auto") as client:

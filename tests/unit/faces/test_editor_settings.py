@@ -268,7 +268,11 @@ def test_every_editor_has_a_file_and_an_entry(name: Any) -> None:
     editor = EDITORS[name]
     assert editor.file(Path("/home/me"), None).is_relative_to("/home/me")
     entry = server_entry(editor, "/p", ("--tenant", "t"), {})
-    assert (entry["command"], entry["args"], "env" in entry) == ("/p", ["--tenant", "t", "mcp"], False)
+    assert (entry["command"], entry["args"], "env" in entry) == (
+        "/p",
+        ["--tenant", "t", "mcp", "--tools", "core"],
+        False,
+    )
 
 
 def test_claude_desktop_has_no_project_settings() -> None:

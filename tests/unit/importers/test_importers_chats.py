@@ -193,6 +193,20 @@ GEMINI = [
 ]
 
 
+def test_gemini_what_hooks_and_the_program_add_is_no_turn(tmp_path: Path) -> None:
+    added = "<session_context>This is the Gemini CLI.</session_context>"
+    head, *_ = chat_forms.gemini_session()
+    said = [
+        chat_forms.gemini_message("a1", "user", [{"text": added}], "2026-03-08T07:00:00Z"),
+        chat_forms.gemini_message(
+            "a2", "user", [{"text": "Why?\n<hook_context>a memory</hook_context>"}], "2026-03-08T07:00:01Z"
+        ),
+    ]
+    drafts, problems, skipped = read(write_form("gemini", tmp_path, [head, *said]))
+    assert ([draft.body for draft in drafts], problems) == (["Why?"], [])
+    assert skipped["notes that the program added"] == 2
+
+
 def test_gemini(tmp_path: Path) -> None:
     path = write_form("gemini", tmp_path)
     drafts, problems, skipped = read(path)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 import click
 from click.exceptions import Exit
@@ -38,6 +38,10 @@ _LOG = "capture.log"
     metavar="NAME",
     help="Write this environment variable into the entry.",
 )
+@click.option(
+    "--tools", type=click.Choice(("core", "all")), default="core",
+    help="Tools of the editor: search, context, remember, used and forget, or all.",
+)  # fmt: skip
 @click.option("--capture", is_flag=True, help="Also import sessions and offer memories.")
 @click.option("--recall", is_flag=True, help="Also add memories that answer a prompt to it.")
 @click.option("--undo", is_flag=True, help="Remove the entry that connect wrote.")
@@ -49,6 +53,7 @@ def connect(
     editor: EditorName,
     project: bool,
     variables: tuple[str, ...],
+    tools: Literal["core", "all"],
     capture: bool,
     recall: bool,
     undo: bool,
@@ -78,7 +83,7 @@ def connect(
     if undo:
         changes = removed(known)
     else:
-        entry = server_entry(chosen, *_server(given, variables))
+        entry = server_entry(chosen, *_server(given, variables), tools)
         if only_print:
             click.echo(_entry_text(SettingsFile.read(known[0].file), chosen.table, entry))
             return

@@ -34,9 +34,13 @@ from pgrecall.faces.cli.rendering.console import print_json
     "free one. With --http, /metrics is next to /mcp.",
 )
 @click.option(
+    "--tools", "tool_set", type=click.Choice(("core", "all")), default="all",
+    help="Without --http: serve all tools, or search, context, remember, used and forget. Their schemas are "
+    "part of each request of an editor.",
+)  # fmt: skip
+@click.option(
     "--tool", "only", type=TEXT, multiple=True, metavar="NAME",
-    help="Without --http: serve only this tool; may be repeated. By default all; their schemas are part of "
-    "each request of an editor.",
+    help="Without --http: serve only this tool, and those of --tools core; may be repeated.",
 )  # fmt: skip
 @allow_superuser_option
 @pass_globals
@@ -46,6 +50,7 @@ def mcp(
     host: str,
     port: int,
     metrics_port: int | None,
+    tool_set: str,
     only: tuple[str, ...],
     allow_superuser: bool,
 ) -> None:
@@ -61,15 +66,19 @@ def mcp(
         raise InvalidInput(
             "With --http, /metrics is at the port of the server.", hint="Leave --metrics-port out."
         )
-    if http and only:
-        raise InvalidInput("--tool is for standard input and output.", hint="Leave --http or --tool out.")
+    if http and (only or tool_set == "core"):
+        option = "--tool" if only else "--tools"
+        raise InvalidInput(
+            f"{option} is for standard input and output.", hint=f"Leave --http or {option} out."
+        )
     if http:
         from pgrecall.faces.cli.mcp_servers import serve_http
 
         serve_http(given, host, port, allowed=allow_superuser)
     else:
-        from pgrecall.faces.mcp.handshake import Handshake
+        from pgrecall.faces.mcp.handshake import CORE, Handshake
 
+        only = (*CORE, *only) if tool_set == "core" else only
         handshake = Handshake(only)
         handshake.start()
         # These imports take seconds. Meanwhile the handshake answers.
