@@ -19,6 +19,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from pgrecall.settings import environment_variables
+
 _SECONDS = 0.9
 """For everything, when the process has to start too."""
 
@@ -57,13 +59,14 @@ def _socket_path(options: Sequence[str]) -> Path:
     Raises:
         OSError: the folder is not of this user alone.
     """
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    variables = environment_variables()
+    runtime = variables.get("XDG_RUNTIME_DIR")
     folder = Path(runtime or tempfile.gettempdir(), "pgrecall" if runtime else f"pgrecall-{os.getuid()}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
         raise PermissionError(1, "others can use it", str(folder))
-    settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("PGRECALL_"))
+    settings = sorted((name, value) for name, value in variables.items() if name.startswith("PGRECALL_"))
     installed = Path(__file__).stat().st_mtime_ns
     known = json.dumps([list(options), settings, sys.prefix, installed]).encode()
     return folder / f"recall-{hashlib.sha256(known).hexdigest()[:16]}"

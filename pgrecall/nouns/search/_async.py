@@ -83,17 +83,10 @@ async def search(
     progress = progress or Progress(AsyncSearchReads(connection))
     request = with_turns(request)
     require_searchable(request)
-    if not request.plan:
-        return await search_as_asked(connection, request, progress)
-    from pgrecall.nouns.search._async_planning import search_by_plan
+    if request.plan:
+        from pgrecall.nouns.search._async_planning import search_by_plan
 
-    return await search_by_plan(connection, request, progress)
-
-
-async def search_as_asked(
-    connection: AsyncConnection, request: SearchRequest, progress: Progress
-) -> SearchResult:
-    """The result of a request whose values are checked, without a plan."""
+        return await search_by_plan(connection, request, progress)
     if request.conversation and request.query.strip():
         execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
         query = await execute(completed_query(request.query, request.conversation))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.errors import LanguageModelError
-from pgrecall.nouns.search._async import Progress, search_as_asked
+from pgrecall.nouns.search._async import Progress, search
 from pgrecall.nouns.search.models import SearchRequest, SearchResult
 from pgrecall.nouns.search.plan import SearchPlan
 from pgrecall.search.planning import with_plan
@@ -20,14 +21,15 @@ async def search_by_plan(
     A plan that leaves out every hit is followed without its roles and its period.
     """
     plan = progress.plan = await _plan(connection, request, progress)
+    request = replace(request, plan=False)
     if plan is None:
-        return await search_as_asked(connection, request, progress)
+        return await search(connection, request, progress)
     noted = len(progress.skipped)
-    result = await search_as_asked(connection, with_plan(request, plan), progress)
+    result = await search(connection, with_plan(request, plan), progress)
     if result.hits or not plan.narrows:
         return result
     progress.skipped[noted:] = ["planning: nothing matches its roles and period, so they do not count"]
-    return await search_as_asked(connection, with_plan(request, plan, narrow=False), progress)
+    return await search(connection, with_plan(request, plan, narrow=False), progress)
 
 
 async def _plan(connection: AsyncConnection, request: SearchRequest, progress: Progress) -> SearchPlan | None:

@@ -82,15 +82,10 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
     progress = progress or Progress(SearchReads(connection))
     request = with_turns(request)
     require_searchable(request)
-    if not request.plan:
-        return search_as_asked(connection, request, progress)
-    from pgrecall.nouns.search._sync_planning import search_by_plan
+    if request.plan:
+        from pgrecall.nouns.search._sync_planning import search_by_plan
 
-    return search_by_plan(connection, request, progress)
-
-
-def search_as_asked(connection: Connection, request: SearchRequest, progress: Progress) -> SearchResult:
-    """The result of a request whose values are checked, without a plan."""
+        return search_by_plan(connection, request, progress)
     if request.conversation and request.query.strip():
         execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
         query = execute(completed_query(request.query, request.conversation))

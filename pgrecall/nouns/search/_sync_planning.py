@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.errors import LanguageModelError
-from pgrecall.nouns.search._sync import Progress, search_as_asked
+from pgrecall.nouns.search._sync import Progress, search
 from pgrecall.nouns.search.models import SearchRequest, SearchResult
 from pgrecall.nouns.search.plan import SearchPlan
 from pgrecall.search.planning import with_plan
@@ -19,14 +20,15 @@ def search_by_plan(connection: Connection, request: SearchRequest, progress: Pro
     A plan that leaves out every hit is followed without its roles and its period.
     """
     plan = progress.plan = _plan(connection, request, progress)
+    request = replace(request, plan=False)
     if plan is None:
-        return search_as_asked(connection, request, progress)
+        return search(connection, request, progress)
     noted = len(progress.skipped)
-    result = search_as_asked(connection, with_plan(request, plan), progress)
+    result = search(connection, with_plan(request, plan), progress)
     if result.hits or not plan.narrows:
         return result
     progress.skipped[noted:] = ["planning: nothing matches its roles and period, so they do not count"]
-    return search_as_asked(connection, with_plan(request, plan, narrow=False), progress)
+    return search(connection, with_plan(request, plan, narrow=False), progress)
 
 
 def _plan(connection: Connection, request: SearchRequest, progress: Progress) -> SearchPlan | None:

@@ -69,13 +69,7 @@ def connect(
     """
     if only_print and undo:
         raise InvalidInput("--print and --undo cannot be combined.", hint="Leave out one of them.")
-    if (capture or recall) and editor == "claude-desktop":
-        raise InvalidInput(
-            f"--{'capture' if capture else 'recall'} cannot be used with claude-desktop, which has no hooks.",
-            hint="Export its chats and import them: `pgrecall import`.",
-        )
-    if recall and sys.platform == "win32":
-        raise InvalidInput("--recall needs Unix sockets, which Python does not have on Windows.")
+    _require_hooks(editor, capture, recall)
     chosen, folder = EDITORS[editor], _current_folder() if project else None
     known = (server_part(editor, Path.home(), folder), *hook_parts(editor, Path.home(), folder))
     if folder is not None and not only_print:
@@ -104,6 +98,16 @@ def connect(
     output().print(chosen.restart)
     if (capture or recall) and editor != "claude-desktop" and HOOKS[editor].note:
         output().print(HOOKS[editor].note)
+
+
+def _require_hooks(editor: EditorName, capture: bool, recall: bool) -> None:
+    if (capture or recall) and editor == "claude-desktop":
+        raise InvalidInput(
+            f"--{'capture' if capture else 'recall'} cannot be used with claude-desktop, which has no hooks.",
+            hint="Export its chats and import them: `pgrecall import`.",
+        )
+    if recall and sys.platform == "win32":
+        raise InvalidInput("--recall needs Unix sockets, which Python does not have on Windows.")
 
 
 def _write(changes: Sequence[SettingsFile], top: Path, *, ask: bool) -> None:

@@ -160,9 +160,7 @@ def import_(
     archives = _archives(path, wanted, removed=archive_removed, most=archive_most)
     total = _count(path, wanted, follow_links, read)
     report, hint = _import_drafts(given, read, wanted, folder, total, strict, layer, archives, now)
-    if problems_file is not None:
-        write_problems(problems_file, report)
-    _show(report, hint, as_json)
+    _show(report, hint, as_json, problems_file)
     raise Exit(_exit_code(report, path))
 
 
@@ -187,7 +185,9 @@ def _count(path: Path, kind: KnownKind, follow_links: bool, read: Callable[[], I
     return sum(1 for item in read() if not isinstance(item, Skipped)) if total is None else total
 
 
-def _show(report: ImportReport, hint: str | None, as_json: bool) -> None:
+def _show(report: ImportReport, hint: str | None, as_json: bool, problems_file: Path | None) -> None:
+    if problems_file is not None:
+        write_problems(problems_file, report)
     if as_json:
         print_json(report)
     else:
