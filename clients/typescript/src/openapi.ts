@@ -1307,6 +1307,8 @@ export interface components {
              * @default 0.92
              */
             readonly duplicate_at?: number;
+            /** @description Confidence below which the block is empty, 0 to 1; None leaves it to `require_answer`, which takes the tenant's setting. */
+            readonly min_confidence?: number | null;
         };
         /** @description The memory that a marker such as `[1]` refers to; `cut` if only its beginning is shown. */
         readonly ContextSource: {

@@ -100,6 +100,7 @@ class AsyncMemory(AsyncStore):
         mmr_lambda: float = 0.8,
         duplicate_at: float = 0.92,
         count_tokens: Callable[[str], int] | None = None,
+        min_confidence: float | None = None,
         exclude: Callable[[Hit], bool] | None = None,
         **options: Unpack[SearchOptions],
     ) -> ContextBlock:
@@ -120,6 +121,7 @@ class AsyncMemory(AsyncStore):
             mmr_lambda: weight of the score against difference from memories already chosen, 0 to 1.
             duplicate_at: cosine from which a memory counts as a near-duplicate, in (0, 1].
             count_tokens: returns the number of tokens of a text; None uses an estimate.
+            min_confidence: confidence below which the text is empty; None takes the tenant's setting.
             exclude: whether to leave out a hit, as one that the conversation has seen.
             options: those of :meth:`search`; ``k`` (50, at most 200) is how many memories to choose from,
                 ``min_relevance`` (0.05) leaves out filler but never the best memory, and ``require_answer``
@@ -148,6 +150,7 @@ class AsyncMemory(AsyncStore):
             duplicate_at,
             least,
             count_tokens,
+            min_confidence,
             exclude,
         )
         return await build_context(self._connection, SearchRequest(query, **options), request)

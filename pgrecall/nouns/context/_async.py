@@ -31,6 +31,9 @@ async def build_context(
         require_layers(request, frozenset(layer.name for layer in known))
     progress = Progress(AsyncSearchReads(connection))
     result = await search(connection, replace(searched, log=False), progress)
+    least = request.min_confidence
+    if least is not None and result.confidence is not None and result.confidence < least:
+        result = replace(result, hits=())
     searched = replace(searched, query=result.completed_query or searched.query)
     if result.plan is not None and result.plan.wants == "list" and request.mmr_lambda == MMR_LAMBDA:
         request = replace(request, mmr_lambda=VARIED)

@@ -39,6 +39,8 @@ def require_valid_request(request: ContextRequest, k: int) -> None:
         raise InvalidInput(f"mmr_lambda is {request.mmr_lambda!r}; it must lie between 0 and 1.")
     if not _share(request.min_relevance):
         raise InvalidInput(f"min_relevance is {request.min_relevance!r}; it must lie between 0 and 1.")
+    if request.min_confidence is not None and not _share(request.min_confidence):
+        raise InvalidInput(f"min_confidence is {request.min_confidence!r}; it must lie between 0 and 1.")
     if not _share(request.duplicate_at) or request.duplicate_at == 0:
         raise InvalidInput(f"duplicate_at is {request.duplicate_at!r}; it must lie above 0 and at most at 1.")
     if request.count_tokens is not None and not callable(request.count_tokens):

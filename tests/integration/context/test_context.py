@@ -255,3 +255,17 @@ def test_no_model_library_is_loaded(harbour: Memory, database_url: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_what_the_caller_leaves_out_and_what_is_not_confident_is_not_shown(memory: Memory) -> None:
+    memory.remember("The ferry to Inishmore berths at the north quay.", key="ferry")
+    memory.remember("The ferry to Inishmore takes no cars in winter.", key="cars")
+    block = memory.context("where does the ferry to Inishmore berth?")
+    assert {hit.key for hit in block.hits} == {"ferry", "cars"}
+    assert block.confidence is not None
+    left = memory.context("where does the ferry to Inishmore berth?", exclude=lambda hit: hit.key == "ferry")
+    assert [hit.key for hit in left.hits] == ["cars"]
+    assert [(one.key, one.reason) for one in left.left_out] == [("ferry", "excluded")]
+    least = min(1.0, block.confidence + 1e-3)
+    assert memory.context("where does the ferry to Inishmore berth?", min_confidence=least).text == ""
+    assert memory.context("where does the ferry to Inishmore berth?", min_confidence=0.0).text

@@ -22,7 +22,7 @@ from tests.conftest import DIMENSIONS, NOW, Query
 pytestmark = pytest.mark.in_turns
 
 TENANTS = ("acme", "other", "third")
-HERE_ALONE = {"rerank", "deadline", "log", "now"}
+HERE_ALONE = {"rerank", "deadline", "log", "now", "plan"}
 
 
 @pytest.fixture(params=[None, 30.0], ids=["any time", "limited"])

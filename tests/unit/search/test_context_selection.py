@@ -213,6 +213,8 @@ def test_trigrams_are_those_of_pg_trgm() -> None:
         (ContextRequest(mmr_lambda=1.5), 50, "mmr_lambda is 1.5"),
         (ContextRequest(duplicate_at=0), 50, "duplicate_at is 0"),
         (ContextRequest(count_tokens="len"), 50, "cannot be called"),
+        (ContextRequest(exclude=7), 50, "cannot be called"),
+        (ContextRequest(min_confidence=1.5), 50, "must lie between 0 and 1"),
         (ContextRequest(), 0, "k is 0"),
         (ContextRequest(), 201, "k is 201"),
     ],
