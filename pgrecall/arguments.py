@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict
 
 from pgrecall.nouns.memories.models import DraftLink, Role, SpeechAct
-from pgrecall.nouns.search.models import ConversationTurn, VitalityMode
+from pgrecall.nouns.search.models import ConversationTurn, Hit, VitalityMode
 from pgrecall.vitality.parameters import Reading
 
 
@@ -110,6 +110,16 @@ class SearchOptions(FilterOptions, total=False):
     deadline: float | None
     session_id: str | None
     log: bool
+
+
+class ContextOptions(SearchOptions, total=False):
+    """The fields of a :class:`SearchRequest` other than its query, and what keeps hits out of a block.
+
+    See :class:`pgrecall.ContextRequest` for the last two.
+    """
+
+    min_confidence: float | None
+    exclude: Callable[[Hit], bool] | None
 
 
 class RankingChange(TypedDict, total=False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 from pgrecall.nouns.context._async import build_context
 from pgrecall.nouns.memories._async import AsyncStore
@@ -13,10 +13,10 @@ from pgrecall.nouns.search._async import search
 from pgrecall.nouns.search.models import SearchRequest
 
 if TYPE_CHECKING:
-    from pgrecall.arguments import SearchOptions
+    from pgrecall.arguments import ContextOptions, SearchOptions
     from pgrecall.nouns.context.models import ContextBlock, Order
     from pgrecall.nouns.memories.models import Access, AccessKind
-    from pgrecall.nouns.search.models import Hit, SearchResult
+    from pgrecall.nouns.search.models import SearchResult
     from pgrecall.nouns.status.models import Status
 
 CONTEXT_CANDIDATES = 50
@@ -100,9 +100,7 @@ class AsyncMemory(AsyncStore):
         mmr_lambda: float = 0.8,
         duplicate_at: float = 0.92,
         count_tokens: Callable[[str], int] | None = None,
-        min_confidence: float | None = None,
-        exclude: Callable[[Hit], bool] | None = None,
-        **options: Unpack[SearchOptions],
+        **options: Unpack[ContextOptions],
     ) -> ContextBlock:
         """Builds one text for an agent's prompt from the memories that answer a question.
 
@@ -121,11 +119,11 @@ class AsyncMemory(AsyncStore):
             mmr_lambda: weight of the score against difference from memories already chosen, 0 to 1.
             duplicate_at: cosine from which a memory counts as a near-duplicate, in (0, 1].
             count_tokens: returns the number of tokens of a text; None uses an estimate.
-            min_confidence: confidence below which the text is empty; None takes the tenant's setting.
-            exclude: whether to leave out a hit, as one that the conversation has seen.
             options: those of :meth:`search`; ``k`` (50, at most 200) is how many memories to choose from,
                 ``min_relevance`` (0.05) leaves out filler but never the best memory, and ``require_answer``
-                (True) leaves the text empty if probably nothing answers.
+                (True) leaves the text empty if probably nothing answers, or if the confidence is below
+                ``min_confidence``. ``exclude`` says of a hit whether to leave it out, as one that the
+                conversation has seen.
 
         Returns:
             The text with its tokens, the memories in it as numbered sources, and what was left out with the
@@ -142,6 +140,7 @@ class AsyncMemory(AsyncStore):
         options.setdefault("session_id", self.session_id)
         options.setdefault("require_answer", True)
         least = options.pop("min_relevance", MIN_RELEVANCE)
+        confidence, exclude = options.pop("min_confidence", None), options.pop("exclude", None)
         request = ContextRequest(
             budget_tokens,
             dict(per_layer or {}),
@@ -150,10 +149,11 @@ class AsyncMemory(AsyncStore):
             duplicate_at,
             least,
             count_tokens,
-            min_confidence,
+            confidence,
             exclude,
         )
-        return await build_context(self._connection, SearchRequest(query, **options), request)
+        searched = SearchRequest(query, **cast("SearchOptions", options))
+        return await build_context(self._connection, searched, request)
 
     async def record_access(
         self,

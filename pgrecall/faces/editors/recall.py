@@ -23,8 +23,11 @@ BUDGET = 400
 """Tokens of one answer."""
 
 CONFIDENCE = 0.5
-"""Confidence from which memories are added to a prompt. Nobody has asked for them, so it is higher than that of a
-search: on questions of other people it adds memories to 3 % instead of 7 %, and misses .5 % of one's own."""
+"""Confidence from which memories are added to a prompt.
+
+It is higher than that of a search, because nobody has asked: measured on LoCoMo and BEAM, 3 % instead of 7 %
+of the questions of others get memories, and .5 % of those with an answer get none.
+"""
 
 _TURNS = 6
 _CHARACTERS = 4_000

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.reads import AsyncSearchReads
-from pgrecall.nouns.search._async import Progress, search
+from pgrecall.nouns.search._async import search
 from pgrecall.nouns.search._async_log import log_hits
+from pgrecall.nouns.search._async_progress import Progress
 from pgrecall.nouns.search.models import SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import similarities, successors
 

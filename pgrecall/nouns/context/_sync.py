@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.reads import SearchReads
-from pgrecall.nouns.search._sync import Progress, search
+from pgrecall.nouns.search._sync import search
 from pgrecall.nouns.search._sync_log import log_hits
+from pgrecall.nouns.search._sync_progress import Progress
 from pgrecall.nouns.search.models import SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import similarities, successors
 

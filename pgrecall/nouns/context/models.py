@@ -36,8 +36,8 @@ class ContextRequest:
         min_relevance: relevance below which a memory is filler, 0 to 1. The best one is shown in any case.
         count_tokens: returns the number of tokens of a text; called at least once for each candidate. None:
             :func:`pgrecall.search.context.rendering.estimate_tokens`.
-        min_confidence: confidence below which the block is empty, 0 to 1; None leaves it to ``require_answer``,
-            which takes the tenant's setting.
+        min_confidence: confidence below which the block is empty, 0 to 1; None leaves it to
+            ``require_answer``, which takes the tenant's setting.
         exclude: whether a hit is left out, as one that the conversation has seen; None leaves none out.
     """
 

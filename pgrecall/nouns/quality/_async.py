@@ -13,7 +13,8 @@ from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.quality import operations
 from pgrecall.nouns.quality.models import Experiment, LoggedSearch, Miss, Quality, Replay
-from pgrecall.nouns.search._async import Progress, query_vectors
+from pgrecall.nouns.search._async import query_vectors
+from pgrecall.nouns.search._async_progress import Progress
 from pgrecall.nouns.search.models import Found, SearchRequest
 from pgrecall.nouns.search.operations import find
 from pgrecall.search.replays import Replayed, replay_report, require_change

@@ -14,7 +14,8 @@ from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.quality import operations
 from pgrecall.nouns.quality.models import Experiment, LoggedSearch, Miss, Quality, Replay
-from pgrecall.nouns.search._sync import Progress, query_vectors
+from pgrecall.nouns.search._sync import query_vectors
+from pgrecall.nouns.search._sync_progress import Progress
 from pgrecall.nouns.search.models import Found, SearchRequest
 from pgrecall.nouns.search.operations import find
 from pgrecall.search.replays import Replayed, replay_report, require_change

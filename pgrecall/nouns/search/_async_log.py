@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
+from pgrecall.nouns.search._async_progress import Progress
 from pgrecall.nouns.search.models import Hit, SearchRequest
 from pgrecall.nouns.search.operations import log_shown
-
-if TYPE_CHECKING:
-    from pgrecall.nouns.search._async import Progress
 
 UNLOGGED = {
     "25006": "log: the database is read-only, so hits were not logged",

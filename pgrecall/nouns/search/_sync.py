@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from time import perf_counter
-from typing import Any
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.reads import SearchReads
@@ -17,6 +14,8 @@ from pgrecall.errors import DatabaseError, EmbedderError
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._sync_log import UNLOGGED, log_hits
+from pgrecall.nouns.search._sync_planning import make_plan
+from pgrecall.nouns.search._sync_progress import Progress
 from pgrecall.nouns.search.models import Found, Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import (
     completed_query,
@@ -24,53 +23,11 @@ from pgrecall.nouns.search.operations import (
     queries_without_names,
     search_and_log,
 )
-from pgrecall.nouns.search.plan import SearchPlan
 from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
+from pgrecall.search.planning import with_plan
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, rescore, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
-
-
-@dataclass(slots=True)
-class Progress:
-    """The state of a search: names, skipped steps, timings, experiment, and the answering server."""
-
-    reading: SearchReads
-    names: tuple[str, ...] = ()
-    skipped: list[str] = field(default_factory=list)
-    timings: dict[str, float] = field(default_factory=dict)
-    started: float = field(default_factory=perf_counter)
-    experiment: Mapping[str, Any] | None = None
-    completed_query: str | None = None
-    plan: SearchPlan | None = None
-
-    @contextmanager
-    def timed(self, phase: str) -> Iterator[None]:
-        """Adds the milliseconds inside to a phase."""
-        began = perf_counter()
-        yield
-        self.timings[phase] = self.timings.get(phase, 0.0) + 1000 * (perf_counter() - began)
-
-    def result(self, found: Found, hits: tuple[Hit, ...], *, reranked: bool = False) -> SearchResult:
-        """Returns the result of the search and ends its timing."""
-        self.experiment = found.experiment
-        self.timings["total"] = 1000 * (perf_counter() - self.started)
-        notice = (self.reading.notice,) if self.reading.notice else ()
-        return SearchResult(
-            hits,
-            self.names,
-            (*self.skipped, *found.skipped, *notice),
-            found.search_id,
-            found.arms,
-            reranked,
-            self.timings,
-            found.confidence,
-            bool(hits) and found.confident,
-            self.reading.staleness,
-            found.needs_context,
-            self.completed_query,
-            self.plan,
-        )
 
 
 def search(connection: Connection, request: SearchRequest, progress: Progress | None = None) -> SearchResult:
@@ -83,9 +40,7 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
     request = with_turns(request)
     require_searchable(request)
     if request.plan:
-        from pgrecall.nouns.search._sync_planning import search_by_plan
-
-        return search_by_plan(connection, request, progress)
+        return _search_by_plan(connection, request, progress)
     if request.conversation and request.query.strip():
         execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
         query = execute(completed_query(request.query, request.conversation))
@@ -102,6 +57,23 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
         result = replace(result, skipped=(*result.skipped, notice))
     search_ended(result, rerank=request.rerank)
     return result
+
+
+def _search_by_plan(connection: Connection, request: SearchRequest, progress: Progress) -> SearchResult:
+    """The result of the request with its plan. Without one, the request is searched as it is.
+
+    A plan that leaves out every hit is followed without its roles and its period.
+    """
+    plan = progress.plan = make_plan(connection, request, progress)
+    request = replace(request, plan=False)
+    if plan is None:
+        return search(connection, request, progress)
+    noted = len(progress.skipped)
+    result = search(connection, with_plan(request, plan), progress)
+    if result.hits or not plan.narrows:
+        return result
+    progress.skipped[noted:] = ["planning: nothing matches its roles and period, so they do not count"]
+    return search(connection, with_plan(request, plan, narrow=False), progress)
 
 
 def _no_memories(connection: Connection, progress: Progress) -> str | None:

@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
+from pgrecall.nouns.search._sync_progress import Progress
 from pgrecall.nouns.search.models import Hit, SearchRequest
 from pgrecall.nouns.search.operations import log_shown
-
-if TYPE_CHECKING:
-    from pgrecall.nouns.search._sync import Progress
 
 UNLOGGED = {
     "25006": "log: the database is read-only, so hits were not logged",

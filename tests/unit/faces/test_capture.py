@@ -60,6 +60,10 @@ def test_what_is_no_event_is_refused(text: str) -> None:
 def test_each_memory_is_offered_on_one_line(memories: list[tuple[str, str]]) -> None:
     document = json.loads(start_answer("claude", memories))
     lines = document["hookSpecificOutput"]["additionalContext"].split("\n")
+    assert (lines[0], lines[-1]) == (
+        ("<pgrecall-memories>", "</pgrecall-memories>") if memories else ("", "")
+    )
+    lines = lines[1:-1] if memories else lines
     assert len(lines) == len(memories) + 1
     assert all(line.startswith("- ") and len(line) < 700 for line in lines[1:])
     assert lines[0].startswith("Memories of earlier sessions") or not memories
