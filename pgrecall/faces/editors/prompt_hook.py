@@ -7,6 +7,7 @@ time, the prompt goes without memories.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -25,6 +26,7 @@ _SECONDS = 0.9
 """For everything, when the process has to start too."""
 
 _MAX_BYTES = 1_000_000
+_PATH_BYTES = 103  # of a socket on macOS; Linux has four more
 
 
 def main() -> None:
@@ -57,7 +59,7 @@ def _socket_path(options: Sequence[str]) -> Path:
     """One path for each set of options and settings, and for each installation of this program.
 
     Raises:
-        OSError: the folder is not of this user alone.
+        OSError: the folder is not of this user alone, or its path is too long.
     """
     variables = environment_variables()
     runtime = variables.get("XDG_RUNTIME_DIR")
@@ -65,11 +67,14 @@ def _socket_path(options: Sequence[str]) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
-        raise PermissionError(1, "others can use it", str(folder))
+        raise PermissionError(errno.EPERM, "others can use it", str(folder))
     settings = sorted((name, value) for name, value in variables.items() if name.startswith("PGRECALL_"))
     installed = Path(__file__).stat().st_mtime_ns
     known = json.dumps([list(options), settings, sys.prefix, installed]).encode()
-    return folder / f"recall-{hashlib.sha256(known).hexdigest()[:16]}"
+    path = folder / f"recall-{hashlib.sha256(known).hexdigest()[:16]}"
+    if len(os.fsencode(path)) > _PATH_BYTES:
+        raise OSError(errno.ENAMETOOLONG, "its path is too long for a socket", str(folder))
+    return path
 
 
 def _ask(path: Path, event: bytes, seconds: float) -> bytes | None:

@@ -189,6 +189,15 @@ def test_a_folder_that_others_can_use_is_refused(claude: Editor, tmp_path: Path)
     assert "others can use it" in done.err
 
 
+def test_a_folder_whose_path_is_too_long_for_a_socket_is_refused(claude: Editor, tmp_path: Path) -> None:
+    far = tmp_path / ("r" * 100)
+    far.mkdir(mode=0o700)
+    claude.variables = {**claude.variables, "XDG_RUNTIME_DIR": str(far)}
+    done = claude.ask("Where does the ferry berth?")
+    assert (done.code, done.out) == (1, "")
+    assert "its path is too long for a socket" in done.err
+
+
 def test_ten_rounds_of_recall_and_capture_store_nothing_that_was_recalled(
     claude: Editor, memory: Memory, tmp_path: Path
 ) -> None:
