@@ -13,7 +13,6 @@ from pgrecall.errors import DatabaseError, EmbedderError
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._async_log import UNLOGGED, log_hits
-from pgrecall.nouns.search._async_planning import make_plan
 from pgrecall.nouns.search._async_progress import Progress
 from pgrecall.nouns.search.models import Found, Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import (
@@ -24,7 +23,6 @@ from pgrecall.nouns.search.operations import (
 )
 from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
-from pgrecall.search.planning import with_plan
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, rescore, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
@@ -67,6 +65,9 @@ async def _search_by_plan(
 
     A plan that leaves out every hit is followed without its roles and its period.
     """
+    from pgrecall.nouns.search._async_planning import make_plan
+    from pgrecall.search.planning import with_plan
+
     plan = progress.plan = await make_plan(connection, request, progress)
     request = replace(request, plan=False)
     if plan is None:

@@ -14,7 +14,6 @@ from pgrecall.errors import DatabaseError, EmbedderError
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._sync_log import UNLOGGED, log_hits
-from pgrecall.nouns.search._sync_planning import make_plan
 from pgrecall.nouns.search._sync_progress import Progress
 from pgrecall.nouns.search.models import Found, Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import (
@@ -25,7 +24,6 @@ from pgrecall.nouns.search.operations import (
 )
 from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
-from pgrecall.search.planning import with_plan
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, rescore, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
@@ -64,6 +62,9 @@ def _search_by_plan(connection: Connection, request: SearchRequest, progress: Pr
 
     A plan that leaves out every hit is followed without its roles and its period.
     """
+    from pgrecall.nouns.search._sync_planning import make_plan
+    from pgrecall.search.planning import with_plan
+
     plan = progress.plan = make_plan(connection, request, progress)
     request = replace(request, plan=False)
     if plan is None:

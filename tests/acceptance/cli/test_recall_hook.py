@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -36,6 +38,10 @@ class Editor:
     home: Path
     variables: Mapping[str, str]
     command: list[str] = field(default_factory=list)
+
+    @property
+    def runtime(self) -> Path:
+        return Path(self.variables["XDG_RUNTIME_DIR"])
 
     def run(self, *arguments: str) -> Ended:
         return self._run(command_line(*arguments))
@@ -66,9 +72,8 @@ class Editor:
 
 def editor(name: str, folder: Path, url: str) -> Editor:
     home = folder / "home"
-    runtime = folder / "run"
+    runtime = Path(mkdtemp(prefix="recall-"))  # the path of a socket is short
     home.mkdir()
-    runtime.mkdir(mode=0o700)
     variables = environment(database_url=url, data_dir=str(home / "data"), tenant="acme")
     made = Editor(name, home, {**variables, "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime)})
     assert made.run("connect", name, "--recall", "--yes").code == 0
@@ -95,6 +100,7 @@ def stop(made: Editor) -> None:
             continue
         if any(part.startswith(made.variables["XDG_RUNTIME_DIR"].encode()) for part in line):
             os.kill(int(process.name), signal.SIGTERM)
+    shutil.rmtree(made.runtime)
 
 
 def warm(made: Editor) -> None:
@@ -181,19 +187,20 @@ def test_without_a_database_the_prompt_goes_on_with_a_sentence(claude: Editor) -
     assert all(done.out == "" for done in ends)
 
 
-def test_a_folder_that_others_can_use_is_refused(claude: Editor, tmp_path: Path) -> None:
-    (tmp_path / "run" / "pgrecall").mkdir(mode=0o777)
-    (tmp_path / "run" / "pgrecall").chmod(0o777)
+def test_a_folder_that_others_can_use_is_refused(claude: Editor) -> None:
+    (claude.runtime / "pgrecall").mkdir()
+    (claude.runtime / "pgrecall").chmod(0o777)
     done = claude.ask("Where does the ferry berth?")
     assert (done.code, done.out) == (1, "")
     assert "others can use it" in done.err
 
 
 def test_a_folder_whose_path_is_too_long_for_a_socket_is_refused(claude: Editor, tmp_path: Path) -> None:
-    far = tmp_path / ("r" * 100)
+    far, near = tmp_path / ("r" * 100), claude.variables
     far.mkdir(mode=0o700)
-    claude.variables = {**claude.variables, "XDG_RUNTIME_DIR": str(far)}
+    claude.variables = {**near, "XDG_RUNTIME_DIR": str(far)}
     done = claude.ask("Where does the ferry berth?")
+    claude.variables = near
     assert (done.code, done.out) == (1, "")
     assert "its path is too long for a socket" in done.err
 
@@ -222,10 +229,10 @@ def test_ten_rounds_of_recall_and_capture_store_nothing_that_was_recalled(
     assert sorted(bodies) == sorted([FERRY, *[question] * 10])
 
 
-def test_a_hook_that_says_nothing_holds_nobody_up(claude: Editor, memory: Memory, tmp_path: Path) -> None:
+def test_a_hook_that_says_nothing_holds_nobody_up(claude: Editor, memory: Memory) -> None:
     memory.remember(FERRY)
     warm(claude)
-    [path] = [one for one in (tmp_path / "run" / "pgrecall").iterdir() if one.suffix != ".lock"]
+    [path] = [one for one in (claude.runtime / "pgrecall").iterdir() if one.suffix != ".lock"]
     assert path.stat().st_mode & 0o077 == 0
     with socket.socket(socket.AF_UNIX) as silent:
         silent.connect(str(path))
