@@ -62,6 +62,10 @@ class Editor:
         assert isinstance(text, str)
         return text
 
+    def gets(self, prompt: str, **event: object) -> str:
+        """The context that a prompt gets, asked again where the answer came too late."""
+        return until(lambda: self.recalled(prompt, **event), "the answer")
+
     def _run(self, command: list[str], stdin: str = "") -> Ended:
         done = subprocess.run(
             command, input=stdin.encode(), capture_output=True, env=self.variables, cwd=self.home,
@@ -105,7 +109,7 @@ def stop(made: Editor) -> None:
 
 def warm(made: Editor) -> None:
     """Waits for the process behind the hook: a prompt does not."""
-    until(lambda: bool(made.recalled("Where does the ferry berth?", session_id="warm")), "the first answer")
+    made.gets("Where does the ferry berth?", session_id="warm")
 
 
 def test_a_prompt_gets_what_answers_it_once_in_a_session(
@@ -113,14 +117,14 @@ def test_a_prompt_gets_what_answers_it_once_in_a_session(
 ) -> None:
     memory.remember(FERRY, key="ferry")
     warm(claude)
-    text = claude.recalled("Where does the ferry berth?")
+    text = claude.gets("Where does the ferry berth?")
     assert FERRY in text
     assert "`used`" in text
     assert without_marked(text) == ("", 1)
     assert claude.recalled("where does the ferry berth again") == ""
-    assert FERRY in claude.recalled("Where does the ferry berth?", session_id="s2")
+    assert FERRY in claude.gets("Where does the ferry berth?", session_id="s2")
     memory.edit("ferry", body="The ferry to Inishmore berths at the south quay again.")
-    assert "south quay" in claude.recalled("Where does the ferry berth?")  # it has changed
+    assert "south quay" in claude.gets("Where does the ferry berth?")  # it has changed
     [logged] = query("SELECT query FROM recall.search_log WHERE session_id = 'claude-code/s2'")
     assert logged["query"] == "Where does the ferry berth?"
 
@@ -141,7 +145,7 @@ def test_what_the_session_says_itself_is_not_recalled(claude: Editor, memory: Me
     transcript = tmp_path / "s1.jsonl"
     line = {"type": "user", "uuid": "u1", "sessionId": "s1", "message": {"role": "user", "content": FERRY}}
     transcript.write_text(json.dumps(line) + "\n{half a li")
-    text = claude.recalled("Where are ferry tickets to Inishmore sold?", transcript_path=str(transcript))
+    text = claude.gets("Where are ferry tickets to Inishmore sold?", transcript_path=str(transcript))
     assert "sold at the quay" in text
     assert FERRY not in text
 
@@ -152,11 +156,17 @@ def test_every_editor_gets_its_form(name: str, tmp_path: Path, database_url: str
     made = editor(name, tmp_path, database_url)
     try:
         warm(made)
-        assert FERRY in made.recalled("Where does the ferry berth?")
+        assert FERRY in made.gets("Where does the ferry berth?")
     finally:
         stop(made)
     assert made.run("connect", name, "--undo", "--yes").code == 0
     assert not (made.home / HOOKS[name].user).exists()  # type: ignore[index]
+
+
+def refused(made: Editor, event: str) -> Ended | None:
+    """The refusal of an event; None where it came too late."""
+    done = made._run(made.command, event)
+    return done if done.code == 1 else None
 
 
 @pytest.mark.parametrize("event", ["", "[]", "{", '{"prompt": 7}', '{"prompt": "x", "transcript_path": 7}'])
@@ -165,10 +175,10 @@ def test_what_is_no_prompt_is_refused_and_the_process_goes_on(
 ) -> None:
     memory.remember(FERRY)
     warm(claude)
-    done = claude._run(claude.command, event)
-    assert (done.code, done.out) == (1, "")
+    done = until(lambda: refused(claude, event), "the refusal")
+    assert done.out == ""
     assert done.err.startswith("Error: ")
-    assert FERRY in claude.recalled("Where does the ferry berth?")
+    assert FERRY in claude.gets("Where does the ferry berth?")
 
 
 def test_without_a_database_the_prompt_goes_on_with_a_sentence(claude: Editor) -> None:
@@ -214,7 +224,7 @@ def test_ten_rounds_of_recall_and_capture_store_nothing_that_was_recalled(
     transcript = tmp_path / "session.jsonl"
     question = "Where does the ferry berth?"
     for round_ in range(10):
-        text = claude.recalled(question, session_id=f"round-{round_}")
+        text = claude.gets(question, session_id=f"round-{round_}")
         lines: list[dict[str, Any]] = [
             {"type": "user", "uuid": f"h{round_}", "message": {"role": "user", "content": text}},
             {
@@ -236,4 +246,4 @@ def test_a_hook_that_says_nothing_holds_nobody_up(claude: Editor, memory: Memory
     assert path.stat().st_mode & 0o077 == 0
     with socket.socket(socket.AF_UNIX) as silent:
         silent.connect(str(path))
-        until(lambda: FERRY in claude.recalled("Where does the ferry berth?", session_id="s3"), "an answer")
+        assert FERRY in claude.gets("Where does the ferry berth?", session_id="s3")
