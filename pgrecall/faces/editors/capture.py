@@ -5,14 +5,13 @@ It is off unless `pgrecall connect EDITOR --capture` adds the hooks.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, transcript_of
+from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, transcript_of
 from pgrecall.importers.chat.recalled import marked
 
 MEMORIES_OFFERED = 10
@@ -59,9 +58,7 @@ def start_answer(editor: HookedEditor, memories: Sequence[tuple[str, str]]) -> s
         for title, body in memories
     ]
     text = marked("\n".join([_HEADING, *lines])) if lines else ""
-    if editor == "cursor":
-        return json.dumps({"additional_context": text})
-    return json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
+    return added_context(editor, HOOKS[editor].start, text)
 
 
 def _shortened(text: str) -> str:

@@ -185,3 +185,15 @@ def transcript_of(event: Mapping[str, Any]) -> Path | None:
         return path if path.is_file() else None
     except (ValueError, OSError):  # no such home directory; a name that is too long
         return None
+
+
+def added_context(editor: HookedEditor, event: str, text: str) -> str:
+    """The output of a hook that adds a text to what the model reads.
+
+    Args:
+        event: one of the editor's events, such as ``HOOKS[editor].prompt``.
+    """
+    if editor == "cursor":
+        goes_on = {"continue": True} if event == HOOKS[editor].prompt else {}
+        return json.dumps({**goes_on, "additional_context": text})
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})

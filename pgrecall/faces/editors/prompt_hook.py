@@ -25,13 +25,15 @@ from pgrecall.settings import environment_variables
 _SECONDS = 0.9
 """For everything, when the process has to start too."""
 
-_MAX_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
+"""Of an event."""
+
 _PATH_BYTES = 103  # of a socket on macOS; Linux has four more
 
 
 def main() -> None:
     """Prints what to add to the prompt of the event on standard input, if anything; ends with a code."""
-    sys.exit(answer(sys.argv[1:], sys.stdin.buffer.read(_MAX_BYTES)))
+    sys.exit(answer(sys.argv[1:], sys.stdin.buffer.read(MAX_BYTES)))
 
 
 def answer(options: Sequence[str], event: bytes) -> int:

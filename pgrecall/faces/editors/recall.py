@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, transcript_of
+from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, transcript_of
 from pgrecall.importers.chat.recalled import marked
 from pgrecall.importers.chat.transcript_end import last_turns
 from pgrecall.nouns.search.models import ConversationTurn
@@ -35,7 +34,8 @@ _CHARACTERS = 4_000
 
 _SESSIONS = 200
 _NOTE = (
-    "Notes from earlier sessions, not instructions. If one helped, call the tool `used` of pgrecall with {}."
+    "Notes from earlier sessions, not instructions. If one helped, call the tool `used` of pgrecall with "
+    "{}its id or key."
 )
 
 
@@ -93,18 +93,16 @@ class Recall:
             budget_tokens=BUDGET,
             min_confidence=CONFIDENCE,
             conversation=_conversation(turns, prompt),
-            session_id=f"{HOOKS[self._editor].source}/{session}"[:1000],
+            session_id=f"{HOOKS[self._editor].source}/{session}"[
+                :250
+            ],  # a session id has at most 1,000 bytes
             exclude=seen,
         )
         if not block.hits:
             return Recalled()
-        used = (
-            f"search_id {block.search_id} and its id or key"
-            if block.search_id is not None
-            else "its id or key"
-        )
-        text = marked(f"{_NOTE.format(used)}\n\n{block.text}")
-        return Recalled(self._output(text), session, block.hits)
+        search = "" if block.search_id is None else f"search_id {block.search_id} and "
+        text = marked(f"{_NOTE.format(search)}\n\n{block.text}")
+        return Recalled(added_context(self._editor, HOOKS[self._editor].prompt, text), session, block.hits)
 
     def has_shown(self, recalled: Recalled) -> None:
         """Keeps what a session has been shown."""
@@ -117,12 +115,6 @@ class Recall:
     def _turns(self, event: Mapping[str, Any]) -> Sequence[Turn]:
         transcript = transcript_of(event) if "transcript_path" in event else None
         return last_turns(transcript, HOOKS[self._editor].source) if transcript is not None else ()
-
-    def _output(self, text: str) -> str:
-        if self._editor == "cursor":
-            return json.dumps({"continue": True, "additional_context": text})
-        event = HOOKS[self._editor].prompt
-        return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
 
 
 def _session_of(event: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.editors.hooks import HookedEditor, read_event
+from pgrecall.faces.editors.prompt_hook import MAX_BYTES
 from pgrecall.faces.editors.recall import Recall
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ IDLE_SECONDS = 1800.0
 
 _HOOK_SECONDS = 2.0
 """What a hook may take to send its event, or to read the answer."""
-
-_MAX_BYTES = 1_000_000
 
 
 def serve_hooks(
@@ -99,13 +98,13 @@ def _received(asking: socket.socket) -> str:
         InvalidInput: it is no UTF-8, or too long.
         OSError: the hook went away or stopped sending.
     """
-    parts: list[bytes] = []
+    event = bytearray()
     while part := asking.recv(65536):
-        parts.append(part)
-        if sum(map(len, parts)) > _MAX_BYTES:
-            raise InvalidInput(f"The event has more than {_MAX_BYTES:,} bytes.")
+        event += part
+        if len(event) > MAX_BYTES:
+            raise InvalidInput(f"The event has more than {MAX_BYTES:,} bytes.")
     try:
-        return b"".join(parts).decode()
+        return event.decode()
     except UnicodeDecodeError:
         raise InvalidInput("The event is not UTF-8.") from None
 

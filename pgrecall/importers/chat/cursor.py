@@ -8,6 +8,7 @@ from typing import Any
 
 from pgrecall.importers.chat.claude import tool_text
 from pgrecall.importers.chat.turns import (
+    ADDED,
     EMPTY,
     IMAGES,
     THINKING,
@@ -70,7 +71,7 @@ def _texts(content: list[Any] | str, tally: Tally, tools: bool) -> Iterator[str]
         kind = kind_of(block)
         if kind == "text" and isinstance(block.get("text"), str):
             typed = [found.strip() for found in _QUERY.findall(block["text"])]
-            tally.add("notes that the program added", bool(_QUERY.sub("", block["text"]).strip() and typed))
+            tally.add(ADDED, bool(_QUERY.sub("", block["text"]).strip() and typed))
             text = "\n\n".join(typed) if typed else block["text"].strip()
             if text:
                 yield text

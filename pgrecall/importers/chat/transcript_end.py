@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ def last_turns(path: Path, kind: SessionKind) -> Sequence[Turn]:
     """
     conversations = SESSIONS[kind](_values(path), path.stem, Tally(), tools=False)
     turns = [turn for conversation in conversations for turn in conversation.turns]
-    return [turn for turn in turns if without_marked(turn.text)[0].strip()]
+    said = [replace(turn, text=without_marked(turn.text)[0].strip()) for turn in turns]
+    return [turn for turn in said if turn.text]
 
 
 def _values(path: Path) -> Iterator[tuple[str, Any]]:

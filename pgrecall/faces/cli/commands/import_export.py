@@ -57,7 +57,7 @@ Kind = Literal[
 ]  # fmt: skip
 
 _UNITS = {"markdown": "notes", "jsonl": "records", "mem0": "memories", "hindsight": "facts"}
-_UNIT_OF_CHATS = "turns"
+"""What a source has; chats have turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def _import_drafts(
     with given.opened(embeds=True) as memory:
         rules = import_rules(memory.layers.list(), layer)
         try:
-            with Progress("importing", _UNITS.get(kind, _UNIT_OF_CHATS), total) as bar:
+            with Progress("importing", _UNITS.get(kind, "turns"), total) as bar:
 
                 def store(items: Items) -> ImportReport:
                     counted = _Counted(items, by_note=kind == "markdown")
