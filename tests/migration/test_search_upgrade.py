@@ -144,6 +144,22 @@ def test_folded_words_that_were_stored_are_found_after_the_upgrade(
         assert run(words) == before
 
 
+def test_stored_statements_that_something_changed_are_found_out(empty_database: str) -> None:
+    take_to(empty_database, "0035")
+    with statements(empty_database) as run:
+        store(run, "moved", "The demo moved to 5 June.")
+        store(run, "note", "The demo moved to 5 June.", title="Demo")
+        store(run, "marked", "The demo moved to 6 June.")
+        store(run, "plain", "The demo is in the old hall.")
+        run("UPDATE recall.memory SET speech_act = 'statement', act_marked = key = 'marked'")
+        migrate.upgrade(empty_database, dimensions=64)
+
+        acts = {row["key"]: row["speech_act"] for row in run("SELECT key, speech_act FROM recall.memory")}
+        assert acts == {"moved": "change", "note": "statement", "marked": "statement", "plain": "statement"}
+        run("UPDATE recall.memory SET body = 'The demo is postponed.' WHERE key = 'plain'")
+        assert run("SELECT speech_act FROM recall.memory WHERE key = 'plain'") == [{"speech_act": "change"}]
+
+
 def test_coefficients_of_ones_own_stay_and_are_logistic(filled: Query) -> None:
     [model] = filled("SELECT * FROM recall.relevance_model WHERE tenant = 'acme'")
     assert (model["intercept"], model["fitted_on"], model["form"]) == (-6, "queries of our own", "logistic")

@@ -1149,7 +1149,7 @@ export interface components {
             /** @description Time from which searches omit it by default; the job `expire` then archives it. */
             readonly expires_at?: string | null;
             /** @description What it says; None: it is found out again. */
-            readonly speech_act?: ("statement" | "question" | "acknowledgement" | "instruction" | "preference") | null;
+            readonly speech_act?: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
         };
         /** @description An invariant of a tenant's data, the number of violations, and up to five examples. */
         readonly Check: {
@@ -1197,8 +1197,8 @@ export interface components {
             } | null;
             /** @description Only memories that contain all of these terms. */
             readonly hints?: readonly string[] | null;
-            /** @description Only memories that say one of these: statement, question, acknowledgement, instruction, preference. */
-            readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference")[] | null;
+            /** @description Only memories that say one of these: statement, question, acknowledgement, instruction, preference, change. */
+            readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change")[] | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly since?: string | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
@@ -1501,7 +1501,7 @@ export interface components {
              */
             readonly pinned?: boolean;
             /** @description What it says; None is found out from its text. Only what a user said becomes a directive by itself. */
-            readonly speech_act?: ("statement" | "question" | "acknowledgement" | "instruction" | "preference") | null;
+            readonly speech_act?: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
             /**
              * @description Its links to other memories.
              * @default []
@@ -1755,7 +1755,7 @@ export interface components {
             /** @description Of a long memory, the passage that is nearest to the query; None if it has none. */
             readonly passage: components["schemas"]["Passage"] | null;
             /** @description What it says; None until it is found out. */
-            readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference") | null;
+            readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
             /** @description A later hit that states the same with another value. */
             readonly newer_version: number | null;
             readonly is_directive: boolean;
@@ -1987,7 +1987,7 @@ export interface components {
             readonly zone: string;
             /** @description Pass it as `after` to continue the list after this memory. */
             readonly cursor: string;
-            readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference") | null;
+            readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
         };
         /** @description Memories to merge, named by id or key. */
         readonly MergeRequest: {
@@ -2050,8 +2050,8 @@ export interface components {
             } | null;
             /** @description Only memories that contain all of these terms. */
             readonly hints?: readonly string[] | null;
-            /** @description Only memories that say one of these: statement, question, acknowledgement, instruction, preference. */
-            readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference")[] | null;
+            /** @description Only memories that say one of these: statement, question, acknowledgement, instruction, preference, change. */
+            readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change")[] | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly since?: string | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
@@ -2539,8 +2539,8 @@ export interface components {
             } | null;
             /** @description Only memories that contain all of these terms. */
             readonly hints?: readonly string[] | null;
-            /** @description Only memories that say one of these: statement, question, acknowledgement, instruction, preference. */
-            readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference")[] | null;
+            /** @description Only memories that say one of these: statement, question, acknowledgement, instruction, preference, change. */
+            readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change")[] | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
             readonly since?: string | null;
             /** @description Only memories of this period, excluding its end; a search without a query returns all. */
@@ -2773,7 +2773,7 @@ export interface components {
             readonly vitality: components["schemas"]["VitalityTerms"];
             readonly links: readonly components["schemas"]["Link"][];
             readonly access_counts: components["schemas"]["AccessCounts"];
-            readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference") | null;
+            readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
             readonly act_marked: boolean;
         };
         /** @description The memories to delete: those that match every given field. */
@@ -2961,7 +2961,7 @@ export interface operations {
                 /** @description Only memories with one of these. */
                 readonly roles?: readonly string[];
                 /** @description Only memories that say one of these. */
-                readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference")[];
+                readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change")[];
                 /** @description Only memories with one of these. */
                 readonly authors?: readonly string[];
                 /** @description Only memories with one of these. */

@@ -12,7 +12,7 @@ from pgrecall.nouns.memories.not_given import NO_ITEMS, NO_TEXT, USUAL_LAYER, No
 Role = Literal["user", "assistant", "system", "tool"]
 """The role of a speaker in a conversation."""
 
-SpeechAct = Literal["statement", "question", "acknowledgement", "instruction", "preference"]
+SpeechAct = Literal["statement", "question", "acknowledgement", "instruction", "preference", "change"]
 """What a memory says. Instructions and preferences are directives, which apply to what is asked later."""
 
 DIRECTIVES: tuple[SpeechAct, ...] = ("instruction", "preference")

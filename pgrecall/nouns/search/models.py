@@ -33,7 +33,7 @@ class SearchFilter:
     Attributes:
         layers, roles, authors, sources: only memories with one of these values.
         speech_acts: only memories that say one of these: statement, question, acknowledgement, instruction,
-            preference.
+            preference, change.
         tags: only memories with all of these tags.
         metadata: only memories with metadata that contain this JSON object, nested values included.
         hints: only memories that contain all of these terms.

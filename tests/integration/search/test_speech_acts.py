@@ -49,6 +49,12 @@ DAY = datetime(2026, 3, 1, tzinfo=UTC)
         ("The wifi password is heron-42.", "statement"),
         ("I have a meeting with Robert on Friday, can you help me to prepare it?", "statement"),
         ('My boss wrote "always use the blue form", and I laughed.', "statement"),
+        ("The demo moved to 5 June.", "change"),
+        ("So it's 54,600 now", "change"),
+        ("Committee's put it off a week, so the 29th", "change"),
+        ("Der Urlaub ist verschoben, jetzt 1. bis 22. August.", "change"),
+        ("la terapia ya no es los jueves", "change"),
+        ("I know that now", "statement"),
         ("```\n# always use this form when I ask you\n```\nThat is the file.", "statement"),
     ],
 )
@@ -202,6 +208,31 @@ def test_statements_about_different_things_are_no_versions(memory: Memory) -> No
     assert {hit.key for hit in keys} == {"root", "backup"}
     assert [hit.key for hit in malaysia] == ["malaysia", "india"]
     assert all(hit.newer_version is None for hit in (*keys, *malaysia))
+
+
+def test_what_changed_goes_before_what_was_said(memory: Memory) -> None:
+    later = datetime(2026, 4, 1, tzinfo=UTC)
+    memory.remember("We go live with the tracking page on 15 June.", role="user", key="said", occurred_at=DAY)
+    memory.remember("Put off: we go live with the tracking page on 6 July, says legal", role="user", key="moved", occurred_at=later)
+    memory.remember("The cat has moved to the other sofa.", role="user", key="cat", occurred_at=later)
+    memory.remember_many([Draft(f"Note {n} on the garden, bed {n}.") for n in range(20)])
+
+    now = memory.search("when does the tracking page go live?")
+    past = memory.search("when was the tracking page to go live?")
+    request = memory.search("Can you write a post about the tracking page going live?")
+
+    assert [hit.key for hit in now.hits[:2]] == ["moved", "said"]
+    assert now.hits[1].newer_version is None
+    assert past.hits[0].key == request.hits[0].key == "said"
+
+
+def test_what_somebody_else_changed_is_something_else(memory: Memory) -> None:
+    later = datetime(2026, 4, 1, tzinfo=UTC)
+    memory.remember("My rent is 900 a month.", role="user", author="Ann", key="ann", occurred_at=DAY)
+    memory.remember("My rent is 950 now.", role="user", author="Bob", key="bob", occurred_at=later)
+    memory.remember("Your rent is 990 now, then.", role="assistant", key="assistant", occurred_at=later)
+
+    assert memory.search("how high is Ann's rent a month?").hits[0].key == "ann"
 
 
 def test_entries_of_a_list_are_no_versions(memory: Memory) -> None:

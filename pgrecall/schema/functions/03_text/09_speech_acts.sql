@@ -1,11 +1,12 @@
 -- What a message says: its speech act, found by rules: for English, German and Spanish, and for directives in a few
 -- words of four more languages. An instruction and a preference are directives: they apply to what is asked later, whatever
--- it is about.
+-- it is about. A change is a statement that something is no longer as it was said: in a search, it goes before the statement
+-- that it changes (see newer_statements).
 
 -- speech_acts: the speech acts that a memory can have.
 CREATE OR REPLACE FUNCTION recall_private.speech_acts() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ARRAY['statement', 'question', 'acknowledgement', 'instruction', 'preference'];
+RETURN ARRAY['statement', 'question', 'acknowledgement', 'instruction', 'preference', 'change'];
 
 -- is_directive: whether this is the speech act of a directive. Inlined.
 CREATE OR REPLACE FUNCTION recall_private.is_directive(p_act text) RETURNS boolean
@@ -84,6 +85,35 @@ RETURN
     '|don[’'']?t|doesn[’'']?t|won[’'']?t)\M'
     '|\m(?:ich|wir|er|sie|meine? \w+) (?:bin|sind|ist|war|habe|hab|haben|hat|mag|mögen|hasse|hasst|esse|isst|trinke|vertrage|verträgt|darf|kann|können)\M'
     '|\m(?:soy|somos|es|tengo|tiene|tenemos|odio|odia|prefiero|prefiere|soporto|no (?:puedo|puede|podemos)|me gusta)\M';
+
+-- change_pattern: matches a text that says that something changed: "the demo moved to the 5th", "so the 29th instead". In
+-- lower case.
+CREATE OR REPLACE FUNCTION recall_private.change_pattern() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    '\m(?:no longer|not any ?more|(?:has|have|is|are|am|[’''](?:ve|s|re|m)) moved|(?:moved|changed|switched) (?:to|it|its|the|his|her|their|my|our|back)'
+    '|has changed|instead|put (?:it |us |them |the \w+ )?(?:off|back|forward)|pushed|postponed|rescheduled|brought forward|after all|in the end'
+    '|(?:is|are) off|called off|cancell?ed|(?:earlier|later) than|raised|lowered|extended|change of plan|fell thr\w+|quit|so not'
+    '|not [^.!?]{0,25}\m(?:but|until|till)|only in'
+    '|mittlerweile|inzwischen|verschoben|doch (?:erst|nicht|schon|nur)|statt|stattdessen|nicht mehr|umgezogen|geändert|ab sofort|ab jetzt'
+    '|erst (?:am|im|ab)|abgesagt|gestorben'
+    '|ya no|al final|en vez|en lugar|cambi(?:ó|aron|amos|ado|é)|aplaz\w+|retras\w+|cancel(?:ó|aron|ado)|(?:se mudó|me mudé)'
+    '|han (?:movido|subido|bajado|cambiado)|sube|pasa a)\M';
+
+-- now_pattern: with value_pattern, matches a text that says how something is now: "so it's 54,600 now". In lower case.
+CREATE OR REPLACE FUNCTION recall_private.now_pattern() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN '\m(?:now|actually|new|moved|jetzt|neue[rsn]?|ahora|nuev[oa])\M';
+
+-- value_pattern: matches a text with a number, a day or a month. In lower case.
+CREATE OR REPLACE FUNCTION recall_private.value_pattern() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    '\d|\m(?:january|february|march|april|may|june|july|august|september|october|november|december'
+    '|monday|tuesday|wednesday|thursday|friday|saturday|sunday'
+    '|januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag'
+    '|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre'
+    '|lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\M';
 
 -- no_answer_words: matches an answer that says that there is none.
 CREATE OR REPLACE FUNCTION recall_private.no_answer_words() RETURNS tsquery
@@ -210,6 +240,10 @@ BEGIN
         RETURN 'acknowledgement';
     ELSIF recall_private.is_only_question(p_body) THEN
         RETURN 'question';
+    ELSIF p_role IS DISTINCT FROM 'assistant' AND (
+            lower(p_body) ~ recall_private.change_pattern()
+            OR lower(p_body) ~ recall_private.now_pattern() AND lower(p_body) ~ recall_private.value_pattern()) THEN
+        RETURN 'change';
     END IF;
     RETURN 'statement';
 END $$;

@@ -189,6 +189,14 @@ RETURN (
     || 'antigua | entonces | (cambió | cambio) | cambiado'
 )::tsquery;
 
+-- past_tense_pattern: matches a query in the past tense, which asks how something was. What was said may still hold: "when
+-- did I say that we move?". In lower case.
+CREATE OR REPLACE FUNCTION recall_private.past_tense_pattern() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    '\m(?:was|were|had|has|have|[[:alpha:]]{3,}ed|hatten?|war|waren|habe|hat|fue|era)\M|\mdid\M(?! (?:i|we) (?:say|tell)\M)'
+    '|\m(?:he|ha|han|hemos) [[:alpha:]]+do\M';
+
 -- reference_words: matches a query that refers to what was said just before it.
 CREATE OR REPLACE FUNCTION recall_private.reference_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -265,8 +273,9 @@ RETURN NOT tsvector_to_array(p_words) <@ string_to_array(
 
 -- query_intent: what a query wants. `seeks` is `recall` for what happened or was said, `request` for something to be done
 -- and for advice, else NULL; `speaker` is the role whose words it asks for; `about_questions` whether it asks for
--- questions that were asked, `about_past` for how something was before, `asks_number` for a number. `needs_context` is whether it has no word of its
--- own that says what it is about, so that only its conversation does.
+-- questions that were asked, `about_past` for how something was before, `asks_number` for a number; `in_past` whether it is in
+-- the past tense. `needs_context` is whether it has no word of its own that says what it is about, so that only its
+-- conversation does.
 CREATE OR REPLACE FUNCTION recall_private.query_intent(p_query text) RETURNS recall.query_intent
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -281,6 +290,7 @@ BEGIN
         WHEN v_words @@ recall_private.assistant_words() THEN 'assistant'
         WHEN v_words @@ recall_private.user_words() THEN 'user' END;
     v_intent.about_past := v_words @@ recall_private.past_words();
+    v_intent.in_past := lower(left(p_query, 1000)) ~ recall_private.past_tense_pattern();
     v_intent.seeks := CASE
         WHEN v_intent.about_questions OR v_intent.speaker IS NOT NULL OR v_words @@ recall_private.did_words() THEN 'recall'
         WHEN v_words @@ recall_private.advice_words() OR v_requests > v_recalls THEN 'request'

@@ -1,4 +1,4 @@
--- The newer of two statements that say the same with another value.
+-- The newer of two statements: one that says the same with another value, and one that says that something changed.
 
 -- differs_in_one_place: whether the words of this text that the other text lacks stand together, with none of the words
 -- that both have between them: a value that was replaced, and not another thing with a value of its own.
@@ -69,4 +69,39 @@ BEGIN
     FROM pair p
     WHERE p.follows AND (SELECT count(*) FROM pair x WHERE p.older IN (x.older, x.newer)) <= 3
     ORDER BY p.older, p.happened_at DESC, p.newer DESC;
+END $$;
+
+-- changed_statements: for each of these memories (best first) that says that something changed (see change_pattern), the
+-- earlier statement among them that it changes: its nearest in meaning, with a cosine of at least 0.35, of the same author,
+-- and to which it is the nearest of all later ones. Up to p_gap log-odds less relevant, it ranks by the older one, whose
+-- log-odds these are. It may be about something else, so neither names the other.
+CREATE OR REPLACE FUNCTION recall_private.changed_statements(
+    p_tenant text, p_ids bigint[], p_log_odds double precision[], p_gap double precision
+) RETURNS TABLE (older bigint, newer bigint, log_odds double precision)
+LANGUAGE plpgsql STABLE ROWS 3 AS $$
+BEGIN
+    RETURN QUERY
+    WITH said AS MATERIALIZED (
+        SELECT u.id, u.log_odds, m.happened_at, m.author, m.speech_act = 'change' AS changes, v.embedded_with, v.embedding
+        FROM unnest(p_ids, p_log_odds) u(id, log_odds)
+        CROSS JOIN LATERAL (
+            SELECT k.happened_at, k.author, k.speech_act FROM recall.memory k
+            WHERE k.tenant = p_tenant AND k.id = u.id AND k.role IS DISTINCT FROM 'assistant' AND length(k.body) <= 300
+              AND NOT recall_private.says_nothing(coalesce(k.speech_act, '')) OFFSET 0) m
+        JOIN recall_private.stored_vectors(p_tenant, p_ids) v ON v.id = u.id
+    ), nearest AS MATERIALIZED (
+        SELECT DISTINCT ON (n.id) n.id AS newer, n.log_odds AS newer_log_odds, o.*,
+               n.author IS NOT DISTINCT FROM o.author AS of_author, o.embedding <=> n.embedding AS distance
+        FROM said n
+        JOIN said o ON (o.happened_at, o.id) < (n.happened_at, n.id) AND o.embedded_with = n.embedded_with
+        WHERE n.changes
+        ORDER BY n.id, o.embedding <=> n.embedding, o.id
+    )
+    SELECT c.id, c.newer, c.log_odds
+    FROM nearest c
+    WHERE c.of_author AND c.distance <= 0.65 AND c.newer_log_odds BETWEEN c.log_odds - p_gap AND c.log_odds
+      AND NOT EXISTS (
+          SELECT FROM said l
+          WHERE (l.happened_at, l.id) > (c.happened_at, c.id) AND l.id <> c.newer AND l.embedded_with = c.embedded_with
+            AND l.embedding <=> c.embedding < c.distance);
 END $$;

@@ -95,6 +95,7 @@ DECLARE
     v_intents recall.query_intent[];
     v_needs_context boolean;
     v_newer_gap double precision;
+    v_may_have_changed boolean;
     v_weights recall.weights := recall_private.vitality_weights_from(v_settings);
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall_private.effective_layers(v_tenant) l);
     v_pool int;
@@ -183,6 +184,7 @@ BEGIN
     v_needs_context := cardinality(v_intents) = 1 AND (v_intents[1]).needs_context;
     v_newer_gap := CASE WHEN v_window OR EXISTS (SELECT FROM unnest(v_intents) i WHERE i.about_past) THEN 0
                         ELSE (v_settings ->> 'search.newer_gap')::double precision END;
+    v_may_have_changed := NOT EXISTS (SELECT FROM unnest(v_intents) i WHERE i.in_past OR i.seeks = 'request');
     IF v_model.period * v_arms[7] > 0 THEN
         v_periods := ARRAY(
             SELECT recall_private.period_in_query(v_tenant, u.query, v_moment)
@@ -211,7 +213,7 @@ BEGIN
             (SELECT max(j.evidence_logit) FROM judged j), v_memories, v_settings)
             * CASE WHEN v_needs_context THEN 0 ELSE 1 END END AS value
     ), scored AS MATERIALIZED (
-        SELECT j.id, j.place, j.superseded_by, j.logit, j.held, x.use_term, x.vital,
+        SELECT j.id, j.place, j.superseded_by, j.logit, j.held, j.speech_act, x.use_term, x.vital,
                CASE WHEN v_window THEN CASE WHEN v_mode = 'off' THEN 0 ELSE ln(j.activation) END
                     WHEN v_mode = 'off' OR j.named THEN j.logit
                     WHEN v_mode IN ('odds', 'unbounded') THEN j.logit + v_weight * x.use_term
@@ -229,15 +231,22 @@ BEGIN
         WHERE recall_private.logistic(j.logit) >= v_request.min_relevance
           AND (NOT v_request.require_answer
                OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
+    ), best AS MATERIALIZED (
+        SELECT array_agg(o.id ORDER BY o.log_odds DESC, o.id) AS ids,
+               array_agg(o.log_odds ORDER BY o.log_odds DESC, o.id) AS log_odds,
+               array_agg(CASE WHEN cardinality(v_queries) = 1 THEN o.held ELSE 0 END ORDER BY o.log_odds DESC, o.id) AS held,
+               bool_or(o.speech_act = 'change') AS changes
+        FROM (SELECT s.id, s.log_odds, s.held, s.speech_act FROM scored s ORDER BY s.log_odds DESC, s.id LIMIT 30) o
     ), newer AS MATERIALIZED (
-        SELECT n.* FROM (
-            SELECT array_agg(o.id ORDER BY o.log_odds DESC, o.id) AS ids,
-                   array_agg(o.log_odds ORDER BY o.log_odds DESC, o.id) AS log_odds,
-                   array_agg(CASE WHEN cardinality(v_queries) = 1 THEN o.held ELSE 0 END
-                             ORDER BY o.log_odds DESC, o.id) AS held
-            FROM (SELECT s.id, s.log_odds, s.held FROM scored s ORDER BY s.log_odds DESC, s.id LIMIT 10) o) best
-        CROSS JOIN LATERAL recall_private.newer_statements(v_tenant, best.ids, best.log_odds, best.held, v_newer_gap) n
+        SELECT n.*, true AS named
+        FROM best
+        CROSS JOIN LATERAL recall_private.newer_statements(
+            v_tenant, best.ids[1:10], best.log_odds[1:10], best.held[1:10], v_newer_gap) n
         WHERE v_newer_gap > 0 AND cardinality(best.ids) > 1
+        UNION ALL
+        SELECT c.*, false
+        FROM best CROSS JOIN LATERAL recall_private.changed_statements(v_tenant, best.ids, best.log_odds, 2 * v_newer_gap) c
+        WHERE v_newer_gap > 0 AND v_may_have_changed AND best.changes
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
         SELECT s.id, s.place, s.logit, s.use_term, s.vital, s.log_odds,
@@ -332,7 +341,7 @@ BEGIN
                              FROM recall_private.activations_as_of(v_tenant, ARRAY[h.id], v_filter.as_of) a) END)
                    END AS evidence,
                    h.logit, h.use_term, j.named, j.evidence_logit, j.speech_act,
-                   (SELECT n.newer FROM newer n WHERE n.older = h.id) AS newer_version,
+                   (SELECT n.newer FROM newer n WHERE n.older = h.id AND n.named) AS newer_version,
                    -- A passage is given by its place in the current text.
                    CASE WHEN v.past IS NULL OR v.body = m.body THEN p.passage END AS passage,
                    -- The first hit is returned whatever its size.

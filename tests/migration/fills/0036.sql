@@ -1,0 +1,3 @@
+-- Stored statements may be changes; nothing is stored in another way.
+
+SELECT;
