@@ -17,8 +17,7 @@ from pgrecall.nouns.search.models import ConversationTurn, SearchRequest
 from pgrecall.nouns.search.plan import Need, SearchPlan, Wants
 from pgrecall.search.conversations import quoted_turns
 from pgrecall.search.foreign_words import in_one_line
-from pgrecall.search.language_model import Answer, LanguageModel, make_language_model
-from pgrecall.settings import Settings
+from pgrecall.search.language_model import Answer, LanguageModel
 
 MAX_QUERIES = 4
 _QUERY_CHARACTERS = 2_000
@@ -51,16 +50,12 @@ class _Planned(Answer):
 
 
 class Planner:
-    """Plans searches; threads may share it. The model belongs to the planner, which closes it."""
+    """Plans searches; threads may share it. The model is closed by whoever made it."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self._plans = OrderedDict[tuple[Any, ...], SearchPlan]()
         self._lock = threading.Lock()
-
-    def close(self) -> None:
-        """Closes the connections of the model."""
-        self._model.close()
 
     def plan(self, query: str, turns: Sequence[ConversationTurn], today: date | None) -> SearchPlan:
         """The plan for a query after these turns; the same question is asked only once.
@@ -87,16 +82,6 @@ class Planner:
             while len(self._plans) > _KEPT:
                 self._plans.popitem(last=False)
         return plan
-
-
-def make_planner(settings: Settings) -> Planner | None:
-    """The planner of the configured language model; None without one. Sends nothing.
-
-    Raises:
-        InvalidInput: as ``make_language_model``.
-    """
-    model = make_language_model(settings)
-    return None if model is None else Planner(model)
 
 
 def with_plan(request: SearchRequest, plan: SearchPlan, *, narrow: bool = True) -> SearchRequest:

@@ -13,7 +13,7 @@ from pgrecall.nouns.search._sync import search
 from pgrecall.nouns.search._sync_log import log_hits
 from pgrecall.nouns.search._sync_progress import Progress
 from pgrecall.nouns.search.models import SearchRequest, SearchResult
-from pgrecall.nouns.search.operations import similarities, successors
+from pgrecall.nouns.search.operations import derivations, similarities, successors
 
 if TYPE_CHECKING:
     from pgrecall.nouns.context.models import ContextBlock, ContextRequest
@@ -56,10 +56,11 @@ def _chosen(
     reading = SearchReads(connection, by_replica=result.staleness is not None)
     pairs = reading.execute(similarities(ids)) if len(ids) > 1 else {}
     chains = reading.execute(successors(ids)) if ids and searched.include_superseded else {}
+    derived = reading.execute(derivations(ids)) if ids else ()
     # Memories without a vector are compared by spelling.
     known, lettered = connection.run(partial(fill_missing_similarities, pairs, result.hits))
     block = connection.run(
-        partial(select_memories, result.hits, request, similarities=known, successors=chains)
+        partial(select_memories, result.hits, request, similarities=known, successors=chains, derived=derived)
     )
     skipped = [*result.skipped, *block.skipped]
     if lettered:
@@ -67,4 +68,10 @@ def _chosen(
             f"similarity in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
             "near-duplicates were found by spelling"
         )
-    return replace(block, skipped=tuple(skipped), confidence=result.confidence, plan=result.plan)
+    return replace(
+        block,
+        skipped=tuple(skipped),
+        confidence=result.confidence,
+        plan=result.plan,
+        model_use=result.model_use,
+    )

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pgrecall.nouns.search.models import Hit
-from pgrecall.nouns.search.plan import SearchPlan
+from pgrecall.nouns.search.plan import ModelUse, SearchPlan
 
 Order = Literal["score", "time"]
-Reason = Literal["superseded", "near_duplicate", "irrelevant", "quota", "over_budget", "excluded"]
+Reason = Literal["superseded", "near_duplicate", "irrelevant", "quota", "over_budget", "excluded", "derived"]
 
 MMR_LAMBDA, VARIED = 0.8, 0.6
 """Weight of the score against difference from memories already chosen: the default, and where the plan of the
@@ -68,7 +68,7 @@ class LeftOut:
     """A memory that was found but left out of the block.
 
     Attributes:
-        other: the memory that supersedes it or that it nearly repeats.
+        other: the memory that supersedes it, that it nearly repeats, or that says it: its summary or source.
         detail: the reason in words: ``over budget: it needs 412 tokens, 96 were left``.
     """
 
@@ -94,6 +94,7 @@ class ContextBlock:
         search_id: id for ``used`` and ``rejected``; None if the search was not logged.
         confidence: that of the search.
         plan: that of the search.
+        model_use: that of the search.
     """
 
     text: str
@@ -105,3 +106,4 @@ class ContextBlock:
     search_id: int | None = None
     confidence: float | None = None
     plan: SearchPlan | None = None
+    model_use: ModelUse | None = None

@@ -21,6 +21,7 @@ from pgrecall.nouns.search.operations import (
     queries_without_names,
     search_and_log,
 )
+from pgrecall.nouns.search.plan import sum_of_uses
 from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, rescore, text_to_read
@@ -77,7 +78,9 @@ async def _search_by_plan(
     if result.hits or not plan.narrows:
         return result
     progress.skipped[noted:] = ["planning: nothing matches its roles and period, so they do not count"]
-    return await search(connection, with_plan(request, plan, narrow=False), progress)
+    progress.model_uses, asked = [], progress.model_uses  # they are counted
+    again = await search(connection, with_plan(request, plan, narrow=False), progress)
+    return replace(again, model_use=sum_of_uses([*asked, *progress.model_uses]))
 
 
 async def _no_memories(connection: AsyncConnection, progress: Progress) -> str | None:
@@ -197,7 +200,7 @@ async def _reranked(connection: AsyncConnection, request: SearchRequest, progres
         return await progress.reading.execute(operation)
 
     found = await _answer(connection, request, progress, gather)
-    with progress.timed("reranking"):
+    with progress.asking("reranking"):
         outcome = await _reread_candidates(connection, request, found, pairs)
     if outcome.reason:
         progress.skipped.append(f"reranking: {outcome.reason}")

@@ -22,6 +22,7 @@ from pgrecall.nouns.search.operations import (
     queries_without_names,
     search_and_log,
 )
+from pgrecall.nouns.search.plan import sum_of_uses
 from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, rescore, text_to_read
@@ -74,7 +75,9 @@ def _search_by_plan(connection: Connection, request: SearchRequest, progress: Pr
     if result.hits or not plan.narrows:
         return result
     progress.skipped[noted:] = ["planning: nothing matches its roles and period, so they do not count"]
-    return search(connection, with_plan(request, plan, narrow=False), progress)
+    progress.model_uses, asked = [], progress.model_uses  # they are counted
+    again = search(connection, with_plan(request, plan, narrow=False), progress)
+    return replace(again, model_use=sum_of_uses([*asked, *progress.model_uses]))
 
 
 def _no_memories(connection: Connection, progress: Progress) -> str | None:
@@ -192,7 +195,7 @@ def _reranked(connection: Connection, request: SearchRequest, progress: Progress
         return progress.reading.execute(operation)
 
     found = _answer(connection, request, progress, gather)
-    with progress.timed("reranking"):
+    with progress.asking("reranking"):
         outcome = _reread_candidates(connection, request, found, pairs)
     if outcome.reason:
         progress.skipped.append(f"reranking: {outcome.reason}")

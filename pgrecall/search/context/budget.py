@@ -27,11 +27,16 @@ class ContextBudget:
     """
 
     def __init__(
-        self, request: ContextRequest, newest: Mapping[int, int], earlier: Mapping[int, datetime]
+        self,
+        request: ContextRequest,
+        newest: Mapping[int, int],
+        earlier: Mapping[int, datetime],
+        notes: Mapping[int, str],
     ) -> None:
         self._request = request
         self._newest = newest
         self._earlier = earlier
+        self._notes = notes
         self._count = request.count_tokens or estimate_tokens
         self.shown: tuple[Entry, ...] = ()
         self.text = ""
@@ -63,7 +68,9 @@ class ContextBudget:
         return ""
 
     def _with(self, hit: Hit, cut: int | None) -> tuple[tuple[Entry, ...], str, int]:
-        entry = Entry(hit, self._newest.get(hit.id), cut, self._earlier.get(hit.id))
+        entry = Entry(
+            hit, self._newest.get(hit.id), cut, self._earlier.get(hit.id), self._notes.get(hit.id, "")
+        )
         shown = tuple(sorted((*self.shown, entry), key=self._place))
         text = render(shown)
         return shown, text, require_count(self._count, text)

@@ -37,7 +37,8 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 @dataclass(frozen=True)
 class Entry:
     """One memory as the block shows it: ``cut`` is where its body ends early; ``successor`` replaces it;
-    ``earlier`` is the time of an earlier statement that says the same with another value and is left out.
+    ``earlier`` is the time of an earlier statement that says the same with another value and is left out;
+    ``note`` is what the marker says of a summary.
 
     A body that is cut begins with the passage that is nearest to the query.
     """
@@ -46,6 +47,7 @@ class Entry:
     successor: int | None = None
     cut: int | None = None
     earlier: datetime | None = None
+    note: str = ""
 
     @property
     def body(self) -> str:
@@ -126,6 +128,7 @@ def _marker(number: int, entry: Entry) -> str:
         _day(hit.happened_at),
         "" if entry.successor is None else f"superseded by id {entry.successor}",
         "" if entry.earlier is None else f"newer than what was said on {_day(entry.earlier)}",
+        entry.note,
         "" if entry.cut is None else "cut",
     ]
     return f"[{number}] {' · '.join(filter(None, parts))}"

@@ -11,6 +11,9 @@ relevance, and truncated if it exceeds the budget: an answer is worth more than 
 
 Instructions and preferences have a block of their own before the other memories, and at most a fifth of the
 budget, which the others use if there are fewer.
+
+A summary and a memory that it is derived from are never both shown: the one that is tried first is, unless
+the source changed after the summary; then the source.
 """
 
 from __future__ import annotations
@@ -18,9 +21,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pgrecall.nouns.context.models import ContextBlock, ContextRequest, ContextSource, LeftOut, Reason
+from pgrecall.nouns.links.models import Derivation
 from pgrecall.nouns.search.models import Hit
 from pgrecall.search.context.budget import ContextBudget
-from pgrecall.search.context.similarity import Pairs, adds_details, pair_key
+from pgrecall.search.context.derivations import (
+    Likeness,
+    changed_sources,
+    notes_on_summaries,
+    summaries_of_pairs,
+)
+from pgrecall.search.context.similarity import Pairs, adds_details
 
 DIRECTIVE_SHARE = 0.2
 """Of the budget, for instructions and preferences."""
@@ -35,12 +45,14 @@ def select_memories(
     *,
     similarities: Pairs | None = None,
     successors: Successors | None = None,
+    derived: Sequence[Derivation] = (),
 ) -> ContextBlock:
     """Selects hits and renders them. Their order does not matter: ties go to the smaller id.
 
     Args:
         similarities: cosines between hits; a pair that is missing counts as 0.
         successors: the memories that supersede a hit; of a chain only the newest hit can be chosen.
+        derived: the sources of the hits that are summaries.
 
     Raises:
         InvalidInput: the token counter returned something that is not a count.
@@ -48,16 +60,19 @@ def select_memories(
     ranked = sorted(hits, key=lambda hit: (-hit.score, hit.id))
     replaced = {old: newer for old, newer in (successors or {}).items() if newer}
     outdated = _outdated(ranked)
-    left_out = outdated | _superseded(ranked, replaced) | _excluded(ranked, request)
+    left_out = outdated | _stale(ranked, derived) | _superseded(ranked, replaced) | _excluded(ranked, request)
     earlier = {
         hit.newer_version: hit.happened_at for hit in ranked if hit.newer_version and hit.id in outdated
     }
-    budget = ContextBudget(request, {old: newer[-1] for old, newer in replaced.items()}, earlier)
+    budget = ContextBudget(
+        request, {old: newer[-1] for old, newer in replaced.items()}, earlier, notes_on_summaries(derived)
+    )
+    alike = Likeness(similarities or {}, summaries_of_pairs(derived))
     there = [hit for hit in ranked if hit.id not in left_out]
-    left_out |= _add_directives(budget, there, request, similarities or {})
+    left_out |= _add_directives(budget, there, request, alike)
     there = [hit for hit in there if not hit.is_directive]
-    skipped = _add_best(budget, there, request)
-    left_out |= _add_by_relevance(budget, there, request, similarities or {})
+    skipped = _add_best(budget, there, request, alike)
+    left_out |= _add_by_relevance(budget, there, request, alike)
     if not budget.shown:
         skipped = _truncate_another(budget, ranked, left_out, request.budget_tokens)
     shown = {entry.hit.id for entry in budget.shown}
@@ -84,6 +99,16 @@ def _outdated(ranked: Sequence[Hit]) -> dict[int, LeftOut]:
     }
 
 
+def _stale(ranked: Sequence[Hit], derived: Sequence[Derivation]) -> dict[int, LeftOut]:
+    """The summaries with a source among the hits that changed after them."""
+    changed = changed_sources(ranked, derived)
+    return {
+        hit.id: _left(hit, "derived", f"its source id {changed[hit.id]} changed after it", changed[hit.id])
+        for hit in ranked
+        if hit.id in changed
+    }
+
+
 def _excluded(ranked: Sequence[Hit], request: ContextRequest) -> dict[int, LeftOut]:
     """The hits that the caller leaves out."""
     if request.exclude is None:
@@ -94,7 +119,7 @@ def _excluded(ranked: Sequence[Hit], request: ContextRequest) -> dict[int, LeftO
 
 
 def _add_directives(
-    budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest, pairs: Pairs
+    budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest, alike: Likeness
 ) -> dict[int, LeftOut]:
     """Shows instructions and preferences, the best first, in their share of the budget."""
     left_out: dict[int, LeftOut] = {}
@@ -103,7 +128,7 @@ def _add_directives(
     for hit in ranked:
         if not hit.is_directive:
             continue
-        problem = _rejection(hit, chosen, request, pairs)
+        problem = _rejection(hit, chosen, request, alike)
         left = share - budget.tokens
         if problem is None and (needed := budget.add_whole(hit, limit=share)) > left:
             detail = f"over budget: it needs {needed:,} tokens, {max(left, 0):,} were left for directives"
@@ -125,9 +150,13 @@ def _superseded(ranked: Sequence[Hit], replaced: Successors) -> dict[int, LeftOu
     return left_out
 
 
-def _add_best(budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest) -> tuple[str, ...]:
+def _add_best(
+    budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest, alike: Likeness
+) -> tuple[str, ...]:
     """Shows the best hit, cut if it does not fit whole; returns a note on it."""
     if not ranked or request.per_layer.get(ranked[0].layer) == 0:
+        return ()
+    if alike.told_by(ranked[0], [entry.hit for entry in budget.shown]):  # of a directive
         return ()
     budget.add_whole(ranked[0])
     if not budget.shown and (unit := budget.add_beginning(ranked[0])):
@@ -140,16 +169,13 @@ def _cut(hit: Hit, limit: int, unit: str) -> str:
 
 
 def _add_by_relevance(
-    budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest, pairs: Pairs
+    budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest, alike: Likeness
 ) -> dict[int, LeftOut]:
     """Tries every other hit once, in order of marginal relevance; returns those left out, with reasons."""
     left_out: dict[int, LeftOut] = {}
     chosen = [entry.hit for entry in budget.shown]
     relevance = _shares_of_best(ranked)
-    nearest = {
-        number: max([0.0, *(pairs.get(pair_key(number, one.id), 0.0) for one in chosen)])
-        for number in relevance
-    }
+    nearest = {number: max([0.0, *(alike.cosine(number, one.id) for one in chosen)]) for number in relevance}
     waiting = [hit for hit in ranked if hit not in chosen]
     while waiting:
         gains = [
@@ -157,13 +183,13 @@ def _add_by_relevance(
             for hit in waiting
         ]
         hit = waiting.pop(gains.index(max(gains)))
-        problem = _rejection(hit, chosen, request, pairs) or _too_large(hit, budget)
+        problem = _rejection(hit, chosen, request, alike) or _too_large(hit, budget)
         if problem is not None:
             left_out[hit.id] = problem
             continue
         chosen.append(hit)
         for other in waiting:
-            nearest[other.id] = max(nearest[other.id], pairs.get(pair_key(hit.id, other.id), 0.0))
+            nearest[other.id] = max(nearest[other.id], alike.cosine(hit.id, other.id))
     return left_out
 
 
@@ -172,9 +198,11 @@ def _shares_of_best(ranked: Sequence[Hit]) -> dict[int, float]:
     return {hit.id: hit.score / best if best > 0 else 0.0 for hit in ranked}
 
 
-def _rejection(hit: Hit, chosen: Sequence[Hit], request: ContextRequest, pairs: Pairs) -> LeftOut | None:
+def _rejection(hit: Hit, chosen: Sequence[Hit], request: ContextRequest, alike: Likeness) -> LeftOut | None:
     """Why a hit is left out regardless of the budget: near-duplicate, hardly relevant, or over its quota."""
-    likeness = {other.id: pairs.get(pair_key(hit.id, other.id), 0.0) for other in chosen}
+    if told := alike.told_by(hit, chosen):
+        return _left(hit, "derived", told[1], told[0])
+    likeness = {other.id: alike.cosine(hit.id, other.id) for other in chosen}
     repeated = [
         other
         for other in chosen

@@ -35,6 +35,7 @@ _REASONS = {
     "quota": "over quota",
     "superseded": "superseded",
     "excluded": "excluded",
+    "derived": "said by a summary or source",
 }
 
 
