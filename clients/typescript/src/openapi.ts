@@ -1311,6 +1311,15 @@ export interface components {
             readonly duplicate_at?: number;
             /** @description Confidence below which the block is empty, 0 to 1; None leaves it to `require_answer`, which takes the tenant's setting. */
             readonly min_confidence?: number | null;
+            /**
+             * @description Shows what a newer memory replaces beside it.
+             * @default false
+             */
+            readonly both_sides?: boolean;
+            /** @description The most of the budget for instructions and preferences, 0 to 1; None is `PGRECALL_CONTEXT_DIRECTIVES`. */
+            readonly directive_share?: number | null;
+            /** @description The most of it for what changed lately, 0 to 1, whether it answers or not; None is `PGRECALL_CONTEXT_STATE`. */
+            readonly state_share?: number | null;
         };
         /** @description The memory that a marker such as `[1]` refers to; `cut` if only its beginning is shown. */
         readonly ContextSource: {
@@ -2517,8 +2526,8 @@ export interface components {
         };
         /** @description How a language model would search for a query. What the request gives itself comes first. */
         readonly SearchPlan: {
-            /** @description Contradiction: replaced and invalid memories are searched too, so that both sides are seen; high_stakes: the reranker reads the candidates. */
-            readonly needs: readonly ("contradiction" | "high_stakes")[];
+            /** @description What the query needs beyond an answer; their effects are in one table, `pgrecall.search.needs.NEEDS`. */
+            readonly needs: readonly ("ambiguity" | "contradiction" | "follow_up_failure" | "loop" | "high_stakes" | "mode_shift" | "frustration" | "sensitive_context" | "under_specified")[];
             /** @description Sub-queries, at most 4, searched together with the query. */
             readonly queries: readonly string[];
             /** @description Only memories of these roles. */

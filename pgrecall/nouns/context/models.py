@@ -16,6 +16,9 @@ MMR_LAMBDA, VARIED = 0.8, 0.6
 """Weight of the score against difference from memories already chosen: the default, and where the plan of the
 search wants a list."""
 
+DIRECTIVE_SHARE = 0.2
+"""Of the budget, for instructions and preferences, unless a request or the settings say otherwise."""
+
 MIN_RELEVANCE = 0.05
 """Less relevant memories are filler. Measured on the judged queries of examples/."""
 
@@ -39,6 +42,11 @@ class ContextRequest:
         min_confidence: confidence below which the block is empty, 0 to 1; None leaves it to
             ``require_answer``, which takes the tenant's setting.
         exclude: whether a hit is left out, as one that the conversation has seen; None leaves none out.
+        both_sides: shows what a newer memory replaces beside it.
+        directive_share: the most of the budget for instructions and preferences, 0 to 1; None is
+            ``PGRECALL_CONTEXT_DIRECTIVES``.
+        state_share: the most of it for what changed lately, 0 to 1, whether it answers or not; None is
+            ``PGRECALL_CONTEXT_STATE``.
     """
 
     budget_tokens: int = 2000
@@ -50,6 +58,9 @@ class ContextRequest:
     count_tokens: Callable[[str], int] | None = None
     min_confidence: float | None = None
     exclude: Callable[[Hit], bool] | None = None
+    both_sides: bool = False
+    directive_share: float | None = None
+    state_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,17 @@ from typing import Literal
 
 from pgrecall.nouns.memories.models import Role
 
-Need = Literal["contradiction", "high_stakes"]
+Need = Literal[
+    "ambiguity",
+    "contradiction",
+    "follow_up_failure",
+    "loop",
+    "high_stakes",
+    "mode_shift",
+    "frustration",
+    "sensitive_context",
+    "under_specified",
+]
 Wants = Literal["fact", "list"]
 
 
@@ -18,8 +28,8 @@ class SearchPlan:
     """How a language model would search for a query. What the request gives itself comes first.
 
     Attributes:
-        needs: contradiction: replaced and invalid memories are searched too, so that both sides are seen;
-            high_stakes: the reranker reads the candidates.
+        needs: what the query needs beyond an answer; their effects are in one table,
+            ``pgrecall.search.needs.NEEDS``.
         queries: sub-queries, at most 4, searched together with the query.
         roles: only memories of these roles.
         since, until: only memories of this period.

@@ -34,14 +34,15 @@ def summaries_of_pairs(derived: Sequence[Derivation]) -> dict[tuple[int, int], i
     return {pair_key(one.summary, one.source): one.summary for one in derived if one.source is not None}
 
 
-def changed_sources(ranked: Sequence[Hit], derived: Sequence[Derivation]) -> dict[int, int]:
-    """The summaries among the hits with a source among them that changed after it, and this source."""
-    there = {hit.id for hit in ranked}
-    return {
-        one.summary: one.source
-        for one in derived
-        if one.state == "changed" and one.source is not None and {one.summary, one.source} <= there
-    }
+def changed_sources(there: Sequence[Hit], derived: Sequence[Derivation]) -> dict[int, int]:
+    """The summaries among the hits with a source among them that changed after it, and this source. Of a
+    circle of them, one stays."""
+    known = {hit.id for hit in there}
+    found: dict[int, int] = {}
+    for one in derived:
+        if one.state == "changed" and one.source in known - found.keys() and one.summary in known:
+            found[one.summary] = one.source
+    return found
 
 
 def notes_on_summaries(derived: Sequence[Derivation]) -> dict[int, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never, runtime_checkable
 
 from pgrecall.errors import InvalidInput, RecallError, RerankerError
 from pgrecall.nouns.search.models import ConversationTurn
+from pgrecall.nouns.search.plan import Need
 from pgrecall.search.deadline import IsCancelled, run_within
 from pgrecall.search.foreign_words import in_one_line
 from pgrecall.search.rerank.batching import (
@@ -67,8 +68,8 @@ class SupportsWarmUp(Protocol):
 class SupportsConversation(Protocol):
     """A reranker that can read the turns before a query."""
 
-    def in_conversation(self, turns: Sequence[ConversationTurn]) -> Reranker:
-        """The same reranker with these turns, oldest first."""
+    def in_conversation(self, turns: Sequence[ConversationTurn], needs: Sequence[Need] = ()) -> Reranker:
+        """The same reranker with these turns, oldest first, and what the query needs by its plan."""
 
 
 def make_reranker(settings: Settings, model: LanguageModel | None = None) -> Reranker | None:

@@ -14,6 +14,7 @@ from pgrecall.faces.telemetry.metrics import Metrics
 from pgrecall.faces.telemetry.telemetry import Telemetry
 from pgrecall.nouns.search.plan import ModelUse
 from pgrecall.search.embed.embedder import HashEmbedder
+from pgrecall.search.needs import NEEDS
 from pgrecall.settings import Settings
 from pgrecall.tools.catalogue import get_tool
 from pgrecall.tools.tool import call
@@ -105,3 +106,12 @@ def test_tools_plan(memory: Memory, endpoint: Endpoint, name: str) -> None:
     assert call(get_tool(name), memory, arguments, NOW).plan == "a fact; queries ferry"  # type: ignore[attr-defined]  # of both results
     assert call(get_tool(name), memory, {"query": "harbour"}, NOW).plan is None  # type: ignore[attr-defined]
     assert len(endpoint.requests) == 1
+
+
+def test_the_judge_is_told_what_the_query_needs(memory: Memory, endpoint: Endpoint) -> None:
+    endpoint.replies = [answering({"needs": ["contradiction"]}), honest]
+    memory.search("harbour", plan=True, rerank=True)
+    asked = [request["messages"][0]["content"] for request in endpoint.requests]
+    assert "follow_up_failure, if something that the assistant advised did not work" in asked[0]
+    assert NEEDS["contradiction"].judge in asked[1]
+    assert NEEDS["loop"].judge not in asked[1]

@@ -14,7 +14,8 @@ from pgrecall.errors import LanguageModelError
 from pgrecall.nouns.search.models import ConversationTurn, SearchRequest
 from pgrecall.nouns.search.plan import SearchPlan
 from pgrecall.search.language_model import LanguageModel
-from pgrecall.search.planning import MAX_QUERIES, Planner, with_plan
+from pgrecall.search.needs import with_plan
+from pgrecall.search.planning import MAX_QUERIES, Planner
 from tests.http_endpoint import Endpoint, Reply
 from tests.language_model import answering, quoted, said
 
@@ -97,7 +98,7 @@ def test_queries_are_few_short_and_printable(endpoint: Endpoint, planner: Planne
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"needs": ["loop"]},
+        {"needs": ["boredom"]},
         {"roles": ["admin"]},
         {"roles": "user"},
         {"queries": [1]},

@@ -61,6 +61,13 @@ _REASONS = {
     default=0.8,
     help="Weight of the score, 0 to 1; lower values prefer memories that differ from each other.",
 )
+@click.option(
+    "--state",
+    "state_share",
+    type=float,
+    metavar="SHARE",
+    help="Share of the budget for what changed lately, 0 to 1; PGRECALL_CONTEXT_STATE by default.",
+)
 @filter_options
 @click.option(
     "--min-relevance",
