@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.reads import AsyncSearchReads
+from pgrecall.errors import SchemaMismatch
+from pgrecall.nouns.links.models import Derivation
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._async import search
 from pgrecall.nouns.search._async_log import log_hits
@@ -70,7 +73,7 @@ async def _chosen(
     pairs = await reading.execute(similarities(ids)) if len(ids) > 1 else {}
     chained = searched.include_superseded or request.both_sides
     chains = await reading.execute(successors(ids)) if ids and chained else {}
-    derived = await reading.execute(derivations(ids)) if ids else ()
+    derived = await _derived(reading, ids) if ids else ()
     # Memories without a vector are compared by spelling.
     known, lettered = await connection.run(partial(fill_missing_similarities, pairs, hits))
     block = await connection.run(
@@ -97,3 +100,11 @@ async def _chosen(
         plan=result.plan,
         model_use=result.model_use,
     )
+
+
+async def _derived(reading: AsyncSearchReads, ids: Sequence[int]) -> tuple[Derivation, ...]:
+    """The sources of those that are summaries; a cell of an earlier version has none."""
+    try:
+        return await reading.execute(derivations(ids))
+    except SchemaMismatch:
+        return ()

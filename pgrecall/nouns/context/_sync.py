@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.reads import SearchReads
+from pgrecall.errors import SchemaMismatch
+from pgrecall.nouns.links.models import Derivation
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._sync import search
 from pgrecall.nouns.search._sync_log import log_hits
@@ -69,7 +72,7 @@ def _chosen(
     pairs = reading.execute(similarities(ids)) if len(ids) > 1 else {}
     chained = searched.include_superseded or request.both_sides
     chains = reading.execute(successors(ids)) if ids and chained else {}
-    derived = reading.execute(derivations(ids)) if ids else ()
+    derived = _derived(reading, ids) if ids else ()
     # Memories without a vector are compared by spelling.
     known, lettered = connection.run(partial(fill_missing_similarities, pairs, hits))
     block = connection.run(
@@ -96,3 +99,11 @@ def _chosen(
         plan=result.plan,
         model_use=result.model_use,
     )
+
+
+def _derived(reading: SearchReads, ids: Sequence[int]) -> tuple[Derivation, ...]:
+    """The sources of those that are summaries; a cell of an earlier version has none."""
+    try:
+        return reading.execute(derivations(ids))
+    except SchemaMismatch:
+        return ()

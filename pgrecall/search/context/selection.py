@@ -80,7 +80,7 @@ def select_memories(
     alike = Likeness(similarities or {}, summaries_of_pairs(derived))
     there = [hit for hit in ranked if hit.id not in left_out]
     left_out |= _add_directives(budget, there, request, alike)
-    _add_lately(budget, lately, request, alike)
+    _add_lately(budget, [hit for hit in lately if hit.id not in left_out], request, alike)
     known = {entry.hit.id for entry in budget.shown}
     there = [hit for hit in there if not hit.is_directive and hit.id not in known]
     skipped = _add_best(budget, there, request, alike)
@@ -159,6 +159,8 @@ def _add_lately(
     """Shows what changed lately in its share of the budget, newest first."""
     limit = budget.tokens + int(request.budget_tokens * (request.state_share or 0))
     for hit in lately:
+        if hit.id in _excluded([hit], request):
+            continue
         if _repetition(hit, [entry.hit for entry in budget.shown], request, alike) is None:
             budget.add_whole(hit, limit=min(limit, request.budget_tokens), lately=True)
 
