@@ -56,7 +56,7 @@ class Resources:
         )
         self._model = configured_language_model(self.settings)
         self.reranker = make_reranker(self.settings, self._model) if reranker is None else reranker
-        self.planner = _planner(self._model)
+        self.planner = None if self._model is None else _planner(self._model)
         self.timeout = _require_timeout(self.settings.timeout if timeout is None else timeout)
         self.server: EmbeddedServer | None = None
         self.revision = ""
@@ -267,9 +267,7 @@ def configured_language_model(settings: Settings) -> LanguageModel | None:
     return make_language_model(settings)
 
 
-def _planner(model: LanguageModel | None) -> Planner | None:
-    if model is None:
-        return None
+def _planner(model: LanguageModel) -> Planner:
     from pgrecall.search.planning import Planner
 
     return Planner(model)

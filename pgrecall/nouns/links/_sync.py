@@ -95,7 +95,7 @@ class Links(Client):
     def stale_summaries(self, limit: int = 100, *, after: int = 0) -> tuple[StaleSummary, ...]:
         """Lists the summaries (with ``derived_from`` links) that no longer say what their sources do.
 
-        Whoever wrote them should write them anew: pgrecall writes none.
+        Whoever wrote them should write them anew.
 
         Args:
             limit: maximum number of summaries.

@@ -61,5 +61,5 @@ class Progress:
             found.needs_context,
             self.completed_query,
             self.plan,
-            sum_of_uses(self.model_uses),
+            sum_of_uses(self.model_uses) if self.model_uses else None,
         )
