@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from pgrecall import Memory
 from tests.acceptance.cli.command_tools import environment
@@ -88,15 +89,22 @@ def test_in_python(
 
 
 def test_in_typescript(
-    told: Memory, database_url: str, endpoint: Endpoint, model: dict[str, str], tmp_path: Path
+    told: Memory,
+    database_url: str,
+    endpoint: Endpoint,
+    model: dict[str, str],
+    tmp_path: Path,
+    run_folder: Path,
 ) -> None:
     install()
     [code] = blocks("ts", PAGE)
     assert len(code.partition("export async function turn")[2].splitlines()) <= 30
     page = CLIENT / "page" / "agent-turn.ts"
-    page.parent.mkdir(exist_ok=True)
-    page.write_text(code.replace('"pgrecall"', '"../src/index.js"'))
-    node("node_modules/typescript/bin/tsc", "--outDir", str(tmp_path))
+    with FileLock(str(run_folder / "typescript.lock")):  # another process may be compiling what is there
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(code.replace('"pgrecall"', '"../src/index.js"'))
+        node("node_modules/typescript/bin/tsc", "--outDir", str(tmp_path))
+        page.unlink()
     (tmp_path / "package.json").write_text('{"type": "module"}')
     script = """
         import { turn } from "./page/agent-turn.js";
