@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
     from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
     from pgrecall.nouns.layers.models import Layer
+    from pgrecall.nouns.links.models import StaleSummary
     from pgrecall.nouns.maintenance.models import Check, GraphReport
     from pgrecall.nouns.memories.models import (
         Access,
@@ -185,6 +186,7 @@ __all__ = [
     "Setting",
     "Settings",
     "Share",
+    "StaleSummary",
     "Status",
     "StoredMemory",
     "Subject",
@@ -231,6 +233,7 @@ _MODULES = {
     "nouns.jobs.models": ("JobOutcome", "JobRun", "JobStatus"),
     "nouns.keys.models": ("ApiKey", "IssuedKey", "KeyHolder"),
     "nouns.layers.models": ("Layer",),
+    "nouns.links.models": ("StaleSummary",),
     "nouns.maintenance.models": ("Check", "GraphReport"),
     "nouns.memories.models": (
         "Access",

@@ -115,11 +115,14 @@ class SearchOptions(FilterOptions, total=False):
 class ContextOptions(SearchOptions, total=False):
     """The fields of a :class:`SearchRequest` other than its query, and what keeps hits out of a block.
 
-    See :class:`pgrecall.ContextRequest` for the last two.
+    See :class:`pgrecall.ContextRequest` for what is below.
     """
 
     min_confidence: float | None
     exclude: Callable[[Hit], bool] | None
+    both_sides: bool
+    directive_share: float | None
+    state_share: float | None
 
 
 class RankingChange(TypedDict, total=False):

@@ -197,6 +197,22 @@ class Integer:
 
 
 @dataclass(frozen=True)
+class Share:
+    """A part of a whole."""
+
+    description = "number (0 to 1)"
+
+    def parse(self, given: Any) -> float:
+        try:
+            number = float(given)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not 0 <= number <= 1:
+            raise ValueError("must be a number from 0 to 1")
+        return number
+
+
+@dataclass(frozen=True)
 class PositiveNumber:
     """A number above zero."""
 

@@ -21,6 +21,7 @@ from pgrecall.setting_types import (
     Secret,
     SecretText,
     SettingType,
+    Share,
     Text,
 )
 
@@ -166,13 +167,13 @@ class Settings:
         Choice(get_args(Scale)),
         "Scale of the model's scores; if unset, probability for cohere, else logit.",
     )
-    llm_url: str | None = _setting(
-        None, Text(), "Base URL of a language model with chat completions as OpenAI's.", shown=False
-    )
+    llm_url: str | None = _setting(None, Text(), "Base URL of a model's chat completions.", shown=False)
     llm_model: str | None = _setting(None, Text(), "Name of the language model.")
     llm_key: Secret | None = _setting(None, SecretText(), "Bearer key of the language model.")
     llm_timeout: float = _setting(20.0, PositiveNumber(600), "Seconds one answer of it may take.")
-    llm_calls: int = _setting(60, Integer(1, 100_000), "Questions a minute to plan, and as many to judge.")
+    llm_calls: int = _setting(60, Integer(1, 100_000), "Questions a minute, to plan and to judge.")
+    context_directives: float = _setting(0.2, Share(), "The most of a context for directives.")
+    context_state: float = _setting(0.0, Share(), "The most of a context for what changed lately.")
     role_password: Secret | None = _setting(
         None, SecretText(), "Password for the role that `roles create` creates."
     )

@@ -12,15 +12,15 @@ from tests.http_endpoint import Answer, Reply
 _QUOTED = re.compile(r"<([0-9a-f]{16}) ([^\n>]*)>\n(.*?)\n</\1>", re.S)
 
 
-def said(content: str) -> Reply:
-    """A completion that says this."""
+def said(content: str, use: dict[str, int] | None = None) -> Reply:
+    """A completion that says this, and how many tokens it took."""
     choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
-    return Reply(body=json.dumps({"object": "chat.completion", "choices": [choice]}).encode())
+    return Reply(body=json.dumps({"object": "chat.completion", "choices": [choice], "usage": use}).encode())
 
 
-def answering(value: object) -> Reply:
-    """A completion of this JSON value."""
-    return said(json.dumps(value))
+def answering(value: object, *, read: int = 0, written: int = 0) -> Reply:
+    """A completion of this JSON value, and how many tokens it says it took."""
+    return said(json.dumps(value), {"prompt_tokens": read, "completion_tokens": written})
 
 
 def quoted(request: dict[str, Any]) -> list[tuple[str, str]]:

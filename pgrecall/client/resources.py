@@ -22,6 +22,7 @@ from pgrecall.settings import Settings, load_settings
 if TYPE_CHECKING:
     from pgrecall.embedded.shared_server import EmbeddedServer
     from pgrecall.schema.backups.folder import BackupFolder
+    from pgrecall.search.language_model import LanguageModel
     from pgrecall.search.planning import Planner
 
 
@@ -53,8 +54,9 @@ class Resources:
         self.embedder = (
             configured_embedder(self.settings, own_server=own_server) if embedder is None else embedder
         )
-        self.reranker = make_reranker(self.settings) if reranker is None else reranker
-        self.planner = configured_planner(self.settings)
+        self._model = configured_language_model(self.settings)
+        self.reranker = make_reranker(self.settings, self._model) if reranker is None else reranker
+        self.planner = None if self._model is None else _planner(self._model)
         self.timeout = _require_timeout(self.settings.timeout if timeout is None else timeout)
         self.server: EmbeddedServer | None = None
         self.revision = ""
@@ -63,7 +65,7 @@ class Resources:
         made: list[object] = [
             model for model, given in ((self.embedder, embedder), (self.reranker, reranker)) if given is None
         ]
-        self._own = [model for model in (*made, self.planner) if isinstance(model, _Closable)]
+        self._own = [model for model in (*made, self._model) if isinstance(model, _Closable)]
         self._url = url
 
     def prepare(self) -> str:
@@ -252,17 +254,23 @@ def configured_embedder(settings: Settings, *, own_server: bool) -> Embedder | N
         raise
 
 
-def configured_planner(settings: Settings) -> Planner | None:
-    """The planner of the language model in the settings, or None. Sends nothing.
+def configured_language_model(settings: Settings) -> LanguageModel | None:
+    """The language model in the settings, for planning and judging, or None. Sends nothing.
 
     Raises:
         InvalidInput: the model has no name, or its URL or key cannot be used.
     """
     if not settings.llm_url:
         return None
-    from pgrecall.search.planning import make_planner
+    from pgrecall.search.language_model import make_language_model
 
-    return make_planner(settings)
+    return make_language_model(settings)
+
+
+def _planner(model: LanguageModel) -> Planner:
+    from pgrecall.search.planning import Planner
+
+    return Planner(model)
 
 
 @runtime_checkable

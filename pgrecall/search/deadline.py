@@ -6,6 +6,7 @@ import atexit
 import threading
 import time
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import dataclass, field
 
 from pgrecall.errors import RecallError, RerankerError
@@ -87,7 +88,10 @@ def _run_in_thread(seconds: float, work: Work, name: str) -> bool:
         except RecallError as error:
             errors.append(error)
 
-    thread = threading.Thread(target=run, name=f"pgrecall reranker {name}", daemon=True)
+    # What counts the questions to a language model is in the context of the caller.
+    thread = threading.Thread(
+        target=copy_context().run, args=(run,), name=f"pgrecall reranker {name}", daemon=True
+    )
     thread.start()
     try:
         thread.join(min(seconds, threading.TIMEOUT_MAX))

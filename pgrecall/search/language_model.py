@@ -17,8 +17,10 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pgrecall.errors import InvalidInput, LanguageModelError
+from pgrecall.nouns.search.plan import ModelUse
 from pgrecall.search.endpoint_limits import MORE_BYTES
 from pgrecall.search.http_endpoint import Endpoint, ErrorWording, parse_address
+from pgrecall.search.model_use import note_use
 from pgrecall.setting_types import Secret
 from pgrecall.settings import Settings
 
@@ -125,17 +127,26 @@ class LanguageModel:
             LanguageModelError: no such answer came in time, or it was asked too often.
         """
         self._count()
-        limit = time.monotonic() + self._timeout
+        began = time.monotonic()
+        limit = began + self._timeout
         until = limit if until is None else min(until, limit)
-        messages = _messages(form, task, quoted)
-        if not self._knows_schemas:
-            return self._read(form, self._post(messages, until))
+        answer = None
         try:
-            answer = self._post(messages, until, form)
-        except _Malformed:
-            answer = self._post(messages, until)
-            self._knows_schemas = False  # it is asked in words alone from now on
+            answer = self._answer(_messages(form, task, quoted), until, form)
+        finally:
+            note_use(ModelUse(1, *_tokens(answer), time.monotonic() - began))
         return self._read(form, answer)
+
+    def _answer(self, messages: list[dict[str, str]], until: float, form: type[Answer]) -> Any:
+        """The answer to these messages, held to a form by a server that knows schemas."""
+        if self._knows_schemas:
+            try:
+                return self._post(messages, until, form)
+            except _Malformed:
+                answer = self._post(messages, until)
+                self._knows_schemas = False  # it is asked in words alone from now on
+                return answer
+        return self._post(messages, until)
 
     def _count(self) -> None:
         now = time.monotonic()
@@ -167,6 +178,16 @@ class LanguageModel:
                 "that it was asked for.",
                 hint=f"Choose a larger {_PREFIX}_MODEL, or a server that constrains answers by a schema.",
             ) from None  # the cause quotes the answer, which may quote memories
+
+
+def _tokens(answer: Any) -> tuple[int, int]:
+    """The tokens of a question and of its answer, as the server counts them; 0 where it does not."""
+    use = answer.get("usage") if isinstance(answer, dict) else None
+    counts = [
+        use.get(name) if isinstance(use, dict) else 0 for name in ("prompt_tokens", "completion_tokens")
+    ]
+    read, written = (count if type(count) is int and count >= 0 else 0 for count in counts)
+    return read, written
 
 
 def make_language_model(settings: Settings) -> LanguageModel | None:

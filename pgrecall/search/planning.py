@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from typing import Any
 
@@ -13,12 +12,12 @@ from pydantic import Field
 
 from pgrecall.errors import LanguageModelError
 from pgrecall.nouns.memories.models import Role
-from pgrecall.nouns.search.models import ConversationTurn, SearchRequest
+from pgrecall.nouns.search.models import ConversationTurn
 from pgrecall.nouns.search.plan import Need, SearchPlan, Wants
 from pgrecall.search.conversations import quoted_turns
 from pgrecall.search.foreign_words import in_one_line
-from pgrecall.search.language_model import Answer, LanguageModel, make_language_model
-from pgrecall.settings import Settings
+from pgrecall.search.language_model import Answer, LanguageModel
+from pgrecall.search.needs import NEEDS
 
 MAX_QUERIES = 4
 _QUERY_CHARACTERS = 2_000
@@ -32,8 +31,7 @@ _TASK = (
     "queries: up to 4 further searches that together find what the answer needs: its parts, other words, or "
     "each reading of an ambiguous query. Each makes sense without the conversation. None if the query is "
     "enough.\n"
-    "needs: contradiction, if it compares what was said at different times or asks what changed; "
-    "high_stakes, if a wrong memory could harm health, safety, money or rights.\n"
+    f"needs: {'; '.join(f'{need}, if {effect.when}' for need, effect in NEEDS.items())}. None, mostly.\n"
     "roles: only if it asks for what a certain role said.\n"
     "since, until: first day, and first day after it, of a period that the query names; null if it names "
     "none or you cannot know its dates.\n"
@@ -51,16 +49,12 @@ class _Planned(Answer):
 
 
 class Planner:
-    """Plans searches; threads may share it. The model belongs to the planner, which closes it."""
+    """Plans searches; threads may share it. The model is closed by whoever made it."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self._plans = OrderedDict[tuple[Any, ...], SearchPlan]()
         self._lock = threading.Lock()
-
-    def close(self) -> None:
-        """Closes the connections of the model."""
-        self._model.close()
 
     def plan(self, query: str, turns: Sequence[ConversationTurn], today: date | None) -> SearchPlan:
         """The plan for a query after these turns; the same question is asked only once.
@@ -87,32 +81,6 @@ class Planner:
             while len(self._plans) > _KEPT:
                 self._plans.popitem(last=False)
         return plan
-
-
-def make_planner(settings: Settings) -> Planner | None:
-    """The planner of the configured language model; None without one. Sends nothing.
-
-    Raises:
-        InvalidInput: as ``make_language_model``.
-    """
-    model = make_language_model(settings)
-    return None if model is None else Planner(model)
-
-
-def with_plan(request: SearchRequest, plan: SearchPlan, *, narrow: bool = True) -> SearchRequest:
-    """The request with a plan; without its roles and its period if it shall not ``narrow``."""
-    changes: dict[str, Any] = {}
-    if plan.queries and not request.queries:
-        changes["queries"] = plan.queries
-    if "contradiction" in plan.needs:
-        changes |= {"include_superseded": True, "include_invalid": True}
-    if "high_stakes" in plan.needs:
-        changes["rerank"] = True
-    if narrow and plan.roles and not request.roles:
-        changes["roles"] = plan.roles
-    if narrow and request.since is None and request.until is None:
-        changes |= {"since": plan.since, "until": plan.until}
-    return replace(request, **changes)
 
 
 def _read(planned: _Planned, query: str) -> SearchPlan:

@@ -63,11 +63,12 @@ class NoArguments(Arguments):
 
 
 class Filters(Arguments):
-    """What ``search`` and ``context`` share: filters, and the conversation."""
+    """What ``search`` and ``context`` share: filters, the conversation, and whether a model plans."""
 
     conversation: (
         Annotated[list[dict[str, Any]], Field(max_length=100), BeforeValidator(parse_json)] | None
     ) = Field(None, description="The last turns, {role, content}, before a query that refers to them.")
+    plan: bool = Field(False, description="Let a language model plan the search.")
     layers: Names | None = Field(
         None, description="Only memories in these layers: entity, knowledge, episodic, activity or your own."
     )
@@ -150,7 +151,7 @@ class LinkTo(Arguments):
     """A link of a new memory."""
 
     target: _Name = Field(description="Key of the other memory, which may not exist yet.")
-    relation: str = Field("links_to", max_length=100, description=f"One of {', '.join(RELATIONS)}.")
+    relation: str = Field("links_to", max_length=100, description="As in `link`.")
     weight: float = Field(1.0, gt=0, le=100)
 
 

@@ -80,6 +80,7 @@ def _search_response(arguments: SearchArguments, result: SearchResult) -> Search
         skipped=result.skipped,
         needs_context=result.needs_context,
         advice=_advice(arguments, bool(result.hits), result.arms, result.confidence, result.needs_context),
+        plan=None if result.plan is None else str(result.plan),
     )
 
 
@@ -115,7 +116,8 @@ def _advice(
     if needs_context:
         return "The query refers to its conversation. Search again, and name what it is about."
     known = type(arguments).model_fields
-    defaults = {name: known[name].default for name in Filters.model_fields if name != "require_answer"}
+    kept = ("require_answer", "plan")
+    defaults = {name: known[name].default for name in Filters.model_fields if name not in kept}
     filters = [name for name, default in defaults.items() if getattr(arguments, name) != default]
     if isinstance(arguments, SearchArguments) and arguments.directives:
         filters.append("directives")
@@ -145,6 +147,7 @@ def _context_result(arguments: ContextArguments, block: ContextBlock) -> Context
         sources=tuple(SourceResult.from_value(source) for source in block.sources),
         left_out=len(block.left_out),
         advice=_advice(arguments, bool(block.sources), {}, block.confidence),
+        plan=None if block.plan is None else str(block.plan),
     )
 
 

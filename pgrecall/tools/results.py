@@ -69,6 +69,7 @@ class SearchResponse(ResultWithTexts):
     skipped: tuple[str, ...] = Field(description="Steps that did not run, a sentence each.")
     needs_context: bool = Field(description="The query refers to a conversation; name what it is about.")
     advice: str | None = Field(description="What to do next when there are no hits.")
+    plan: str | None = Field(description="What the language model planned, in words.")
 
 
 class SourceResult(Result):
@@ -91,6 +92,7 @@ class ContextResult(ResultWithTexts):
     left_out: int = Field(description="Number of memories that were found but left out.")
     skipped: tuple[str, ...]
     advice: str | None = Field(description="What to do next when the text is empty.")
+    plan: str | None = Field(description="What the language model planned, in words.")
 
 
 class LinkResult(Result):

@@ -168,7 +168,7 @@ LINK = Tool(
     name="link",
     title="Link memories",
     description=(
-        "Link two related memories: links_to, mentions, supports, contradicts, implies, part_of, next. "
+        "Link two related memories, or a summary with each memory it is derived_from. "
         "Linked memories help to find and to keep each other. For a replacement use `supersede`."
     ),
     arguments=LinkArguments,

@@ -14,7 +14,8 @@ GROUPS: dict[str, str] = {
     "Search": "search search_and_log completed_query explain find log_shown similarities",
     "Use and feedback": "record_access record_accesses accesses_of used rejected feedback_by_memory "
     "feedback_by_rank feedback_qrels quality experiment unanswered_queries logged_searches explain_miss",
-    "Links": "link unlink supersede successors associates neighbourhood count_pending_links",
+    "Links": "link unlink supersede successors derivations stale_summaries associates neighbourhood "
+    "count_pending_links",
     "Vitality": "vitality explain_vitality vitality_as_of vitality_curve vitality_histogram zones_as_of "
     "zones_over_time overview",
     "Layers": "layers set_layer drop_layer presets use_preset",

@@ -1178,6 +1178,8 @@ export interface components {
             readonly confidence: number | null;
             /** @description That of the search. */
             readonly plan: components["schemas"]["SearchPlan"] | null;
+            /** @description That of the search. */
+            readonly model_use: components["schemas"]["ModelUse"] | null;
         };
         /** @description A search: a query, filters, and options for the ranking. */
         readonly ContextBody: {
@@ -1309,6 +1311,15 @@ export interface components {
             readonly duplicate_at?: number;
             /** @description Confidence below which the block is empty, 0 to 1; None leaves it to `require_answer`, which takes the tenant's setting. */
             readonly min_confidence?: number | null;
+            /**
+             * @description Shows what a newer memory replaces beside it.
+             * @default false
+             */
+            readonly both_sides?: boolean;
+            /** @description The most of the budget for instructions and preferences, 0 to 1; None is `PGRECALL_CONTEXT_DIRECTIVES`. */
+            readonly directive_share?: number | null;
+            /** @description The most of it for what changed lately, 0 to 1, whether it answers or not; None is `PGRECALL_CONTEXT_STATE`. */
+            readonly state_share?: number | null;
         };
         /** @description The memory that a marker such as `[1]` refers to; `cut` if only its beginning is shown. */
         readonly ContextSource: {
@@ -1529,7 +1540,7 @@ export interface components {
             /** @description A key, title or alias. */
             readonly target: string;
             /**
-             * @description One of links_to, next, mentions, part_of, implies, supports, contradicts, supersedes.
+             * @description One of links_to, next, mentions, part_of, implies, supports, contradicts, derived_from, supersedes.
              * @default links_to
              */
             readonly relation?: string;
@@ -1942,8 +1953,8 @@ export interface components {
             readonly key: string | null;
             readonly title: string;
             /** @enum {string} */
-            readonly reason: "superseded" | "near_duplicate" | "irrelevant" | "quota" | "over_budget" | "excluded";
-            /** @description The memory that supersedes it or that it nearly repeats. */
+            readonly reason: "superseded" | "near_duplicate" | "irrelevant" | "quota" | "over_budget" | "excluded" | "derived";
+            /** @description The memory that supersedes it, that it nearly repeats, or that says it: its summary or source. */
             readonly other: number | null;
             /** @description The reason in words: `over budget: it needs 412 tokens, 96 were left`. */
             readonly detail: string;
@@ -2114,6 +2125,17 @@ export interface components {
             /** @description Its id or key. */
             readonly memory: number | string;
         };
+        /** @description How much a search used the language model, for its plan and its reranker. */
+        readonly ModelUse: {
+            /** @description How many questions it was asked. */
+            readonly calls: number;
+            /** @description Tokens of the questions, as the model counts them; 0 where it does not say. */
+            readonly tokens_read: number;
+            /** @description Tokens of its answers. */
+            readonly tokens_written: number;
+            /** @description How long it took in all. */
+            readonly seconds: number;
+        };
         /** @description A link to add. */
         readonly NewLink: {
             /** @description Id or key of the memory that it leads from. */
@@ -2121,7 +2143,7 @@ export interface components {
             /** @description Id or key of the memory that it leads to. */
             readonly target: number | string;
             /**
-             * @description One of links_to, next, mentions, part_of, implies, supports, contradicts.
+             * @description One of links_to, next, mentions, part_of, implies, supports, contradicts, derived_from.
              * @default links_to
              */
             readonly relation?: string;
@@ -2504,8 +2526,8 @@ export interface components {
         };
         /** @description How a language model would search for a query. What the request gives itself comes first. */
         readonly SearchPlan: {
-            /** @description Contradiction: replaced and invalid memories are searched too, so that both sides are seen; high_stakes: the reranker reads the candidates. */
-            readonly needs: readonly ("contradiction" | "high_stakes")[];
+            /** @description What the query needs beyond an answer; their effects are in one table, `pgrecall.search.needs.NEEDS`. */
+            readonly needs: readonly ("ambiguity" | "contradiction" | "follow_up_failure" | "loop" | "high_stakes" | "mode_shift" | "frustration" | "sensitive_context" | "under_specified")[];
             /** @description Sub-queries, at most 4, searched together with the query. */
             readonly queries: readonly string[];
             /** @description Only memories of these roles. */
@@ -2649,12 +2671,14 @@ export interface components {
             readonly answered: boolean;
             /** @description Seconds of changes that a replica's answer lacks at most; None if the primary answered. */
             readonly staleness: number | null;
-            /** @description Whether the query makes sense only with its conversation ("did that work?"); then the confidence is 0. */
+            /** @description Whether the query makes sense only with its conversation; then the confidence is 0. */
             readonly needs_context: boolean;
-            /** @description The query with the turns that it refers to, which was searched instead; None where the query was searched as it is. */
+            /** @description The query with the turns that it refers to, if that was searched instead. */
             readonly completed_query: string | null;
             /** @description The plan of the language model; None without one. */
             readonly plan: components["schemas"]["SearchPlan"] | null;
+            /** @description How much the language model was asked; None if it was not. */
+            readonly model_use: components["schemas"]["ModelUse"] | null;
             readonly no_match: boolean;
         };
         /** @description A number that can be tuned: its value, where that is set, its default and inclusive bounds. */

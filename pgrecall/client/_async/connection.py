@@ -20,6 +20,7 @@ from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, Re
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.operation import Operation, in_doubt, may_repeat, was_lost
 from pgrecall.nouns.search.models import ConversationTurn
+from pgrecall.nouns.search.plan import Need
 from pgrecall.search.embed.embedder import QUESTION_TOKENS, Embedder, embed_with_tokens, for_queries
 from pgrecall.search.embed.passages import embed_memories
 from pgrecall.search.rerank.reranker import Reranker, SupportsConversation, try_rerank
@@ -243,10 +244,11 @@ class AsyncConnection:
         candidates: Sequence[RerankCandidate],
         deadline: float | None,
         turns: Sequence[ConversationTurn] = (),
+        needs: Sequence[Need] = (),
     ) -> RerankOutcome:
         """Scores all candidates within ``deadline`` seconds; a failure is part of the outcome."""
         reranker, top = self.reranker, len(candidates)
         assert reranker is not None  # callers check
-        if turns and isinstance(reranker, SupportsConversation):
-            reranker = reranker.in_conversation(turns)
+        if (turns or needs) and isinstance(reranker, SupportsConversation):
+            reranker = reranker.in_conversation(turns, needs)
         return await async_run(partial(try_rerank, reranker, query, candidates, top_n=top, deadline=deadline))

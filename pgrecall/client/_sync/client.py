@@ -139,6 +139,11 @@ class Client:
         return self._connection.resources.reranker
 
     @property
+    def can_plan(self) -> bool:
+        """Whether a language model is configured, which plans a search with ``plan=True``."""
+        return self._connection.resources.planner is not None
+
+    @property
     def server(self) -> EmbeddedServer | None:
         """The embedded server that this client uses; None for another server."""
         return self._connection.resources.server

@@ -121,7 +121,9 @@ class Memory(Store):
                 ``min_relevance`` (0.05) leaves out filler but never the best memory, and ``require_answer``
                 (True) leaves the text empty if probably nothing answers, or if the confidence is below
                 ``min_confidence``. ``exclude`` says of a hit whether to leave it out, as one that the
-                conversation has seen.
+                conversation has seen. ``directive_share`` (0.2) and ``state_share`` (0) are the most of the
+                budget for directives and for what changed lately; ``both_sides`` shows what a newer memory
+                replaces beside it.
 
         Returns:
             The text with its tokens, the memories in it as numbered sources, and what was left out with the
@@ -138,7 +140,6 @@ class Memory(Store):
         options.setdefault("session_id", self.session_id)
         options.setdefault("require_answer", True)
         least = options.pop("min_relevance", MIN_RELEVANCE)
-        confidence, exclude = options.pop("min_confidence", None), options.pop("exclude", None)
         request = ContextRequest(
             budget_tokens,
             dict(per_layer or {}),
@@ -147,8 +148,11 @@ class Memory(Store):
             duplicate_at,
             least,
             count_tokens,
-            confidence,
-            exclude,
+            options.pop("min_confidence", None),
+            options.pop("exclude", None),
+            options.pop("both_sides", False),
+            options.pop("directive_share", None),
+            options.pop("state_share", None),
         )
         searched = SearchRequest(query, **cast("SearchOptions", options))
         return build_context(self._connection, searched, request)

@@ -14,7 +14,7 @@ from pgrecall.nouns.charts.models import GraphLink, GraphNode, Neighbourhood
 
 HOPS, MAX_NODES = 2, 60
 
-FOLLOWED_RELATIONS = ("links_to", "mentions", "implies", "supports")
+FOLLOWED_RELATIONS = ("links_to", "mentions", "implies", "supports", "derived_from")
 """The relations that a neighbourhood follows: the references of ``recall_private.is_reference``."""
 
 

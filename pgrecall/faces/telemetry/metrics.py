@@ -46,6 +46,22 @@ class Metrics:
             ("answered",),
             registry=self.registry,
         )
+        self._questions = Counter(
+            "pgrecall_language_model_calls",
+            "Questions of searches to the language model.",
+            registry=self.registry,
+        )
+        self._answering = Counter(
+            "pgrecall_language_model_seconds",
+            "Time that searches waited for the language model.",
+            registry=self.registry,
+        )
+        self._tokens = Counter(
+            "pgrecall_language_model_tokens",
+            "Tokens of the language model, read and written, where it counts them.",
+            ("kind",),
+            registry=self.registry,
+        )
         self._calls = Histogram(
             "pgrecall_mcp_call_seconds",
             "Duration of calls of MCP tools, by tool and how they ended.",
@@ -61,6 +77,12 @@ class Metrics:
         self._searches.labels("no" if result.no_match else "yes").inc()
         if rerank:
             self._rerankings.labels("yes" if result.reranked else "no").inc()
+
+        if (use := result.model_use) is not None:
+            self._questions.inc(use.calls)
+            self._answering.inc(use.seconds)
+            self._tokens.labels("read").inc(use.tokens_read)
+            self._tokens.labels("written").inc(use.tokens_written)
 
     def observe_call(self, tool: str, outcome: str, seconds: float) -> None:
         """Counts a tool call, whose ``outcome`` is ``done``, ``refused`` or ``failed``."""

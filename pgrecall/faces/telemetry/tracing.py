@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Span, SpanKind, Tracer, TracerProvider
 
-PHASES = ("names", "embedding", "database", "reranking")
+PHASES = ("planning", "names", "embedding", "database", "reranking")
 """The phases of a search, in the order in which they run."""
 
 

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.reads import SearchReads
+from pgrecall.errors import SchemaMismatch
+from pgrecall.nouns.links.models import Derivation
+from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._sync import search
 from pgrecall.nouns.search._sync_log import log_hits
 from pgrecall.nouns.search._sync_progress import Progress
-from pgrecall.nouns.search.models import SearchRequest, SearchResult
-from pgrecall.nouns.search.operations import similarities, successors
+from pgrecall.nouns.search.models import Hit, SearchRequest, SearchResult
+from pgrecall.nouns.search.operations import derivations, similarities, successors
 
 if TYPE_CHECKING:
     from pgrecall.nouns.context.models import ContextBlock, ContextRequest
@@ -21,9 +25,8 @@ if TYPE_CHECKING:
 
 def build_context(connection: Connection, searched: SearchRequest, request: ContextRequest) -> ContextBlock:
     """Searches, selects memories, and logs those in the block as shown."""
-    from pgrecall.nouns.context.models import MMR_LAMBDA, VARIED
     from pgrecall.nouns.layers.operations import layers
-    from pgrecall.search.context.request_checks import require_layers, require_valid_request
+    from pgrecall.search.context.request_checks import require_layers, require_valid_request, with_shares
 
     require_valid_request(request, searched.k)
     if request.per_layer:
@@ -35,8 +38,11 @@ def build_context(connection: Connection, searched: SearchRequest, request: Cont
     if least is not None and result.confidence is not None and result.confidence < least:
         result = replace(result, hits=())
     searched = replace(searched, query=result.completed_query or searched.query)
-    if result.plan is not None and result.plan.wants == "list" and request.mmr_lambda == MMR_LAMBDA:
-        request = replace(request, mmr_lambda=VARIED)
+    if result.plan is not None:
+        from pgrecall.search.needs import context_with_plan
+
+        request = context_with_plan(request, result.plan)
+    request = with_shares(request, connection.resources.settings)
     block = _chosen(connection, result, searched, request)
     if not searched.logged:
         return block
@@ -48,18 +54,37 @@ def build_context(connection: Connection, searched: SearchRequest, request: Cont
 def _chosen(
     connection: Connection, result: SearchResult, searched: SearchRequest, request: ContextRequest
 ) -> ContextBlock:
-    """Selects hits for the block, by their similarities and successors."""
+    """Selects hits, by their similarities, successors and sources, and adds what changed lately."""
+    from pgrecall.search.context.request_checks import MAX_CANDIDATES
     from pgrecall.search.context.selection import select_memories
     from pgrecall.search.context.similarity import fill_missing_similarities
+    from pgrecall.search.context.state import READ, filter_of, lately_changed
 
-    ids = [hit.id for hit in result.hits]
     reading = SearchReads(connection, by_replica=result.staleness is not None)
+    lately: tuple[Hit, ...] = ()
+    if request.state_share:
+        newest = reading.execute(
+            list_memories(filter_of(searched), order="newest", after=None, limit=READ, now=searched.now)
+        )
+        lately = lately_changed(newest, searched, result.hits)
+    hits = tuple({hit.id: hit for hit in (*result.hits, *lately)}.values())
+    ids = [hit.id for hit in hits][:MAX_CANDIDATES]
     pairs = reading.execute(similarities(ids)) if len(ids) > 1 else {}
-    chains = reading.execute(successors(ids)) if ids and searched.include_superseded else {}
+    chained = searched.include_superseded or request.both_sides
+    chains = reading.execute(successors(ids)) if ids and chained else {}
+    derived = _derived(reading, ids) if ids else ()
     # Memories without a vector are compared by spelling.
-    known, lettered = connection.run(partial(fill_missing_similarities, pairs, result.hits))
+    known, lettered = connection.run(partial(fill_missing_similarities, pairs, hits))
     block = connection.run(
-        partial(select_memories, result.hits, request, similarities=known, successors=chains)
+        partial(
+            select_memories,
+            result.hits,
+            request,
+            similarities=known,
+            successors=chains,
+            derived=derived,
+            lately=lately,
+        )
     )
     skipped = [*result.skipped, *block.skipped]
     if lettered:
@@ -67,4 +92,18 @@ def _chosen(
             f"similarity in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
             "near-duplicates were found by spelling"
         )
-    return replace(block, skipped=tuple(skipped), confidence=result.confidence, plan=result.plan)
+    return replace(
+        block,
+        skipped=tuple(skipped),
+        confidence=result.confidence,
+        plan=result.plan,
+        model_use=result.model_use,
+    )
+
+
+def _derived(reading: SearchReads, ids: Sequence[int]) -> tuple[Derivation, ...]:
+    """The sources of those that are summaries; a cell of an earlier version has none."""
+    try:
+        return reading.execute(derivations(ids))
+    except SchemaMismatch:
+        return ()

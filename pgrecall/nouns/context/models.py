@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pgrecall.nouns.search.models import Hit
-from pgrecall.nouns.search.plan import SearchPlan
+from pgrecall.nouns.search.plan import ModelUse, SearchPlan
 
 Order = Literal["score", "time"]
-Reason = Literal["superseded", "near_duplicate", "irrelevant", "quota", "over_budget", "excluded"]
+Reason = Literal["superseded", "near_duplicate", "irrelevant", "quota", "over_budget", "excluded", "derived"]
 
 MMR_LAMBDA, VARIED = 0.8, 0.6
 """Weight of the score against difference from memories already chosen: the default, and where the plan of the
 search wants a list."""
+
+DIRECTIVE_SHARE = 0.2
+"""Of the budget, for instructions and preferences, unless a request or the settings say otherwise."""
 
 MIN_RELEVANCE = 0.05
 """Less relevant memories are filler. Measured on the judged queries of examples/."""
@@ -39,6 +42,11 @@ class ContextRequest:
         min_confidence: confidence below which the block is empty, 0 to 1; None leaves it to
             ``require_answer``, which takes the tenant's setting.
         exclude: whether a hit is left out, as one that the conversation has seen; None leaves none out.
+        both_sides: shows what a newer memory replaces beside it.
+        directive_share: the most of the budget for instructions and preferences, 0 to 1; None is
+            ``PGRECALL_CONTEXT_DIRECTIVES``.
+        state_share: the most of it for what changed lately, 0 to 1, whether it answers or not; None is
+            ``PGRECALL_CONTEXT_STATE``.
     """
 
     budget_tokens: int = 2000
@@ -50,6 +58,9 @@ class ContextRequest:
     count_tokens: Callable[[str], int] | None = None
     min_confidence: float | None = None
     exclude: Callable[[Hit], bool] | None = None
+    both_sides: bool = False
+    directive_share: float | None = None
+    state_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,7 @@ class LeftOut:
     """A memory that was found but left out of the block.
 
     Attributes:
-        other: the memory that supersedes it or that it nearly repeats.
+        other: the memory that supersedes it, that it nearly repeats, or that says it: its summary or source.
         detail: the reason in words: ``over budget: it needs 412 tokens, 96 were left``.
     """
 
@@ -94,6 +105,7 @@ class ContextBlock:
         search_id: id for ``used`` and ``rejected``; None if the search was not logged.
         confidence: that of the search.
         plan: that of the search.
+        model_use: that of the search.
     """
 
     text: str
@@ -105,3 +117,4 @@ class ContextBlock:
     search_id: int | None = None
     confidence: float | None = None
     plan: SearchPlan | None = None
+    model_use: ModelUse | None = None

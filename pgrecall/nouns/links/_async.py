@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from pgrecall.client._async.client import AsyncClient
+
+if TYPE_CHECKING:
+    from pgrecall.nouns.links.models import StaleSummary
 
 
 class AsyncLinks(AsyncClient):
@@ -86,3 +90,19 @@ class AsyncLinks(AsyncClient):
         from pgrecall.nouns.links.operations import supersede
 
         return await self._connection.execute(supersede(old, new, now))
+
+    async def stale_summaries(self, limit: int = 100, *, after: int = 0) -> tuple[StaleSummary, ...]:
+        """Lists the summaries (with ``derived_from`` links) that no longer say what their sources do.
+
+        Whoever wrote them should write them anew.
+
+        Args:
+            limit: maximum number of summaries.
+            after: the id of a summary; lists those with larger ids.
+
+        Returns:
+            Them by id, each with how many of its sources changed after it or were forgotten.
+        """
+        from pgrecall.nouns.links.operations import stale_summaries
+
+        return await self._connection.execute(stale_summaries(limit, after))

@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.client import Client
+
+if TYPE_CHECKING:
+    from pgrecall.nouns.links.models import StaleSummary
 
 
 class Links(Client):
@@ -87,3 +91,19 @@ class Links(Client):
         from pgrecall.nouns.links.operations import supersede
 
         return self._connection.execute(supersede(old, new, now))
+
+    def stale_summaries(self, limit: int = 100, *, after: int = 0) -> tuple[StaleSummary, ...]:
+        """Lists the summaries (with ``derived_from`` links) that no longer say what their sources do.
+
+        Whoever wrote them should write them anew.
+
+        Args:
+            limit: maximum number of summaries.
+            after: the id of a summary; lists those with larger ids.
+
+        Returns:
+            Them by id, each with how many of its sources changed after it or were forgotten.
+        """
+        from pgrecall.nouns.links.operations import stale_summaries
+
+        return self._connection.execute(stale_summaries(limit, after))

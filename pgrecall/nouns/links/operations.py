@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from pgrecall.nouns.links.models import StaleSummary
 from pgrecall.nouns.operation import NOW, Operation, id_of
 
 
@@ -39,6 +40,16 @@ def supersede(old: int | str, new: int | str, now: datetime | None) -> Operation
         f"SELECT recall.supersede({id_of(old, 'old')}, {id_of(new, 'new')}, {NOW}) AS news",
         {"old": old, "new": new, "now": now},
         lambda rows: bool(rows[0]["news"]),
+        repeatable=True,
+    )
+
+
+def stale_summaries(limit: int, after: int) -> Operation[tuple[StaleSummary, ...]]:
+    """Lists the summaries whose sources changed or were forgotten, by id."""
+    return Operation(
+        "SELECT * FROM recall.stale_summaries(%(limit)s, %(after)s)",
+        {"limit": limit, "after": after},
+        lambda rows: tuple(StaleSummary(**row) for row in rows),
         repeatable=True,
     )
 

@@ -29,6 +29,7 @@ RELATIONS = (
     "implies",
     "supports",
     "contradicts",
+    "derived_from",
     "supersedes",
     "co_access",
 )
@@ -42,7 +43,8 @@ class DraftLink:
 
     Attributes:
         target: a key, title or alias.
-        relation: one of links_to, next, mentions, part_of, implies, supports, contradicts, supersedes.
+        relation: one of links_to, next, mentions, part_of, implies, supports, contradicts,
+            derived_from, supersedes.
         weight: strength, above 0 and at most 100.
     """
 

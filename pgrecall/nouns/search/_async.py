@@ -21,6 +21,7 @@ from pgrecall.nouns.search.operations import (
     queries_without_names,
     search_and_log,
 )
+from pgrecall.nouns.search.plan import Need, sum_of_uses
 from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, rescore, text_to_read
@@ -66,7 +67,7 @@ async def _search_by_plan(
     A plan that leaves out every hit is followed without its roles and its period.
     """
     from pgrecall.nouns.search._async_planning import make_plan
-    from pgrecall.search.planning import with_plan
+    from pgrecall.search.needs import with_plan
 
     plan = progress.plan = await make_plan(connection, request, progress)
     request = replace(request, plan=False)
@@ -77,7 +78,9 @@ async def _search_by_plan(
     if result.hits or not plan.narrows:
         return result
     progress.skipped[noted:] = ["planning: nothing matches its roles and period, so they do not count"]
-    return await search(connection, with_plan(request, plan, narrow=False), progress)
+    progress.model_uses, asked = [], progress.model_uses  # they are counted
+    again = await search(connection, with_plan(request, plan, narrow=False), progress)
+    return replace(again, model_use=sum_of_uses([*asked, *progress.model_uses]))
 
 
 async def _no_memories(connection: AsyncConnection, progress: Progress) -> str | None:
@@ -197,8 +200,9 @@ async def _reranked(connection: AsyncConnection, request: SearchRequest, progres
         return await progress.reading.execute(operation)
 
     found = await _answer(connection, request, progress, gather)
-    with progress.timed("reranking"):
-        outcome = await _reread_candidates(connection, request, found, pairs)
+    with progress.asking("reranking"):
+        needs = progress.plan.needs if progress.plan else ()
+        outcome = await _reread_candidates(connection, request, found, pairs, needs)
     if outcome.reason:
         progress.skipped.append(f"reranking: {outcome.reason}")
     assert found.weighing is not None, "find always returns its weights"
@@ -229,7 +233,7 @@ async def _logged(
 
 
 async def _reread_candidates(
-    connection: AsyncConnection, request: SearchRequest, found: Found, pairs: int
+    connection: AsyncConnection, request: SearchRequest, found: Found, pairs: int, needs: Sequence[Need]
 ) -> RerankOutcome:
     """What the reranker makes of the most relevant candidates."""
     query = request.query if request.query.strip() else "; ".join(request.queries or ())
@@ -239,4 +243,4 @@ async def _reread_candidates(
     candidates = tuple(RerankCandidate(one.hit.id, text_to_read(one.hit)) for one in read)
     usual = connection.resources.settings.reranking_seconds
     deadline = usual if request.deadline is None else request.deadline
-    return await connection.rerank(query, candidates, deadline, request.conversation or ())
+    return await connection.rerank(query, candidates, deadline, request.conversation or (), needs)

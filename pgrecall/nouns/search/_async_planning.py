@@ -25,7 +25,7 @@ async def make_plan(
     at = request.as_of or request.now
     ask = partial(planner.plan, request.query, request.conversation or (), None if at is None else at.date())
     try:
-        with progress.timed("planning"):
+        with progress.asking("planning"):
             return await connection.run(ask)
     except LanguageModelError as error:
         progress.skipped.append(f"planning: {error}")

@@ -10,7 +10,8 @@ from typing import Any
 
 from pgrecall.client._async.reads import AsyncSearchReads
 from pgrecall.nouns.search.models import Found, Hit, SearchResult
-from pgrecall.nouns.search.plan import SearchPlan
+from pgrecall.nouns.search.plan import ModelUse, SearchPlan, sum_of_uses
+from pgrecall.search.model_use import uses_noted
 
 
 @dataclass(slots=True)
@@ -25,6 +26,7 @@ class Progress:
     experiment: Mapping[str, Any] | None = None
     completed_query: str | None = None
     plan: SearchPlan | None = None
+    model_uses: list[ModelUse] = field(default_factory=list)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -32,6 +34,12 @@ class Progress:
         began = perf_counter()
         yield
         self.timings[phase] = self.timings.get(phase, 0.0) + 1000 * (perf_counter() - began)
+
+    @contextmanager
+    def asking(self, phase: str) -> Iterator[None]:
+        """Times a phase that may ask the language model, and counts its questions."""
+        with self.timed(phase), uses_noted(self.model_uses):
+            yield
 
     def result(self, found: Found, hits: tuple[Hit, ...], *, reranked: bool = False) -> SearchResult:
         """Returns the result of the search and ends its timing."""
@@ -52,4 +60,5 @@ class Progress:
             found.needs_context,
             self.completed_query,
             self.plan,
+            sum_of_uses(self.model_uses) if self.model_uses else None,
         )

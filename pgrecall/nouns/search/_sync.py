@@ -22,6 +22,7 @@ from pgrecall.nouns.search.operations import (
     queries_without_names,
     search_and_log,
 )
+from pgrecall.nouns.search.plan import Need, sum_of_uses
 from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, rescore, text_to_read
@@ -63,7 +64,7 @@ def _search_by_plan(connection: Connection, request: SearchRequest, progress: Pr
     A plan that leaves out every hit is followed without its roles and its period.
     """
     from pgrecall.nouns.search._sync_planning import make_plan
-    from pgrecall.search.planning import with_plan
+    from pgrecall.search.needs import with_plan
 
     plan = progress.plan = make_plan(connection, request, progress)
     request = replace(request, plan=False)
@@ -74,7 +75,9 @@ def _search_by_plan(connection: Connection, request: SearchRequest, progress: Pr
     if result.hits or not plan.narrows:
         return result
     progress.skipped[noted:] = ["planning: nothing matches its roles and period, so they do not count"]
-    return search(connection, with_plan(request, plan, narrow=False), progress)
+    progress.model_uses, asked = [], progress.model_uses  # they are counted
+    again = search(connection, with_plan(request, plan, narrow=False), progress)
+    return replace(again, model_use=sum_of_uses([*asked, *progress.model_uses]))
 
 
 def _no_memories(connection: Connection, progress: Progress) -> str | None:
@@ -192,8 +195,9 @@ def _reranked(connection: Connection, request: SearchRequest, progress: Progress
         return progress.reading.execute(operation)
 
     found = _answer(connection, request, progress, gather)
-    with progress.timed("reranking"):
-        outcome = _reread_candidates(connection, request, found, pairs)
+    with progress.asking("reranking"):
+        needs = progress.plan.needs if progress.plan else ()
+        outcome = _reread_candidates(connection, request, found, pairs, needs)
     if outcome.reason:
         progress.skipped.append(f"reranking: {outcome.reason}")
     assert found.weighing is not None, "find always returns its weights"
@@ -224,7 +228,7 @@ def _logged(
 
 
 def _reread_candidates(
-    connection: Connection, request: SearchRequest, found: Found, pairs: int
+    connection: Connection, request: SearchRequest, found: Found, pairs: int, needs: Sequence[Need]
 ) -> RerankOutcome:
     """What the reranker makes of the most relevant candidates."""
     query = request.query if request.query.strip() else "; ".join(request.queries or ())
@@ -234,4 +238,4 @@ def _reread_candidates(
     candidates = tuple(RerankCandidate(one.hit.id, text_to_read(one.hit)) for one in read)
     usual = connection.resources.settings.reranking_seconds
     deadline = usual if request.deadline is None else request.deadline
-    return connection.rerank(query, candidates, deadline, request.conversation or ())
+    return connection.rerank(query, candidates, deadline, request.conversation or (), needs)

@@ -24,7 +24,7 @@ def make_plan(connection: Connection, request: SearchRequest, progress: Progress
     at = request.as_of or request.now
     ask = partial(planner.plan, request.query, request.conversation or (), None if at is None else at.date())
     try:
-        with progress.timed("planning"):
+        with progress.asking("planning"):
             return connection.run(ask)
     except LanguageModelError as error:
         progress.skipped.append(f"planning: {error}")

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pgrecall.nouns.memories.models import DIRECTIVES, Role, SpeechAct
-from pgrecall.nouns.search.plan import SearchPlan
+from pgrecall.nouns.search.plan import ModelUse, SearchPlan
 
 VitalityMode = Literal["odds", "unbounded", "multiply", "bounded", "off"]
 
@@ -273,11 +273,10 @@ class SearchResult:
         arms: number of memories that each arm found.
         timings: milliseconds by phase.
         staleness: seconds of changes that a replica's answer lacks at most; None if the primary answered.
-        needs_context: whether the query makes sense only with its conversation ("did that work?"); then the
-            confidence is 0.
-        completed_query: the query with the turns that it refers to, which was searched instead; None where
-            the query was searched as it is.
+        needs_context: whether the query makes sense only with its conversation; then the confidence is 0.
+        completed_query: the query with the turns that it refers to, if that was searched instead.
         plan: the plan of the language model; None without one.
+        model_use: how much the language model was asked; None if it was not.
     """
 
     hits: tuple[Hit, ...]
@@ -293,6 +292,7 @@ class SearchResult:
     needs_context: bool = False
     completed_query: str | None = None
     plan: SearchPlan | None = None
+    model_use: ModelUse | None = None
 
     @property
     def no_match(self) -> bool:

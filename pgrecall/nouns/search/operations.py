@@ -9,6 +9,7 @@ from typing import Any
 from pgrecall.encoding import Vector, packed, search_document, text_array, to_json, token_texts, vector_text
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.embedding import Embedded
+from pgrecall.nouns.links.models import Derivation
 from pgrecall.nouns.operation import NOW, Operation, Row, acting
 from pgrecall.nouns.search.explanation import Explanation
 from pgrecall.nouns.search.models import (
@@ -142,6 +143,17 @@ def successors(ids: Sequence[int]) -> Operation[dict[int, tuple[int, ...]]]:
     """Reads the chain of memories that supersede each of at most 200 memories, the newest last."""
     return Operation(
         "SELECT * FROM recall.successors(%(ids)s)", {"ids": list(ids)}, _chains, repeatable=True, reads=True
+    )
+
+
+def derivations(ids: Sequence[int]) -> Operation[tuple[Derivation, ...]]:
+    """Reads what those of at most 200 memories that are summaries are derived from."""
+    return Operation(
+        "SELECT * FROM recall.derivations(%(ids)s)",
+        {"ids": list(ids)},
+        lambda rows: tuple(Derivation(**row) for row in rows),
+        repeatable=True,
+        reads=True,
     )
 
 

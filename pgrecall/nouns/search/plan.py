@@ -1,14 +1,25 @@
-"""What a language model makes of a query and its conversation, before the search."""
+"""What a language model makes of a query and its conversation, before the search, and what it is asked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from pgrecall.nouns.memories.models import Role
 
-Need = Literal["contradiction", "high_stakes"]
+Need = Literal[
+    "ambiguity",
+    "contradiction",
+    "follow_up_failure",
+    "loop",
+    "high_stakes",
+    "mode_shift",
+    "frustration",
+    "sensitive_context",
+    "under_specified",
+]
 Wants = Literal["fact", "list"]
 
 
@@ -17,8 +28,8 @@ class SearchPlan:
     """How a language model would search for a query. What the request gives itself comes first.
 
     Attributes:
-        needs: contradiction: replaced and invalid memories are searched too, so that both sides are seen;
-            high_stakes: the reranker reads the candidates.
+        needs: what the query needs beyond an answer; their effects are in one table,
+            ``pgrecall.search.needs.NEEDS``.
         queries: sub-queries, at most 4, searched together with the query.
         roles: only memories of these roles.
         since, until: only memories of this period.
@@ -46,3 +57,37 @@ class SearchPlan:
     def narrows(self) -> bool:
         """Whether it leaves memories out."""
         return bool(self.roles or self.since or self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """How much a search used the language model, for its plan and its reranker.
+
+    Attributes:
+        calls: how many questions it was asked.
+        tokens_read: tokens of the questions, as the model counts them; 0 where it does not say.
+        tokens_written: tokens of its answers.
+        seconds: how long it took in all.
+    """
+
+    calls: int
+    tokens_read: int
+    tokens_written: int
+    seconds: float
+
+    def __str__(self) -> str:
+        calls = "once" if self.calls == 1 else f"{self.calls} times"
+        tokens = f"{self.tokens_read:,} tokens read, {self.tokens_written:,} written"
+        return f"asked {calls}, {self.seconds:.1f} s, {tokens}"
+
+
+def sum_of_uses(uses: Sequence[ModelUse]) -> ModelUse | None:
+    """All of these uses; None without any."""
+    if not uses:
+        return None
+    return ModelUse(
+        sum(use.calls for use in uses),
+        sum(use.tokens_read for use in uses),
+        sum(use.tokens_written for use in uses),
+        sum(use.seconds for use in uses),
+    )

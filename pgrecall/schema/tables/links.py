@@ -55,6 +55,7 @@ def _link(metadata: MetaData) -> Table:
         Index("link_dst_idx", "tenant", "dst"),
         index_where("relation = 'contradicts'", "link_contradicts_src_idx", "tenant", "src", "dst"),
         index_where("relation = 'contradicts'", "link_contradicts_dst_idx", "tenant", "dst", "src"),
+        index_where("relation = 'derived_from'", "link_derived_idx", "tenant", "src"),
         index_where("relation = 'next'", "link_next_dst_idx", "tenant", "dst", "src"),
         index_where("merged_from IS NOT NULL", "link_merged_from_idx", "tenant", "merged_from"),
         schema=SCHEMA,
@@ -77,6 +78,7 @@ def _pending_link(metadata: MetaData) -> Table:
         CheckConstraint("weight > 0 AND weight <= 100", name="pending_link_weight_check"),
         CheckConstraint(f"relation IN ({RELATION_NAMES})", name="pending_link_relation_check"),
         CheckConstraint("length(target) BETWEEN 1 AND 1000", name="pending_link_target_check"),
+        index_where("relation = 'derived_from'", "pending_link_derived_idx", "tenant", "src"),
         Index("pending_link_target_idx", "tenant", text("lower(target)")),
         schema=SCHEMA,
     )

@@ -125,7 +125,8 @@ def _memory_rules() -> tuple[Constraint, ...]:
         CheckConstraint("length(title) <= 1000 AND length(body) <= 1000000", name="memory_length_check"),
         CheckConstraint("role IN ('user', 'assistant', 'system', 'tool')", name="memory_role_check"),
         CheckConstraint(
-            "speech_act IN ('statement', 'question', 'acknowledgement', 'instruction', 'preference', 'change')",
+            "speech_act IN "
+            "('statement', 'question', 'acknowledgement', 'instruction', 'preference', 'change')",
             name="memory_act_check",
         ),
         CheckConstraint("valid_from <= valid_until", name="memory_validity_check"),

@@ -27,11 +27,16 @@ class ContextBudget:
     """
 
     def __init__(
-        self, request: ContextRequest, newest: Mapping[int, int], earlier: Mapping[int, datetime]
+        self,
+        request: ContextRequest,
+        newest: Mapping[int, int],
+        earlier: Mapping[int, datetime],
+        notes: Mapping[int, str],
     ) -> None:
         self._request = request
         self._newest = newest
         self._earlier = earlier
+        self._notes = notes
         self._count = request.count_tokens or estimate_tokens
         self.shown: tuple[Entry, ...] = ()
         self.text = ""
@@ -42,9 +47,9 @@ class ContextBudget:
         """Tokens still free."""
         return self._request.budget_tokens - self.tokens
 
-    def add_whole(self, hit: Hit, limit: int | None = None) -> int:
+    def add_whole(self, hit: Hit, limit: int | None = None, *, lately: bool = False) -> int:
         """Shows a memory whole if it fits, within ``limit`` tokens of all; returns the tokens it needs."""
-        shown, text, tokens = self._with(hit, None)
+        shown, text, tokens = self._with(hit, None, lately)
         needed = tokens - self.tokens
         if needed <= (self.left if limit is None else limit - self.tokens):
             self.shown, self.text, self.tokens = shown, text, tokens
@@ -62,16 +67,23 @@ class ContextBudget:
                 return unit
         return ""
 
-    def _with(self, hit: Hit, cut: int | None) -> tuple[tuple[Entry, ...], str, int]:
-        entry = Entry(hit, self._newest.get(hit.id), cut, self._earlier.get(hit.id))
+    def _with(self, hit: Hit, cut: int | None, lately: bool = False) -> tuple[tuple[Entry, ...], str, int]:
+        newest, earlier, note = (
+            self._newest.get(hit.id),
+            self._earlier.get(hit.id),
+            self._notes.get(hit.id, ""),
+        )
+        entry = Entry(hit, newest, cut, earlier, note, lately)
         shown = tuple(sorted((*self.shown, entry), key=self._place))
         text = render(shown)
         return shown, text, require_count(self._count, text)
 
-    def _place(self, entry: Entry) -> tuple[bool, float, int]:
-        hit = entry.hit
-        place = -hit.score if self._request.order == "score" else hit.happened_at.timestamp()
-        return not hit.is_directive, place, hit.id
+    def _place(self, entry: Entry) -> tuple[int, float, int]:
+        """What changed lately is in the order of its time, newest first unless all is the other way round."""
+        hit, oldest_first = entry.hit, self._request.order == "time"
+        time = hit.happened_at.timestamp()
+        place = time if oldest_first else -time if entry.lately else -hit.score
+        return entry.block, place, hit.id
 
 
 def require_count(count: Callable[[str], int], text: str) -> int:

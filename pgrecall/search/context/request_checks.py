@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import get_args
 
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.context.models import ContextRequest, Order
+from pgrecall.settings import Settings
 
 MAX_BUDGET = 10_000_000
 MAX_CANDIDATES = 200
 
+_OPTIONAL = ("min_confidence", "directive_share", "state_share")
+_SHARES = ("mmr_lambda", "min_relevance", *_OPTIONAL)
 _ORDERS: tuple[Order, ...] = get_args(Order)
 
 
@@ -35,12 +39,10 @@ def require_valid_request(request: ContextRequest, k: int) -> None:
         raise InvalidInput(
             f"The order {request.order!r} is unknown.", hint=f"Use one of {', '.join(_ORDERS)}."
         )
-    if not _share(request.mmr_lambda):
-        raise InvalidInput(f"mmr_lambda is {request.mmr_lambda!r}; it must lie between 0 and 1.")
-    if not _share(request.min_relevance):
-        raise InvalidInput(f"min_relevance is {request.min_relevance!r}; it must lie between 0 and 1.")
-    if request.min_confidence is not None and not _share(request.min_confidence):
-        raise InvalidInput(f"min_confidence is {request.min_confidence!r}; it must lie between 0 and 1.")
+    for name in _SHARES:
+        value = getattr(request, name)
+        if not _share(value) and (value is not None or name not in _OPTIONAL):
+            raise InvalidInput(f"{name} is {value!r}; it must lie between 0 and 1.")
     if not _share(request.duplicate_at) or request.duplicate_at == 0:
         raise InvalidInput(f"duplicate_at is {request.duplicate_at!r}; it must lie above 0 and at most at 1.")
     if request.count_tokens is not None and not callable(request.count_tokens):
@@ -48,6 +50,16 @@ def require_valid_request(request: ContextRequest, k: int) -> None:
     if request.exclude is not None and not callable(request.exclude):
         raise InvalidInput("exclude cannot be called.", hint="Give a function of a hit.")
     _require_quotas(request.per_layer)
+
+
+def with_shares(request: ContextRequest, settings: Settings) -> ContextRequest:
+    """The request with the shares of the settings where it has none."""
+    directives, state = request.directive_share, request.state_share
+    return replace(
+        request,
+        directive_share=settings.context_directives if directives is None else directives,
+        state_share=settings.context_state if state is None else state,
+    )
 
 
 def require_layers(request: ContextRequest, known: frozenset[str]) -> None:

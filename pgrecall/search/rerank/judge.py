@@ -11,8 +11,10 @@ from pydantic import Field
 
 from pgrecall.errors import RerankerError
 from pgrecall.nouns.search.models import ConversationTurn
+from pgrecall.nouns.search.plan import Need
 from pgrecall.search.conversations import quoted_turns
 from pgrecall.search.language_model import Answer, LanguageModel
+from pgrecall.search.needs import NEEDS
 from pgrecall.search.rerank.batching import MAX_PAIRS, BatchingRules, Scorer, rerank_in_batches
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
 
@@ -57,6 +59,7 @@ class LanguageModelJudge:
             f"llm {model.name}", self.scale, pairs=pairs, group=_BATCH, characters=_CHARACTERS
         )
         self._turns: tuple[ConversationTurn, ...] = ()
+        self._task = _TASK
 
     def __repr__(self) -> str:
         return f"LanguageModelJudge({self._model!r})"
@@ -65,10 +68,11 @@ class LanguageModelJudge:
     def name(self) -> str:
         return self._rules.name
 
-    def in_conversation(self, turns: Sequence[ConversationTurn]) -> Self:
-        """The same judge, who also knows the turns before the query."""
+    def in_conversation(self, turns: Sequence[ConversationTurn], needs: Sequence[Need] = ()) -> Self:
+        """The same judge, who also knows the turns before the query, and what it needs."""
         judge = copy(self)
         judge._turns = tuple(turns)
+        judge._task = " ".join([_TASK, *(NEEDS[need].judge for need in needs)])
         return judge
 
     def close(self) -> None:
@@ -89,7 +93,7 @@ class LanguageModelJudge:
         """The applicability of each text, in their order."""
         memories = [(f"memory {number}", text) for number, text in enumerate(texts)]
         quoted = [*quoted_turns(self._turns), ("query", query), *memories]
-        judged = self._model.ask(_Judgement, _TASK, quoted, until).memories
+        judged = self._model.ask(_Judgement, self._task, quoted, until).memories
         if sorted(one.memory for one in judged) != list(range(len(texts))):
             raise RerankerError(
                 f"The language model {self._model.name} judged {len(judged)} memories of {len(texts)}, or "

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, assert_never, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, assert_never, runtime_checkable
 
 from pgrecall.errors import InvalidInput, RecallError, RerankerError
 from pgrecall.nouns.search.models import ConversationTurn
+from pgrecall.nouns.search.plan import Need
 from pgrecall.search.deadline import IsCancelled, run_within
 from pgrecall.search.foreign_words import in_one_line
 from pgrecall.search.rerank.batching import (
@@ -24,6 +25,9 @@ from pgrecall.search.rerank.scores import (
     rank_by_logit,
 )
 from pgrecall.settings import Settings
+
+if TYPE_CHECKING:
+    from pgrecall.search.language_model import LanguageModel
 
 _DEADLINE_FACTOR = 1.1
 """Factor on the deadline, so that a reranker that keeps the deadline itself can still return its result."""
@@ -64,12 +68,16 @@ class SupportsWarmUp(Protocol):
 class SupportsConversation(Protocol):
     """A reranker that can read the turns before a query."""
 
-    def in_conversation(self, turns: Sequence[ConversationTurn]) -> Reranker:
-        """The same reranker with these turns, oldest first."""
+    def in_conversation(self, turns: Sequence[ConversationTurn], needs: Sequence[Need] = ()) -> Reranker:
+        """The same reranker with these turns, oldest first, and what the query needs by its plan."""
 
 
-def make_reranker(settings: Settings) -> Reranker | None:
+def make_reranker(settings: Settings, model: LanguageModel | None = None) -> Reranker | None:
     """Returns the configured reranker; None for ``none``. Loads no model and sends nothing.
+
+    Args:
+        settings: the settings.
+        model: the language model for ``llm``; None makes the configured one, which the reranker closes.
 
     Raises:
         InvalidInput: ``http`` or ``llm`` lacks its URL, ``cohere`` or ``llm`` its model; ``onnx`` lacks its
@@ -115,7 +123,7 @@ def make_reranker(settings: Settings) -> Reranker | None:
             from pgrecall.search.language_model import make_language_model
             from pgrecall.search.rerank.judge import LanguageModelJudge
 
-            if (model := make_language_model(settings)) is None:
+            if (model := model or make_language_model(settings)) is None:
                 raise InvalidInput(
                     "The llm reranker needs PGRECALL_LLM_URL.",
                     hint="Set it and PGRECALL_LLM_MODEL, or choose another reranker with PGRECALL_RERANKER.",

@@ -98,7 +98,7 @@ def test_import_search_show(pgrecall_process: Command, notes: Path) -> None:
     answer = pgrecall("search", "tide gauge", "--now", NOW, "--json").json
     assert set(answer) == {
         "query", "no_match", "confidence", "answered", "hits", "search_id", "reranked", "arms", "names",
-        "skipped", "timings", "staleness", "needs_context", "completed_query", "plan",
+        "skipped", "timings", "staleness", "needs_context", "completed_query", "plan", "model_use",
     }  # fmt: skip
     best = answer["hits"][0]
     assert (best["key"], best["rank"], best["tags"]) == ("tides", 1, ["sea"])

@@ -71,7 +71,7 @@ def test_the_json_document(stored: Command) -> None:
     answer = stored("context", "tide", "--json", "--now", NOW).json
     assert set(answer) == {
         "query", "budget_tokens", "text", "tokens", "sources", "left_out", "hits", "skipped", "confidence",
-        "search_id", "plan",
+        "search_id", "plan", "model_use",
     }  # fmt: skip
     assert (answer["query"], answer["budget_tokens"], answer["skipped"]) == ("tide", 2000, [])
     assert [hit["key"] for hit in answer["hits"]] == [source["key"] for source in answer["sources"]]

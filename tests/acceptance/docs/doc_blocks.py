@@ -67,6 +67,7 @@ ELSEWHERE = {
     ("scale.md", "pgrecall cell drain"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "pgrecall upgrade"): "tests/integration/cells/test_cells_cli.py",
     ("clients.md", "import { Memory }"): "test_typescript compiles it",
+    ("agent-turn.md", "import { type Draft, Memory }"): "test_agent_turn runs it",
     ("README.md", "import { Memory, MemoryNotFound }"): "test_typescript runs it",
     ("CONTRIBUTING.md", "docker run"): "wants a server that we do not start",
 }

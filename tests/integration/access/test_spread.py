@@ -24,7 +24,7 @@ LAW = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 DAY = timedelta(days=1)
-CARRYING = ("links_to", "next", "mentions", "part_of", "implies", "supports")
+CARRYING = ("links_to", "next", "mentions", "part_of", "implies", "supports", "derived_from")
 OTHERS = ("contradicts", "supersedes", "co_access")
 
 

@@ -61,6 +61,7 @@ CALLS = (
     Call("list", (), {"now": NOW, "order": "vitality", "limit": 2, "sources": ("notes",)}),
     Call("search", ("harbour contract",), {"now": NOW}),
     Call("context", ("harbour contract",), {"now": NOW, "budget_tokens": 400, "count_tokens": len}),
+    Call("stale_summaries", (), {"limit": 3}),
     Call("quality.miss", ("when does the harbour open?", "contract"), {"now": NOW, "k": 1}),
     Call("layers.set", ("diary",), {"now": NOW, "metabolic_rate": 2.0}),
     Call("layers.use_preset", ("seed",), {"now": NOW}),

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import NOW, Query
 
-REFERENCES = ("links_to", "mentions", "implies", "supports")
+REFERENCES = ("links_to", "mentions", "implies", "supports", "derived_from")
 RELATIONS = (*REFERENCES, "next", "part_of")
 GRAPHS = 10_000
 LONG, SHORT = 100_000, 20_000

@@ -18,7 +18,7 @@ from tests.waiting import PATIENCE, blocked
 
 pytestmark = pytest.mark.in_turns
 
-REFERENCES = ("links_to", "mentions", "implies", "supports")
+REFERENCES = ("links_to", "mentions", "implies", "supports", "derived_from")
 OTHERS = ("next", "part_of", "contradicts", "supersedes", "co_access")
 
 

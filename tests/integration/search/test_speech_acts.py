@@ -213,7 +213,8 @@ def test_statements_about_different_things_are_no_versions(memory: Memory) -> No
 def test_what_changed_goes_before_what_was_said(memory: Memory) -> None:
     later = datetime(2026, 4, 1, tzinfo=UTC)
     memory.remember("We go live with the tracking page on 15 June.", role="user", key="said", occurred_at=DAY)
-    memory.remember("Put off: we go live with the tracking page on 6 July, says legal", role="user", key="moved", occurred_at=later)
+    said = "Put off: we go live with the tracking page on 6 July, says legal"
+    memory.remember(said, role="user", key="moved", occurred_at=later)
     memory.remember("The cat has moved to the other sofa.", role="user", key="cat", occurred_at=later)
     memory.remember_many([Draft(f"Note {n} on the garden, bed {n}.") for n in range(20)])
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall import ContextBlock, ContextRequest, Hit, InvalidInput
+from pgrecall.nouns.links.models import Derivation
 from pgrecall.search.context.rendering import Entry, estimate_tokens, render
 from pgrecall.search.context.selection import select_memories
 from pgrecall.search.context.similarity import adds_details, pair_key
@@ -49,13 +50,19 @@ def cases(draw: st.DrawFn, **fixed: Any) -> tuple[list[Hit], ContextRequest, dic
     numbers = sorted(one.id for one in found)
     random = draw(st.randoms(use_true_random=False))
     alike = {pair_key: random.choice([0.5, 0.92, 1.0, random.uniform(-1, 1)]) for pair_key in pairs_of(found)}
-    known = {pair_key: cosine for pair_key, cosine in alike.items() if random.random() < 0.7}
+    cosines = {pair_key: cosine for pair_key, cosine in alike.items() if random.random() < 0.7}
     chains = {
         older: tuple(numbers[place + 1 : place + 1 + random.randint(1, 3)])
         for place, older in enumerate(numbers[:-1])
         if random.random() < 0.2
     }
-    return found, draw(requests(**fixed)), {"similarities": known, "successors": chains}
+    derived = [
+        Derivation(*random.sample(both, 2), random.choice(["current", "changed", "forgotten"]))
+        for both in pairs_of(found)
+        if random.random() < 0.1
+    ]
+    known = {"similarities": cosines, "successors": chains, "derived": derived}
+    return found, draw(requests(**fixed)), known
 
 
 def shown(block: ContextBlock) -> set[int]:
@@ -73,6 +80,15 @@ def test_the_budget_is_never_exceeded(case: Any) -> None:
     block = select_memories(found, request, **known)
     assert block.tokens == (request.count_tokens(block.text) if block.text else 0)
     assert block.tokens <= request.budget_tokens
+
+
+@law
+@given(cases())
+def test_a_summary_and_its_source_are_never_both_shown(case: Any) -> None:
+    found, request, known = case
+    block = select_memories(found, request, **known)
+    for one in known["derived"]:
+        assert not {one.summary, one.source} <= shown(block)
 
 
 @law
@@ -106,7 +122,7 @@ def test_near_duplicates_are_never_both_shown(case: Any) -> None:
 def test_what_repeats_nothing_is_shown_where_there_is_room(case: Any) -> None:
     found, request, known = case
     block = select_memories(found, request, **known)
-    assert {one.reason for one in block.left_out} <= {"near_duplicate", "superseded"}
+    assert {one.reason for one in block.left_out} <= {"near_duplicate", "superseded", "derived"}
     apart = select_memories(found, replace(request, duplicate_at=1.0), successors=known["successors"])
     assert {one.reason for one in apart.left_out} <= {"superseded"}
 
@@ -165,7 +181,7 @@ def test_only_the_best_is_cut_where_another_memory_fits_whole(case: Any) -> None
     block = select_memories(found, request, **known)
     cut = [source.id for source in block.sources if source.cut]
     assert len(cut) <= 1
-    left = {one.id for one in block.left_out if one.reason in ("superseded", "quota")}
+    left = {one.id for one in block.left_out if one.reason in ("superseded", "quota", "derived")}
     there = [one for one in found if one.id not in left]
     assert bool(block.skipped) == bool(cut or (there and not block.hits))
     if (cut and cut != [best(there).id]) or not block.hits:

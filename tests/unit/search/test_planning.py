@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgrecall.errors import InvalidInput, LanguageModelError
+from pgrecall.errors import LanguageModelError
 from pgrecall.nouns.search.models import ConversationTurn, SearchRequest
 from pgrecall.nouns.search.plan import SearchPlan
 from pgrecall.search.language_model import LanguageModel
-from pgrecall.search.planning import MAX_QUERIES, Planner, make_planner, with_plan
-from pgrecall.settings import Settings
+from pgrecall.search.needs import with_plan
+from pgrecall.search.planning import MAX_QUERIES, Planner
 from tests.http_endpoint import Endpoint, Reply
 from tests.language_model import answering, quoted, said
 
@@ -48,9 +48,8 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
 
 @pytest.fixture
 def planner(endpoint: Endpoint) -> Iterator[Planner]:
-    made = Planner(LanguageModel(endpoint.url, "m"))
-    yield made
-    made.close()
+    with LanguageModel(endpoint.url, "m") as model:
+        yield Planner(model)
 
 
 def test_a_plan_is_read(endpoint: Endpoint, planner: Planner) -> None:
@@ -99,7 +98,7 @@ def test_queries_are_few_short_and_printable(endpoint: Endpoint, planner: Planne
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"needs": ["loop"]},
+        {"needs": ["boredom"]},
         {"roles": ["admin"]},
         {"roles": "user"},
         {"queries": [1]},
@@ -163,13 +162,3 @@ def test_what_a_caller_gives_stays(request: SearchRequest, narrow: bool) -> None
         given = getattr(request, name)
         assert not given or getattr(planned, name) == given
     assert request.since is None or planned.until is None
-
-
-def test_settings_make_one(endpoint: Endpoint) -> None:
-    assert make_planner(Settings()) is None
-    with pytest.raises(InvalidInput, match="PGRECALL_LLM_MODEL"):
-        make_planner(Settings(llm_url=endpoint.url))
-    made = make_planner(Settings(llm_url=endpoint.url, llm_model="m"))
-    assert made is not None
-    assert made.plan("where?", (), None) == READ
-    made.close()

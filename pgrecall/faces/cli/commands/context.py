@@ -35,6 +35,7 @@ _REASONS = {
     "quota": "over quota",
     "superseded": "superseded",
     "excluded": "excluded",
+    "derived": "said by a summary or source",
 }
 
 
@@ -59,6 +60,13 @@ _REASONS = {
     type=float,
     default=0.8,
     help="Weight of the score, 0 to 1; lower values prefer memories that differ from each other.",
+)
+@click.option(
+    "--state",
+    "state_share",
+    type=float,
+    metavar="SHARE",
+    help="Share of the budget for what changed lately, 0 to 1; PGRECALL_CONTEXT_STATE by default.",
 )
 @filter_options
 @click.option(

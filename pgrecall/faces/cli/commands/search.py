@@ -139,6 +139,7 @@ def search_document(query: str, result: SearchResult) -> dict[str, Any]:
         "needs_context": result.needs_context,
         "completed_query": result.completed_query,
         "plan": plain(result.plan),
+        "model_use": plain(result.model_use),
     }
 
 
@@ -149,6 +150,8 @@ def _show(query: str, result: SearchResult, names: Mapping[int, str] | None) -> 
         notes().print(f"Skipped: {step}")
     if result.plan is not None:
         notes().print(f"Planned: {result.plan}.")
+    if explain and result.model_use is not None:
+        notes().print(f"Language model: {result.model_use}.")
     if result.hits:
         if not result.answered:
             notes().print("No memory answers this well; nearest:")

@@ -73,7 +73,8 @@ class NewLink:
     Attributes:
         source: id or key of the memory that it leads from.
         target: id or key of the memory that it leads to.
-        relation: one of links_to, next, mentions, part_of, implies, supports, contradicts.
+        relation: one of links_to, next, mentions, part_of, implies, supports, contradicts,
+            derived_from.
         weight: strength, above 0 and at most 100.
         now: time to use instead of the database's clock.
     """

@@ -21,7 +21,7 @@ from pgrecall.faces.page.templating import url
 from pgrecall.nouns.memories.models import StoredMemory
 from pgrecall.nouns.search.models import Hit
 
-RELATIONS = ("links_to", "mentions", "supports", "contradicts", "implies", "part_of", "next")
+RELATIONS = ("links_to", "mentions", "supports", "contradicts", "implies", "part_of", "next", "derived_from")
 """The relations that the form offers; superseding has a separate form."""
 
 _Problem = InvalidInput | MemoryNotFound | None

@@ -34,8 +34,8 @@ from pgrecall.faces.snippets import matched_words, shown_text, snippet
 from pgrecall.nouns.search.models import Hit, SearchResult
 
 HIT_COUNTS = (10, 20, 50)
-_FIELDS = ("q", *FILTER_FIELDS, "as_of", "profile", "rerank", "k", "nearest")
-_OPTIONS = ("as_of", "profile", "rerank")
+_FIELDS = ("q", *FILTER_FIELDS, "as_of", "profile", "rerank", "plan", "k", "nearest")
+_OPTIONS = ("as_of", "profile", "rerank", "plan")
 _VERDICTS = ("used", "rejected")
 _MAX_VERDICTS = 60
 _SNIPPET_LENGTH = 280
@@ -59,6 +59,7 @@ async def search(request: PageRequest) -> Response:
         "layers": await request.memory.layers.list(),
         "profiles": sorted({model.profile for model in await request.memory.calibration.relevance_models()}),
         "can_rerank": request.memory.reranker is not None,
+        "can_plan": request.memory.can_plan,
         "hit_counts": HIT_COUNTS,
         "result": None,
         "problem": None,
@@ -116,6 +117,7 @@ async def _search(request: PageRequest) -> tuple[SearchResult, int | None]:
         **filters,
         profile=text_field(query, "profile"),
         rerank=checkbox(query, "rerank"),
+        plan=checkbox(query, "plan"),
         require_answer=not checkbox(query, "nearest"),
         log=not earlier and request.may_write and is_user_navigation(request.request),
     )

@@ -18,7 +18,7 @@ SET search_path FROM CURRENT AS $$
         'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'unanswered_queries', 'verify',
         'vitality', 'vitality_as_of', 'vitality_curve', 'vitality_histogram', 'zones_as_of',
         'zones_over_time',
-        'change_cursor', 'changes', 'completed_query', 'diff_versions', 'versions']) u
+        'change_cursor', 'changes', 'completed_query', 'derivations', 'diff_versions', 'stale_summaries', 'versions']) u
     UNION ALL
     SELECT u, 'recall_app' FROM unnest(ARRAY[
         'admit_tenant', 'has_active_key', 'apply_plan', 'apply_erasure', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',

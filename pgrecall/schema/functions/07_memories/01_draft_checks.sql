@@ -4,13 +4,13 @@
 CREATE OR REPLACE FUNCTION recall_private.is_relation(p_relation text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_relation IN ('links_to', 'next', 'mentions', 'part_of', 'implies', 'supports', 'contradicts',
-                      'supersedes', 'co_access');
+                      'derived_from', 'supersedes', 'co_access');
 
 -- is_reference: whether a link of this relation is a reference of one memory to another, which counts for the
 -- in-degree and revives the target, unlike order, containment and correction.
 CREATE OR REPLACE FUNCTION recall_private.is_reference(p_relation text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN p_relation IN ('links_to', 'mentions', 'implies', 'supports');
+RETURN p_relation IN ('links_to', 'mentions', 'implies', 'supports', 'derived_from');
 
 -- links_problem: why the links of a draft cannot be stored, else NULL.
 CREATE OR REPLACE FUNCTION recall_private.links_problem(p_links jsonb) RETURNS text

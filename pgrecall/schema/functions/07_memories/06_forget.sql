@@ -50,7 +50,7 @@ BEGIN
     END IF;
     v_cited := recall_private.lock_referenced_activations(p_tenant, v_ids, v_spread_to || recall_private.keepers_of(p_tenant, v_ids));
     PERFORM recall_private.remove_from_contexts(p_tenant, v_ids), recall_private.delete_from_logs(p_tenant, v_ids),
-            recall_private.delete_merged_copies(p_tenant, v_ids);
+            recall_private.delete_merged_copies(p_tenant, v_ids), recall_private.note_forgotten_sources(p_tenant, v_ids);
     v_replaced := ARRAY(
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = p_tenant AND m.superseded_by = ANY (v_ids) AND m.id <> ALL (v_ids) AND m.archived_at IS NULL
@@ -95,8 +95,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- around_deleted: the memories that change when these are deleted, those that they link to or were merged into,
--- and those that they spread activation to. One index probe for each (OFFSET 0), whatever the planner knows of the tables.
+-- around_deleted: the memories that change when these are deleted, those that they link to, were merged into or are
+-- sources of, and those that they spread activation to. One index probe for each (OFFSET 0), whatever the planner knows of the tables.
 CREATE OR REPLACE FUNCTION recall_private.around_deleted(
     p_tenant text, p_ids bigint[], OUT changed bigint[], OUT kept bigint[], OUT spread_to bigint[]
 )
@@ -110,9 +110,12 @@ BEGIN
             (SELECT l.dst FROM recall.link l
              WHERE l.tenant = p_tenant AND l.src = u.id AND l.relation = 'next' OFFSET 0)) a);
     kept := ARRAY(
-        SELECT DISTINCT a.dst FROM unnest(p_ids) u(id)
+        SELECT DISTINCT a.id FROM unnest(p_ids) u(id)
         CROSS JOIN LATERAL (
-            SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = u.id OFFSET 0) a)
+            SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = u.id
+            UNION ALL
+            SELECT l.src FROM recall.link l
+            WHERE l.tenant = p_tenant AND l.dst = u.id AND l.relation = 'derived_from' OFFSET 0) a(id))
         || recall_private.keepers_of(p_tenant, p_ids);
     spread_to := ARRAY(
         SELECT DISTINCT t FROM unnest(p_ids) u(id)

@@ -4,7 +4,7 @@
 -- is_spreading_relation: whether activation passes over links of this relation.
 CREATE OR REPLACE FUNCTION recall_private.is_spreading_relation(p_relation text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN p_relation IN ('links_to', 'next', 'mentions', 'part_of', 'implies', 'supports');
+RETURN p_relation IN ('links_to', 'next', 'mentions', 'part_of', 'implies', 'supports', 'derived_from');
 
 -- spread_horizon: the age from which an access no longer spreads, because a thousandth of its boost would be left.
 CREATE OR REPLACE FUNCTION recall_private.spread_horizon(p_tenant text) RETURNS interval
