@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, transcript_of
+from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, folder_of, transcript_of
 from pgrecall.importers.chat.recalled import marked
 from pgrecall.importers.chat.transcript_end import last_turns
+from pgrecall.importers.projects import Scope, scoped
 from pgrecall.nouns.search.models import ConversationTurn
 
 if TYPE_CHECKING:
@@ -61,9 +62,10 @@ class Recall:
     sessions asked last, as long as the process runs.
     """
 
-    def __init__(self, memory: Memory, editor: HookedEditor) -> None:
+    def __init__(self, memory: Memory, editor: HookedEditor, scope: Scope = "prefer") -> None:
         self._memory = memory
         self._editor: HookedEditor = editor
+        self._scope: Scope = scope
         self._shown: OrderedDict[str, dict[int, str]] = OrderedDict()
 
     def answer(self, event: Mapping[str, Any]) -> Recalled:
@@ -88,6 +90,9 @@ class Recall:
         def seen(hit: Hit) -> bool:
             return hit.body in said or shown.get(hit.id) == hit.body
 
+        project, only = scoped(folder_of(event), self._scope) or (None, False)
+        if project is None and self._scope == "project":
+            return Recalled()
         block = self._memory.context(
             prompt[:_CHARACTERS],
             budget_tokens=BUDGET,
@@ -96,6 +101,8 @@ class Recall:
             session_id=f"{HOOKS[self._editor].source}/{session}"[
                 :250
             ],  # a session id has at most 1,000 bytes
+            project=project,
+            project_only=only,
             exclude=seen,
         )
         if not block.hits:
