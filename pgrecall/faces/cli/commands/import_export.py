@@ -140,18 +140,16 @@ def import_(
         _refuse_options(kind, {
             "--layer": layer, "--source": source, "--prefix": prefix, "--tools": tools, "--strict": strict,
             "--keep-secrets": keep_secrets, "--project": project, "--follow-links": follow_links,
-            "--now": now, "--problems": problems_file, "--json": as_json, "--watch": watch,
+            "--problems": problems_file, "--json": as_json, "--watch": watch, "--now": now,
             "--archive-removed": archive_removed, "--archive-most": archive_most,
         })  # fmt: skip
-        import_export(given, path, embeddings=embeddings)
-        return
+        return import_export(given, path, embeddings=embeddings)
     wanted = known_kind(path, kind)
     name = source if source is not None else source_name(path, wanted)
-    opened = partial(
+    read = in_projects(partial(
         open_source, path, kind=wanted, source=name, prefix=prefix, layer=layer,
         keep=Keep(tools, keep_secrets), follow_links=follow_links,
-    )  # fmt: skip
-    read = in_projects(opened, wanted, project)
+    ), wanted, project)  # fmt: skip
     folder = NoteFolder(path.resolve(), name, prefix, follow_links)
     if watch:
         from pgrecall.faces.cli.watching import refuse_with_watch, watch_notes
@@ -159,8 +157,7 @@ def import_(
         refuse_with_watch(path, wanted, {
             "--json": as_json, "--problems": problems_file, "--strict": strict, "--now": now,
         })  # fmt: skip
-        watch_notes(given, folder, read, layer, archive_most=archive_most)
-        return
+        return watch_notes(given, folder, read, layer, archive_most=archive_most)
     archives = _archives(path, wanted, removed=archive_removed, most=archive_most)
     total = _count(path, wanted, follow_links, read)
     report, hint = _import_drafts(given, read, wanted, folder, total, strict, layer, archives, now)
