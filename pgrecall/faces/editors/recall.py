@@ -12,6 +12,7 @@ from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, fol
 from pgrecall.importers.chat.recalled import marked
 from pgrecall.importers.chat.transcript_end import last_turns
 from pgrecall.importers.projects import Scope, scoped
+from pgrecall.importers.secrets import without_secrets
 from pgrecall.nouns.search.models import ConversationTurn
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Recall:
         if project is None and self._scope == "project":
             return Recalled()
         block = self._memory.context(
-            prompt[:_CHARACTERS],
+            without_secrets(prompt[:_CHARACTERS])[0],  # queries are logged
             budget_tokens=BUDGET,
             min_confidence=CONFIDENCE,
             conversation=_conversation(turns, prompt),
@@ -133,7 +134,7 @@ def _conversation(turns: Sequence[Turn], prompt: str) -> Sequence[ConversationTu
     """The last turns before the prompt, which some editors have written already."""
     before = turns[:-1] if turns and turns[-1].text.strip() == prompt.strip() else turns
     return [
-        ConversationTurn(turn.role, turn.text[-_CHARACTERS:])
+        ConversationTurn(turn.role, without_secrets(turn.text[-_CHARACTERS:])[0])
         for turn in before[-_TURNS:]
         if turn.role in ("user", "assistant")
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any
 
 from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, folder_of, transcript_of
@@ -140,9 +140,15 @@ def _sessions(recent: Sequence[ListedMemory]) -> list[list[ListedMemory]]:
 
 
 def _end_of(turns: Sequence[ListedMemory]) -> list[ListedMemory]:
-    """The last answer and the last request of a session, newest first."""
-    ends = [next((one for one in turns if one.role == role), None) for role in ("assistant", "user")]
-    return sorted((one for one in ends if one is not None), key=lambda one: turns.index(one))
+    """The last answer and the last request of a session that is more than thanks, newest first."""
+    asked = next(
+        (at for at, one in enumerate(turns) if one.role == "user" and one.speech_act != "acknowledgement"),
+        None,
+    )
+    if asked is None:
+        return list(turns[:1])
+    answers = takewhile(lambda one: one.role != "user", reversed(turns[:asked]))
+    return [*list(answers)[-1:], turns[asked]]
 
 
 def _is_open(one: ListedMemory) -> bool:
