@@ -109,6 +109,8 @@ class SearchOptions(FilterOptions, total=False):
     rerank: bool
     deadline: float | None
     session_id: str | None
+    project: str | None
+    project_only: bool
     log: bool
 
 

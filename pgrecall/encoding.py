@@ -99,6 +99,8 @@ def require_searchable(request: SearchRequest) -> None:
     require_text(request.query, "The query")
     if request.session_id is not None:
         require_text(request.session_id, "The session id")
+    if request.project is not None:
+        require_text(request.project, "The project")
     k: object = request.k
     if isinstance(k, bool | float) or (isinstance(k, int) and abs(k) > MAX_INTEGER):
         raise InvalidInput(f"k is {k}; it must be a whole number between 1 and 1,000.")
@@ -140,7 +142,7 @@ def search_document(request: SearchFilter) -> dict[str, object]:
     return document
 
 
-_NOT_SENT = ("now", "plan", "rerank", "deadline", "log")
+_NOT_SENT = ("now", "plan", "rerank", "deadline", "project", "project_only", "log")
 
 
 def _sent_fields(kind: type[SearchFilter]) -> tuple[tuple[str, object], ...]:

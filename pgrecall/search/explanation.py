@@ -12,6 +12,7 @@ from typing import Any
 
 from pgrecall.nouns.quality.models import percent
 from pgrecall.search.probabilities import logistic
+from pgrecall.search.projects import other_project
 
 Part = Mapping[str, Any]
 
@@ -60,6 +61,7 @@ def sentence(
         _answers(relevance),
         _period(explanation.get("period", {}), relevance),
         _reranked(explanation.get("rerank", {})),
+        other_project(explanation.get("project", {})),
         _weighted(explanation.get("vitality", {}), explanation.get("score", {})),
     )
     return " ".join(f"{each}." for each in sentences if each)
@@ -116,6 +118,8 @@ def terms(explanation: Part) -> tuple[tuple[str, str], ...]:
         rows.append(("relevance", _relevance_terms(relevance)))
     if rerank := explanation.get("rerank"):
         rows.append(("reranker", _rerank_terms(rerank)))
+    if project := explanation.get("project"):
+        rows.append(("project", f"{project['name']}; log-odds {_number(project['log_odds'])}"))
     if vitality := explanation.get("vitality"):
         rows.append(("vitality", activation_terms(vitality)))
     if score := explanation.get("score"):

@@ -1279,6 +1279,13 @@ export interface components {
             readonly deadline?: number | null;
             /** @description Session of the search. */
             readonly session_id?: string | null;
+            /** @description The project that it is asked in, and whether memories of others are left out; otherwise their odds are divided by 8. */
+            readonly project?: string | null;
+            /**
+             * @description The project that it is asked in, and whether memories of others are left out; otherwise their odds are divided by 8.
+             * @default false
+             */
+            readonly project_only?: boolean;
             /**
              * @description Whether hits are logged as shown, which counts a tenth of an access each.
              * @default true
@@ -1332,11 +1339,11 @@ export interface components {
         /** @description A turn of the conversation that a query belongs to. */
         readonly ConversationTurn: {
             /**
-             * @description Who said it: user, assistant, system or tool.
+             * @description Who said it (user, assistant, system or tool), and what was said.
              * @enum {string}
              */
             readonly role: "user" | "assistant" | "system" | "tool";
-            /** @description What was said. */
+            /** @description Who said it (user, assistant, system or tool), and what was said. */
             readonly content: string;
         };
         /** @description How many rows the request affected. */
@@ -1741,17 +1748,17 @@ export interface components {
             readonly score: number;
             /** @description Probability that it answers the query. */
             readonly relevance: number;
-            /** @description Its vitality at the time of the search, 0 to 1. */
+            /** @description Its vitality at the time of the search, 0 to 1, and its zone by it. */
             readonly vitality: number;
-            /** @description Active, stale, fading or dormant, by its vitality. */
+            /** @description Its vitality at the time of the search, 0 to 1, and its zone by it. */
             readonly zone: string;
             /** @description Its rank, from 1. */
             readonly rank: number;
-            /** @description The memory that replaces this one. */
+            /** @description What replaces it, what it replaces, what contradicts it. */
             readonly superseded_by: number | null;
-            /** @description The memories that this one replaces. */
+            /** @description What replaces it, what it replaces, what contradicts it. */
             readonly supersedes: readonly number[];
-            /** @description Memories that contradict it, in either direction. */
+            /** @description What replaces it, what it replaces, what contradicts it. */
             readonly contradicts: readonly number[];
             readonly valid_from: string | null;
             readonly valid_until: string | null;
@@ -1999,6 +2006,7 @@ export interface components {
             /** @description Pass it as `after` to continue the list after this memory. */
             readonly cursor: string;
             readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
+            readonly session_id: string | null;
         };
         /** @description Memories to merge, named by id or key. */
         readonly MergeRequest: {
@@ -2122,6 +2130,13 @@ export interface components {
             } | null;
             /** @description Session of the search. */
             readonly session_id?: string | null;
+            /** @description The project that it is asked in, and whether memories of others are left out; otherwise their odds are divided by 8. */
+            readonly project?: string | null;
+            /**
+             * @description The project that it is asked in, and whether memories of others are left out; otherwise their odds are divided by 8.
+             * @default false
+             */
+            readonly project_only?: boolean;
             /** @description Its id or key. */
             readonly memory: number | string;
         };
@@ -2641,6 +2656,13 @@ export interface components {
             readonly deadline?: number | null;
             /** @description Session of the search. */
             readonly session_id?: string | null;
+            /** @description The project that it is asked in, and whether memories of others are left out; otherwise their odds are divided by 8. */
+            readonly project?: string | null;
+            /**
+             * @description The project that it is asked in, and whether memories of others are left out; otherwise their odds are divided by 8.
+             * @default false
+             */
+            readonly project_only?: boolean;
             /**
              * @description Whether hits are logged as shown, which counts a tenth of an access each.
              * @default true

@@ -181,6 +181,27 @@ class AsyncClient:
             raise InvalidInput("The session has no name.", hint="Give a name, as in session('chat-42').")
         return self._with(self._connection.view(session_id=session_id))
 
+    def for_project(self, project: str, *, only: bool = False) -> Self:
+        """Returns a view of this client whose searches are asked in a project.
+
+        >>> memory = memory.for_project("github.com/mira/clock")                   # doctest: +SKIP
+
+        Memories of other projects, by ``project`` in their metadata, are found only where they are clearly
+        better. Closing the view closes nothing.
+
+        Args:
+            project: the name of the project.
+            only: whether only its memories are searched.
+
+        Raises:
+            InvalidInput: the name is empty.
+        """
+        if not project:
+            raise InvalidInput(
+                "The project has no name.", hint="Give a name, as in for_project('github.com/mira/clock')."
+            )
+        return self._with(self._connection.view(project=(project, only)))
+
     def _with(self, connection: AsyncConnection) -> Self:
         view = copy(self)
         view._connection = connection

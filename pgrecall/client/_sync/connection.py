@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from pgrecall.client._sync.databases import Databases
 from pgrecall.client._sync.replica import Replica
@@ -27,6 +27,9 @@ from pgrecall.search.embed.passages import embed_memories
 from pgrecall.search.rerank.reranker import Reranker, SupportsConversation, try_rerank
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
+if TYPE_CHECKING:
+    from pgrecall.arguments import SearchOptions
+
 T = TypeVar("T")
 
 PAUSES = (0.0, 0.1)
@@ -40,18 +43,32 @@ class Connection:
         self.resources = resources
         self.tenant = require_tenant(tenant)
         self.session_id: str | None = None
+        self._project: tuple[str | None, bool] = (None, False)
         self._opened = Databases(Outages(resources.settings.connect_timeout))
         routes = resources.routes
         self._finder = None if routes is None else TenantFinder(routes, self._opened, resources)
         self._is_view = False
 
-    def view(self, *, tenant: str | None = None, session_id: str | None = None) -> Self:
-        """The same connection for another tenant, or within a session."""
+    def view(
+        self,
+        *,
+        tenant: str | None = None,
+        session_id: str | None = None,
+        project: tuple[str, bool] | None = None,
+    ) -> Self:
+        """The same connection for another tenant, within a session, or in a project, perhaps in it only."""
         view = copy(self)
         view._is_view = True
         view.tenant = self.tenant if tenant is None else require_tenant(tenant)
         view.session_id = self.session_id if session_id is None else session_id
+        view._project = self._project if project is None else project
         return view
+
+    @property
+    def asked_here(self) -> SearchOptions:
+        """The options of a search that names neither its session nor its project."""
+        project, only = self._project
+        return {"session_id": self.session_id, "project": project, "project_only": only}
 
     @property
     def embedder(self) -> Embedder | None:

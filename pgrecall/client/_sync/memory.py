@@ -85,7 +85,7 @@ class Memory(Store):
                 filter, a profile or an arm is unknown; a number is out of its bounds.
             MemoryNotFound: a cue does not exist.
         """
-        options.setdefault("session_id", self.session_id)
+        options = {**self._connection.asked_here, **options}
         return search(self._connection, SearchRequest(query, **options))
 
     def context(
@@ -135,9 +135,9 @@ class Memory(Store):
         """
         from pgrecall.nouns.context.models import MIN_RELEVANCE, ContextRequest
 
+        options = {**self._connection.asked_here, **options}
         options.setdefault("k", CONTEXT_CANDIDATES)
         options.setdefault("explain", False)
-        options.setdefault("session_id", self.session_id)
         options.setdefault("require_answer", True)
         least = options.pop("min_relevance", MIN_RELEVANCE)
         request = ContextRequest(

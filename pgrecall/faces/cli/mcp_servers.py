@@ -24,6 +24,7 @@ def serve_stdio(
     metrics_port: int | None,
     *,
     only: Collection[str],
+    project: tuple[str, bool] | None,
     allowed: bool,
 ) -> None:
     """Serves one client until standard input ends.
@@ -32,13 +33,15 @@ def serve_stdio(
         handshake: has answered the client so far.
         metrics_port: port of /metrics; None: there are none.
         only: names of the tools that are served; empty for all.
+        project: the project that searches are asked in, and whether only its memories are searched.
         allowed: whether the role may be a superuser.
     """
     from pgrecall.faces.mcp import stdio
 
     with _stdio_telemetry(metrics_port) as telemetry:
         opened = partial(_open_unprivileged, given, allowed=allowed)
-        asyncio.run(stdio.serve_stdio(opened, telemetry, only=only, handshake=handshake))
+        serving = stdio.serve_stdio(opened, telemetry, only=only, handshake=handshake, project=project)
+        asyncio.run(serving)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.projects import Scope
 
 EditorName = Literal["claude", "claude-desktop", "codex", "cursor", "vscode", "gemini"]
 SERVER = "pgrecall"
@@ -100,6 +101,7 @@ def server_entry(
     options: tuple[str, ...],
     environment: Mapping[str, str],
     tools: Literal["core", "all"] = "core",
+    scope: Scope = "prefer",
 ) -> dict[str, Any]:
     """The entry that starts `pgrecall mcp`.
 
@@ -108,7 +110,9 @@ def server_entry(
         options: global options of pgrecall.
         environment: variables for the server.
         tools: those that it serves.
+        scope: what it searches of the project of its folder and of others.
     """
     entry: dict[str, Any] = {"type": "stdio"} if editor.typed else {}
-    entry |= {"command": command, "args": [*options, "mcp", "--tools", tools]}
+    scoped = [] if scope == "prefer" else ["--scope", scope]
+    entry |= {"command": command, "args": [*options, "mcp", "--tools", tools, *scoped]}
     return entry | ({"env": dict(environment)} if environment else {})

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat.reader import SessionKind
+from pgrecall.importers.projects import Scope
 from pgrecall.setting_types import expand_home
 
 HookedEditor = Literal["claude", "codex", "cursor", "gemini", "vscode"]
@@ -35,6 +36,7 @@ class Hooks:
         end: the event at its end, or of each turn where there is no other. Each import adds
             what is new.
         source: the kind of its transcripts, and the source of what is captured.
+        compact: the event before its turns are replaced by a summary, where ``end`` is not of each turn.
         grouped: whether a hook is in a group of hooks, as in Claude Code.
         version: version of the format that the file names; None without one.
         note: information for the user.
@@ -46,6 +48,7 @@ class Hooks:
     prompt: str
     end: str
     source: SessionKind
+    compact: str | None = None
     grouped: bool = True
     version: int | None = None
     note: str = ""
@@ -54,7 +57,7 @@ class Hooks:
 HOOKS: Mapping[HookedEditor, Hooks] = {
     "claude": Hooks(
         ".claude/settings.json", ".claude/settings.json", "SessionStart", "UserPromptSubmit", "SessionEnd",
-        "claude-code",
+        "claude-code", compact="PreCompact",
     ),
     "codex": Hooks(
         ".codex/hooks.json", ".codex/hooks.json", "SessionStart", "UserPromptSubmit", "Stop", "codex",
@@ -67,7 +70,7 @@ HOOKS: Mapping[HookedEditor, Hooks] = {
     ),
     "gemini": Hooks(
         ".gemini/settings.json", ".gemini/settings.json", "SessionStart", "BeforeAgent", "SessionEnd",
-        "gemini",
+        "gemini", compact="PreCompress",
     ),
     "vscode": Hooks(
         ".copilot/hooks/pgrecall.json", ".github/hooks/pgrecall.json", "SessionStart", "UserPromptSubmit",
@@ -78,7 +81,7 @@ HOOKS: Mapping[HookedEditor, Hooks] = {
 MAX_EVENT = 1_000_000
 """Characters of an event that are read."""
 
-_OURS = re.compile(r"pgrecall.* capture (start|end)( --editor \w+)?$|pgrecall-recall( |$)")
+_OURS = re.compile(r"pgrecall.* capture (start|end)( --editor \w+)?( --scope \w+)?$|pgrecall-recall( |$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +91,25 @@ class HookCommands:
     Attributes:
         capture: the program and its global options, for the start and the end of a session.
         recall: the program that answers a prompt, with its options.
+        scope: what the hooks search of the project of a session and of others.
     """
 
     capture: Sequence[str] | None = None
     recall: Sequence[str] | None = None
+    scope: Scope = "prefer"
 
     def by_event(self, editor: HookedEditor) -> Sequence[tuple[str, str]]:
         """Each event with the command line of its hook."""
         form = HOOKS[editor]
         found: list[tuple[str, str]] = []
+        scope = () if self.scope == "prefer" else ("--scope", self.scope)
         if self.capture is not None:
-            for event, part in ((form.start, "start"), (form.end, "end")):
-                found.append((event, join([*self.capture, "capture", part, "--editor", editor])))
+            capture = (*self.capture, "capture")
+            found.append((form.start, join([*capture, "start", "--editor", editor, *scope])))
+            ends = join([*capture, "end", "--editor", editor])
+            found += [(event, ends) for event in (form.compact, form.end) if event is not None]
         if self.recall is not None:
-            found.append((form.prompt, join([*self.recall, "--editor", editor])))
+            found.append((form.prompt, join([*self.recall, "--editor", editor, *scope])))
         return found
 
 
@@ -184,6 +192,19 @@ def transcript_of(event: Mapping[str, Any]) -> Path | None:
         path = expand_home(given)
         return path if path.is_file() else None
     except (ValueError, OSError):  # no such home directory; a name that is too long
+        return None
+
+
+def folder_of(event: Mapping[str, Any]) -> Path | None:
+    """The folder that the event's session works in; None if it names none that is here."""
+    roots = event.get("workspace_roots")  # Cursor's
+    given = roots[0] if isinstance(roots, list) and roots else event.get("cwd")
+    if not isinstance(given, str) or not given:
+        return None
+    try:
+        path = Path(given)
+        return path if path.is_absolute() and path.is_dir() else None
+    except (ValueError, OSError):  # a NUL; a name that is too long
         return None
 
 

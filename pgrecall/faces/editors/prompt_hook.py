@@ -96,12 +96,15 @@ def _ask(path: Path, event: bytes, seconds: float) -> bytes | None:
 
 def _start(options: Sequence[str], path: Path) -> None:
     """Starts the process; if another one starts at the same time, one of them ends."""
-    given = list(options)
-    place = given.index("--editor") if "--editor" in given else len(given)
-    editor, rest = given[place : place + 2], given[:place] + given[place + 2 :]
+    given, own = list(options), list[str]()
+    for name in ("--editor", "--scope"):
+        if name in given:
+            place = given.index(name)
+            own += given[place : place + 2]
+            del given[place : place + 2]
     program = Path(sys.executable).with_name("pgrecall")
     subprocess.Popen(
-        [program, *rest, "capture", "recall", *editor, "--socket", path],
+        [program, *given, "capture", "recall", *own, "--socket", path],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True, cwd="/",
     )  # fmt: skip

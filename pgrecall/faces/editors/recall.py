@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, transcript_of
+from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, folder_of, transcript_of
 from pgrecall.importers.chat.recalled import marked
 from pgrecall.importers.chat.transcript_end import last_turns
+from pgrecall.importers.projects import Scope, scoped
+from pgrecall.importers.secrets import without_secrets
 from pgrecall.nouns.search.models import ConversationTurn
 
 if TYPE_CHECKING:
@@ -61,9 +63,10 @@ class Recall:
     sessions asked last, as long as the process runs.
     """
 
-    def __init__(self, memory: Memory, editor: HookedEditor) -> None:
+    def __init__(self, memory: Memory, editor: HookedEditor, scope: Scope = "prefer") -> None:
         self._memory = memory
         self._editor: HookedEditor = editor
+        self._scope: Scope = scope
         self._shown: OrderedDict[str, dict[int, str]] = OrderedDict()
 
     def answer(self, event: Mapping[str, Any]) -> Recalled:
@@ -88,14 +91,19 @@ class Recall:
         def seen(hit: Hit) -> bool:
             return hit.body in said or shown.get(hit.id) == hit.body
 
+        project, only = scoped(folder_of(event), self._scope) or (None, False)
+        if project is None and self._scope == "project":
+            return Recalled()
         block = self._memory.context(
-            prompt[:_CHARACTERS],
+            without_secrets(prompt[:_CHARACTERS])[0],  # queries are logged
             budget_tokens=BUDGET,
             min_confidence=CONFIDENCE,
             conversation=_conversation(turns, prompt),
             session_id=f"{HOOKS[self._editor].source}/{session}"[
                 :250
             ],  # a session id has at most 1,000 bytes
+            project=project,
+            project_only=only,
             exclude=seen,
         )
         if not block.hits:
@@ -126,7 +134,7 @@ def _conversation(turns: Sequence[Turn], prompt: str) -> Sequence[ConversationTu
     """The last turns before the prompt, which some editors have written already."""
     before = turns[:-1] if turns and turns[-1].text.strip() == prompt.strip() else turns
     return [
-        ConversationTurn(turn.role, turn.text[-_CHARACTERS:])
+        ConversationTurn(turn.role, without_secrets(turn.text[-_CHARACTERS:])[0])
         for turn in before[-_TURNS:]
         if turn.role in ("user", "assistant")
     ]

@@ -19,6 +19,7 @@ from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.editors.hooks import HookedEditor, read_event
 from pgrecall.faces.editors.prompt_hook import MAX_BYTES
 from pgrecall.faces.editors.recall import Recall
+from pgrecall.importers.projects import Scope
 
 if TYPE_CHECKING:
     from pgrecall import Memory
@@ -34,6 +35,7 @@ def serve_hooks(
     editor: HookedEditor,
     path: Path,
     *,
+    scope: Scope = "prefer",
     idle_seconds: float = IDLE_SECONDS,
 ) -> None:
     """Answers hooks at a socket until none has asked for a while; returns at once if another process does.
@@ -54,7 +56,7 @@ def serve_hooks(
         listening.settimeout(idle_seconds)
         try:
             with open_memory() as memory:
-                _answer_all(listening, Recall(memory, editor))
+                _answer_all(listening, Recall(memory, editor, scope))
         except RecallError as error:
             listening.settimeout(_HOOK_SECONDS)
             _answer_one(listening, {"error": str(error)})

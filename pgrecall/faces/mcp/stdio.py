@@ -97,6 +97,7 @@ async def serve_stdio(
     *,
     only: Collection[str] = (),
     handshake: Handshake | None = None,
+    project: tuple[str, bool] | None = None,
 ) -> None:
     """Serves until standard input ends or a signal arrives, then closes the client.
 
@@ -104,6 +105,7 @@ async def serve_stdio(
         telemetry: counts and traces calls; None: only traces.
         only: names of the tools that are served; empty for all.
         handshake: has answered the first requests; None: nobody has.
+        project: the project that searches are asked in, and whether only its memories are searched.
     """
     observing = telemetry or Telemetry()
     client = LazyClient(open_memory)
@@ -115,7 +117,8 @@ async def serve_stdio(
         assert call is not None
         calls.add(call)
         call.add_done_callback(calls.discard)
-        return await client.get()
+        memory = await client.get()
+        return memory if project is None else memory.for_project(project[0], only=project[1])
 
     server = build_server(memory_for, lambda _: session, observing, only=only)
     client.start()

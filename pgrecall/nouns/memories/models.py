@@ -205,6 +205,7 @@ class ListedMemory:
     zone: str
     cursor: str
     speech_act: SpeechAct | None = None
+    session_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from pgrecall.nouns.search.models import Found, Hit, SearchFilter, SearchRequest
 from pgrecall.nouns.search.operations import (
     completed_query,
     find,
+    projects,
     queries_without_names,
     search_and_log,
 )
@@ -38,6 +39,11 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
     progress = progress or Progress(SearchReads(connection))
     request = with_turns(request)
     require_searchable(request)
+    if request.project is not None or request.project_only:
+        from pgrecall.search.projects import within_project
+
+        request = within_project(request)
+    rerank = request.rerank
     if request.plan:
         return _search_by_plan(connection, request, progress)
     if request.conversation and request.query.strip():
@@ -45,16 +51,17 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
         query = execute(completed_query(request.query, request.conversation))
         progress.completed_query = None if query == request.query else query
         request = replace(request, query=query)
-    if request.rerank and connection.reranker is not None:
-        result = _reranked(connection, request, progress)
+    if request.rerank and connection.reranker is None:
+        progress.skipped.append("reranking: no reranker is configured")
+        request = replace(request, rerank=False)
+    if request.rerank or (request.project is not None and request.asked):
+        result = _rescored(connection, request, progress)
     else:
-        if request.rerank:
-            progress.skipped.append("reranking: no reranker is configured")
         found = _answer(connection, request, progress, partial(_found, connection, request, progress))
         result = progress.result(found, found.hits)
     if not result.hits and (notice := _no_memories(connection, progress)):
         result = replace(result, skipped=(*result.skipped, notice))
-    search_ended(result, rerank=request.rerank)
+    search_ended(result, rerank=rerank)
     return result
 
 
@@ -184,10 +191,13 @@ def _found(
     return connection.execute(find(request, vectors, unless_named=unless_named))
 
 
-def _reranked(connection: Connection, request: SearchRequest, progress: Progress) -> SearchResult:
-    """Reranks the best candidates, blends the scores, keeps the best k, and logs only these as shown."""
-    assert connection.reranker is not None
-    reranker, pairs = connection.reranker.name, connection.resources.settings.reranker_pairs
+def _rescored(connection: Connection, request: SearchRequest, progress: Progress) -> SearchResult:
+    """Weighs the best candidates again: by a reranker, by their projects, or both.
+
+    Keeps the best k, and logs only these as shown.
+    """
+    pairs = connection.resources.settings.reranker_pairs
+    reranker = connection.reranker.name if request.rerank and connection.reranker is not None else None
     gathered = replace(request, min_relevance=0.0, require_answer=False)
 
     def gather(vectors: Sequence[Embedded] | None, unless_named: bool) -> Found:
@@ -195,21 +205,41 @@ def _reranked(connection: Connection, request: SearchRequest, progress: Progress
         return progress.reading.execute(operation)
 
     found = _answer(connection, request, progress, gather)
-    with progress.asking("reranking"):
-        needs = progress.plan.needs if progress.plan else ()
-        outcome = _reread_candidates(connection, request, found, pairs, needs)
-    if outcome.reason:
-        progress.skipped.append(f"reranking: {outcome.reason}")
+    outcome = RerankOutcome()
+    if reranker is not None:
+        with progress.asking("reranking"):
+            needs = progress.plan.needs if progress.plan else ()
+            outcome = _reread_candidates(connection, request, found, pairs, needs)
+        if outcome.reason:
+            progress.skipped.append(f"reranking: {outcome.reason}")
+    known, lost = _other_projects(request, found, progress)
     assert found.weighing is not None, "find always returns its weights"
-    rescored = rescore(found.candidates, outcome, found.weighing, reranker)
+    rescored = rescore(found.candidates, outcome, found.weighing, reranker or "", lost)
     gap = found.weighing.newer_gap
     if found.confidence_terms is not None:
         found = replace(found, confidence=confidence(found.candidates, rescored, found.confidence_terms))
     hits = best(rescored, k=request.k, min_relevance=request.min_relevance, newer_gap=gap)
     if request.require_answer and not found.confident:
         hits = ()
+    if lost:
+        from pgrecall.search.projects import explained
+
+        hits = explained(hits, known, lost)
     found = _logged(connection, request, found, hits, progress)
     return progress.result(found, hits, reranked=bool(outcome.scores))
+
+
+def _other_projects(
+    request: SearchRequest, found: Found, progress: Progress
+) -> tuple[dict[int, str], dict[int, float]]:
+    """The projects of the candidates, and what those of others than the request's lose."""
+    if request.project is None or not request.asked or not found.candidates:
+        return {}, {}
+    from pgrecall.search.projects import handicaps
+
+    with progress.timed("projects"):
+        known = progress.reading.execute(projects([one.hit.id for one in found.candidates]))
+    return known, handicaps(found.candidates, known, request.project)
 
 
 def _logged(

@@ -18,8 +18,7 @@ class ConversationTurn:
     """A turn of the conversation that a query belongs to.
 
     Attributes:
-        role: who said it: user, assistant, system or tool.
-        content: what was said.
+        role, content: who said it (user, assistant, system or tool), and what was said.
     """
 
     role: Role
@@ -88,6 +87,8 @@ class SearchRequest(SearchFilter):
         rerank: whether a reranker scores the best candidates again.
         deadline: maximum number of seconds for the reranker; None is the configured limit.
         session_id: session of the search.
+        project, project_only: the project that it is asked in, and whether memories of others are left out;
+            otherwise their odds are divided by 8.
         log: whether hits are logged as shown, which counts a tenth of an access each.
     """
 
@@ -108,6 +109,8 @@ class SearchRequest(SearchFilter):
     rerank: bool = False
     deadline: float | None = None
     session_id: str | None = None
+    project: str | None = None
+    project_only: bool = False
     log: bool = True
 
     @property
@@ -146,12 +149,9 @@ class Hit:
         happened_at: time of the event, or of storing if no time was given.
         score: relevance and vitality combined, as a probability; hits are in its order.
         relevance: probability that it answers the query.
-        vitality: its vitality at the time of the search, 0 to 1.
-        zone: active, stale, fading or dormant, by its vitality.
+        vitality, zone: its vitality at the time of the search, 0 to 1, and its zone by it.
         rank: its rank, from 1.
-        superseded_by: the memory that replaces this one.
-        supersedes: the memories that this one replaces.
-        contradicts: memories that contradict it, in either direction.
+        superseded_by, supersedes, contradicts: what replaces it, what it replaces, what contradicts it.
         explanation: the terms of its score; empty without ``explain``.
         reranked: result of the reranker; None if it did not read this hit.
         passage: of a long memory, the passage that is nearest to the query; None if it has none.

@@ -128,6 +128,17 @@ def completed_query(query: str, conversation: Sequence[ConversationTurn]) -> Ope
     )
 
 
+def projects(ids: Sequence[int]) -> Operation[dict[int, str]]:
+    """Reads the projects of those of these memories that have one."""
+    return Operation(
+        "SELECT * FROM recall.projects(%(ids)s)",
+        {"ids": list(ids)},
+        lambda rows: {row["id"]: row["project"] for row in rows},
+        repeatable=True,
+        reads=True,
+    )
+
+
 def similarities(ids: Sequence[int]) -> Operation[dict[tuple[int, int], float]]:
     """Computes the cosine of each pair of at most 200 memories, by pairs of ids, the smaller first."""
     return Operation(

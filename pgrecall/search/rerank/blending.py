@@ -6,8 +6,9 @@ The formulas of the score are those of ``recall.find``; a test compares both.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from pgrecall.nouns.search.models import Candidate, ConfidenceTerms, Hit, Reranked, Weighing
 from pgrecall.search.probabilities import logistic, logit_of
@@ -15,6 +16,8 @@ from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 
 MEASURED_MEMORIES = 1000
 """Largest number of memories that changes the confidence of a search."""
+
+NOTHING_ADDED: Mapping[int, float] = MappingProxyType({})
 
 
 def most_relevant(candidates: Sequence[Candidate], count: int) -> tuple[Candidate, ...]:
@@ -31,14 +34,21 @@ def text_to_read(hit: Hit) -> str:
 
 
 def rescore(
-    candidates: Sequence[Candidate], outcome: RerankOutcome, weighing: Weighing, reranker: str
+    candidates: Sequence[Candidate],
+    outcome: RerankOutcome,
+    weighing: Weighing,
+    reranker: str,
+    added: Mapping[int, float] = NOTHING_ADDED,
 ) -> tuple[Hit, ...]:
     """Returns the candidates with their blended relevance and the resulting score.
 
-    Candidates that were not read keep their fused relevance.
+    Candidates that were not read keep their fused relevance. ``added`` is added to the log-odds, by id.
     """
     read = {score.id: score for score in outcome.scores}
-    return tuple(_rescored(one, read.get(one.hit.id), weighing, reranker) for one in candidates)
+    return tuple(
+        _rescored(one, read.get(one.hit.id), weighing, reranker, added.get(one.hit.id, 0.0))
+        for one in candidates
+    )
 
 
 def best(hits: Sequence[Hit], *, k: int, min_relevance: float, newer_gap: float = 0.0) -> tuple[Hit, ...]:
@@ -49,10 +59,13 @@ def best(hits: Sequence[Hit], *, k: int, min_relevance: float, newer_gap: float 
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, 1))
 
 
-def _rescored(candidate: Candidate, score: RerankScore | None, weighing: Weighing, reranker: str) -> Hit:
+def _rescored(
+    candidate: Candidate, score: RerankScore | None, weighing: Weighing, reranker: str, added: float
+) -> Hit:
     logit = candidate.logit
     if score is not None:
         logit = weighing.intercept + weighing.rerank * score.score + weighing.fused * candidate.logit
+    logit += added
     odds = log_odds(logit, candidate, weighing)
     hit = replace(candidate.hit, relevance=logistic(logit), score=logistic(odds))
     if score is None:

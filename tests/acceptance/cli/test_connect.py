@@ -191,7 +191,7 @@ def test_every_editor_with_hooks_captures_once_and_lets_go(editor: str, home: Ho
         until(captured, "the import of the session")
     offered = json.loads(home.run(*begins[1:], stdin="{}").out)
     text = offered.get("additional_context") or offered["hookSpecificOutput"]["additionalContext"]
-    assert text.startswith("<pgrecall-memories>\nMemories of earlier sessions, highest vitality first.")
+    assert text.startswith("<pgrecall-memories>\nNotes of pgrecall from earlier sessions")
     assert home.run("connect", editor, "--undo", "--yes").code == 0
     assert json.loads(file.read_text()) == kept
     assert home.run("connect", editor, "--undo").out.endswith("is not connected.\n")

@@ -239,6 +239,24 @@ def test_ten_rounds_of_recall_and_capture_store_nothing_that_was_recalled(
     assert sorted(bodies) == sorted([FERRY, *[question] * 10])
 
 
+def test_secrets_in_a_prompt_are_not_logged(
+    claude: Editor, memory: Memory, query: Query, tmp_path: Path
+) -> None:
+    key = "ghp_" + "Zq8" * 12
+    memory.remember(FERRY)
+    warm(claude)
+    transcript = tmp_path / "s1.jsonl"
+    message = {"role": "user", "content": f"My key is {key}."}
+    transcript.write_text(
+        json.dumps({"type": "user", "uuid": "u1", "sessionId": "s1", "message": message}) + "\n"
+    )
+    assert FERRY in claude.gets(f"Where does the ferry berth? {key}", transcript_path=str(transcript))
+    claude.recalled("Does it work?", transcript_path=str(transcript))
+    logged = query("SELECT query FROM recall.search_log")
+    assert any("[removed: GitHub Token]" in one["query"] for one in logged)
+    assert not any(key in one["query"] for one in logged)
+
+
 def test_a_hook_that_says_nothing_holds_nobody_up(claude: Editor, memory: Memory) -> None:
     memory.remember(FERRY)
     warm(claude)

@@ -45,6 +45,7 @@ COMMANDS = {
 # A block that another test runs, by page and first command or line, and which.
 ELSEWHERE = {
     ("import.md", "curl -s 'localhost:8766/v1/imports"): "test_http_imports",
+    ("import.md", "pgrecall import git"): "test_import_git, in a repository",
     ("backup.md", "createdb restored"): "test_howto_commands",
     ("measure.md", "pgrecall calibration fit"): "test_calibrate_cli, on questions that can be fitted",
     ("models.md", "export PGRECALL_EMBEDDER=http PGRECALL_EMBEDDER_URL=https"): "test_howto_commands",

@@ -22,7 +22,7 @@ from tests.conftest import DIMENSIONS, NOW, Query
 pytestmark = pytest.mark.in_turns
 
 TENANTS = ("acme", "other", "third")
-HERE_ALONE = {"rerank", "deadline", "log", "now", "plan"}
+HERE_ALONE = {"rerank", "deadline", "project", "project_only", "log", "now", "plan"}
 
 
 @pytest.fixture(params=[None, 30.0], ids=["any time", "limited"])

@@ -1,19 +1,16 @@
-"""What the hooks of an editor make of events, and of memories that they offer."""
+"""What the hooks of an editor make of events."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.editors.capture import import_later, start_answer
-from pgrecall.faces.editors.hooks import read_event
+from pgrecall.faces.editors.capture import import_later
+from pgrecall.faces.editors.hooks import folder_of, read_event
 
 
 @pytest.mark.parametrize(
@@ -56,14 +53,26 @@ def test_what_is_no_event_is_refused(text: str) -> None:
         read_event(text)
 
 
-@given(st.lists(st.tuples(st.text(max_size=400), st.text(min_size=1, max_size=800)), max_size=12))
-def test_each_memory_is_offered_on_one_line(memories: list[tuple[str, str]]) -> None:
-    document = json.loads(start_answer("claude", memories))
-    lines = document["hookSpecificOutput"]["additionalContext"].split("\n")
-    assert (lines[0], lines[-1]) == (
-        ("<pgrecall-memories>", "</pgrecall-memories>") if memories else ("", "")
-    )
-    lines = lines[1:-1] if memories else lines
-    assert len(lines) == len(memories) + 1
-    assert all(line.startswith("- ") and len(line) < 700 for line in lines[1:])
-    assert lines[0].startswith("Memories of earlier sessions") or not memories
+@pytest.mark.parametrize(
+    "event",
+    [
+        {}, {"cwd": None}, {"cwd": 7}, {"cwd": ""}, {"cwd": "relative"}, {"cwd": "/no/such"},
+        {"cwd": "/a\x00b"}, {"cwd": "/" + "x" * 10_000},
+        {"workspace_roots": []}, {"workspace_roots": [7]}, {"workspace_roots": "/"},
+    ],
+)  # fmt: skip
+def test_what_names_no_folder_is_no_fault(event: Any) -> None:
+    assert folder_of(event) is None
+
+
+def test_the_folder_of_a_session_names_its_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    transcript = tmp_path / "session.jsonl"
+    transcript.write_text("{}")
+    started: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: started.append(command))
+    monkeypatch.setattr("pgrecall.faces.editors.capture.project_of", str)
+    for event in ({"cwd": str(tmp_path)}, {"workspace_roots": [str(tmp_path)]}):
+        assert folder_of(event) == tmp_path
+        import_later("cursor", {"transcript_path": str(transcript), **event}, ("pgrecall",), tmp_path / "log")
+        assert f"--project={tmp_path}" in started[-1]
+        assert started[-1][-2:] == ["--", str(transcript)]

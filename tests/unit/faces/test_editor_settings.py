@@ -14,11 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.editors.capture import start_answer
 from pgrecall.faces.editors.editors import EDITORS, server_entry
-from pgrecall.faces.editors.hooks import HOOKS, NO_HOOKS, HookCommands, HookedEditor, with_hooks
+from pgrecall.faces.editors.hooks import (
+    HOOKS,
+    NO_HOOKS,
+    HookCommands,
+    HookedEditor,
+    added_context,
+    with_hooks,
+)
 from pgrecall.faces.editors.settings_files import SettingsFile
-from pgrecall.importers.chat.recalled import without_marked
 
 ENTRY = {"command": "/opt/a b/pgrecall", "args": ["--tenant", 'o"n\\e', "mcp"], "env": {"A_B": "é \x7f ü"}}
 NAMES = st.text("abz_-", min_size=1, max_size=6)
@@ -248,11 +253,9 @@ def test_hooks_of_another_form_are_refused(hooks: Any) -> None:
 
 
 @pytest.mark.parametrize("editor", HOOKS)
-def test_an_answer_has_nothing_to_say_without_memories(editor: HookedEditor) -> None:
-    assert context_in(start_answer(editor, [])) == ""
-    text = context_in(start_answer(editor, [("Tea", "one\ntwo " + "x" * 400), ("", "b")]))
-    assert text.splitlines()[2:-1] == [f"- Tea: one two {'x' * 291}…", "- b"]
-    assert without_marked(f"before\n{text}\nafter") == ("before\n\nafter", 1)
+def test_an_answer_has_the_form_of_its_editor(editor: HookedEditor) -> None:
+    for text in ("", "one\ntwo"):
+        assert context_in(added_context(editor, HOOKS[editor].start, text)) == text
 
 
 def context_in(answer: str) -> str:

@@ -16,11 +16,12 @@ from click.exceptions import Exit
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.cli.invocation import FAILED, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.rendering.console import notes, output
-from pgrecall.faces.editors import capture as capturing
+from pgrecall.faces.editors.capture import import_later
 from pgrecall.faces.editors.connecting import added, hook_parts, removed, require_inside, server_part
 from pgrecall.faces.editors.editors import EDITORS, SERVER, EditorName, server_entry
 from pgrecall.faces.editors.hooks import HOOKS, MAX_EVENT, HookCommands, HookedEditor, read_event
 from pgrecall.faces.editors.settings_files import SettingsFile, toml_entry
+from pgrecall.importers.projects import Scope
 from pgrecall.settings import environment_variables
 
 _LOG = "capture.log"
@@ -44,6 +45,11 @@ _LOG = "capture.log"
 )  # fmt: skip
 @click.option("--capture", is_flag=True, help="Also import sessions and offer memories.")
 @click.option("--recall", is_flag=True, help="Also add memories that answer a prompt to it.")
+@click.option(
+    "--scope", type=click.Choice(get_args(Scope)), default="prefer",
+    help="Prefer the memories of the project that the editor works in, search only them, or treat all "
+    "projects alike.",
+)  # fmt: skip
 @click.option("--undo", is_flag=True, help="Remove the entry that connect wrote.")
 @click.option("--print", "only_print", is_flag=True, help="Print the entry; change nothing.")
 @click.option("--yes", is_flag=True, help="Change files without asking.")
@@ -56,6 +62,7 @@ def connect(
     tools: Literal["core", "all"],
     capture: bool,
     recall: bool,
+    scope: Scope,
     undo: bool,
     only_print: bool,
     yes: bool,
@@ -64,8 +71,9 @@ def connect(
 
     Adds the MCP server `pgrecall` to the editor's settings. The change is shown first, and a copy of the file
     is kept. --capture and --recall add hooks, except for claude-desktop, which runs none. Those of --capture
-    import a session that ends, and offer a new session the memories with the highest vitality. That of
-    --recall adds the memories that answer a prompt to it, each once in a session, and is silent otherwise.
+    import a session when it ends or is summarised, and tell a new one what changed in its project and where
+    the last one stopped. That of --recall adds the memories that answer a prompt to it, each once in a
+    session, and is silent otherwise.
     """
     if only_print and undo:
         raise InvalidInput("--print and --undo cannot be combined.", hint="Leave out one of them.")
@@ -77,7 +85,7 @@ def connect(
     if undo:
         changes = removed(known)
     else:
-        entry = server_entry(chosen, *_server(given, variables), tools)
+        entry = server_entry(chosen, *_server(given, variables), tools, scope)
         if only_print:
             click.echo(_entry_text(SettingsFile.read(known[0].file), chosen.table, entry))
             return
@@ -87,6 +95,7 @@ def connect(
             commands = HookCommands(
                 (_program(), *options) if capture else None,
                 (_program("pgrecall-recall"), *options) if recall else None,
+                scope,
             )
             parts += hook_parts(editor, Path.home(), folder, commands)
         changes = added(parts, known)
@@ -133,38 +142,47 @@ _editor_option = click.option(
 )
 
 
+_scope_option = click.option(
+    "--scope", type=click.Choice(get_args(Scope)), default="prefer", help="Projects whose memories count."
+)
+
+
 @capture.command("start")
 @_editor_option
+@_scope_option
 @pass_globals
-def start(given: GlobalOptions, editor: HookedEditor) -> None:
-    """Print the memories with the highest vitality, for a hook at the start of a session."""
+def start(given: GlobalOptions, editor: HookedEditor, scope: Scope) -> None:
+    """Print what a session is told when it begins or has been summarised, for a hook at its start."""
+    from pgrecall.faces.editors.session_start import start_answer
+
     with _failing_softly():
-        read_event(sys.stdin.read(MAX_EVENT))
+        event = read_event(sys.stdin.read(MAX_EVENT))
         with given.opened() as memory:
-            alive = memory.list(order="vitality", limit=capturing.MEMORIES_OFFERED)
-        click.echo(capturing.start_answer(editor, [(one.title, one.body) for one in alive]))
+            answer = start_answer(editor, event, memory, scope)
+        click.echo(answer)
 
 
 @capture.command("end")
 @_editor_option
 @pass_globals
 def end(given: GlobalOptions, editor: HookedEditor) -> None:
-    """Import the session that ended, in another process; capture.log in the data directory has its output."""
+    """Import a session so far, in another process; capture.log in the data directory has its output."""
     with _failing_softly():
         event = read_event(sys.stdin.read(MAX_EVENT))
         log = given.settings().data_dir / _LOG
-        capturing.import_later(editor, event, (_program(), *_options(given, for_hooks=False)), log)
+        import_later(editor, event, (_program(), *_options(given, for_hooks=False)), log)
 
 
 @capture.command("recall")
 @_editor_option
+@_scope_option
 @click.option("--socket", "path", type=click.Path(path_type=Path), required=True, help="Socket to listen at.")
 @pass_globals
-def recall(given: GlobalOptions, editor: HookedEditor, path: Path) -> None:
+def recall(given: GlobalOptions, editor: HookedEditor, scope: Scope, path: Path) -> None:
     """Answer the hooks of prompts at a socket, until none has asked for half an hour."""
     from pgrecall.faces.editors.recall_process import serve_hooks
 
-    serve_hooks(partial(given.opened, embeds=True), editor, path)
+    serve_hooks(partial(given.opened, embeds=True), editor, path, scope=scope)
 
 
 @contextmanager
@@ -172,7 +190,7 @@ def _failing_softly() -> Iterator[None]:
     """Ends with code 1 after an error: Codex and VS Code take 2 for an order to go on with the session."""
     try:
         yield
-    except RecallError as error:
+    except (RecallError, OSError) as error:
         notes().print(f"Error: {error}")
         raise Exit(FAILED) from None
 

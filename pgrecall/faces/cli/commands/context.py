@@ -23,6 +23,7 @@ from pgrecall.faces.cli.options import (
     read_search_options,
     session_option,
 )
+from pgrecall.faces.cli.project_options import project_options
 from pgrecall.faces.cli.rendering.console import notes, plain, print_json
 from pgrecall.faces.printable import printable
 from pgrecall.nouns.context.models import MIN_RELEVANCE, ContextBlock, Order
@@ -83,6 +84,7 @@ _REASONS = {
 @now_option
 @conversation_option
 @plan_option
+@project_options
 @session_option
 @no_log_option
 @pass_globals

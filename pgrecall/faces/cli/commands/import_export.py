@@ -28,6 +28,7 @@ from pgrecall.faces.cli.invocation import (
     pass_globals,
 )
 from pgrecall.faces.cli.options import STREAM, TEXT, json_option, now_option
+from pgrecall.faces.cli.project_options import PROJECT
 from pgrecall.faces.cli.rendering.console import Progress, notes, output, print_json
 from pgrecall.faces.cli.rendering.imports import (
     dormant_hint,
@@ -36,7 +37,7 @@ from pgrecall.faces.cli.rendering.imports import (
     tell_renamed,
     write_problems,
 )
-from pgrecall.faces.import_rules import import_rules
+from pgrecall.faces.import_rules import import_rules, in_projects
 from pgrecall.faces.note_folder import Items, NoteFolder, settle
 from pgrecall.importers.detect import (
     BY_SESSION,
@@ -84,6 +85,7 @@ class _Archives:
 @click.option("--prefix", default="", help="Prefix of every key.")
 @click.option("--tools", is_flag=True, help="With chats: keep tool calls, their results and sub-agents.")
 @click.option("--keep-secrets", is_flag=True, help="With chats: keep passwords, keys and tokens.")
+@click.option("--project", type=PROJECT, help="With chats: project of sessions that name no folder.")
 @click.option(
     "--problems", "problems_file", type=click.Path(path_type=Path, dir_okay=False),
     help="Write every problem and notice to this file, one a line.",
@@ -116,6 +118,7 @@ def import_(
     prefix: str,
     tools: bool,
     keep_secrets: bool,
+    project: str | None,
     problems_file: Path | None,
     as_json: bool,
     strict: bool,
@@ -136,18 +139,17 @@ def import_(
     if kind == "export" or path == STREAM or (kind == "auto" and path.is_file() and is_export(path)):
         _refuse_options(kind, {
             "--layer": layer, "--source": source, "--prefix": prefix, "--tools": tools, "--strict": strict,
-            "--keep-secrets": keep_secrets, "--follow-links": follow_links, "--now": now,
-            "--problems": problems_file, "--json": as_json, "--watch": watch,
+            "--keep-secrets": keep_secrets, "--project": project, "--follow-links": follow_links,
+            "--problems": problems_file, "--json": as_json, "--watch": watch, "--now": now,
             "--archive-removed": archive_removed, "--archive-most": archive_most,
         })  # fmt: skip
-        import_export(given, path, embeddings=embeddings)
-        return
+        return import_export(given, path, embeddings=embeddings)
     wanted = known_kind(path, kind)
     name = source if source is not None else source_name(path, wanted)
-    read = partial(
+    read = in_projects(partial(
         open_source, path, kind=wanted, source=name, prefix=prefix, layer=layer,
         keep=Keep(tools, keep_secrets), follow_links=follow_links,
-    )  # fmt: skip
+    ), wanted, project)  # fmt: skip
     folder = NoteFolder(path.resolve(), name, prefix, follow_links)
     if watch:
         from pgrecall.faces.cli.watching import refuse_with_watch, watch_notes
@@ -155,8 +157,7 @@ def import_(
         refuse_with_watch(path, wanted, {
             "--json": as_json, "--problems": problems_file, "--strict": strict, "--now": now,
         })  # fmt: skip
-        watch_notes(given, folder, read, layer, archive_most=archive_most)
-        return
+        return watch_notes(given, folder, read, layer, archive_most=archive_most)
     archives = _archives(path, wanted, removed=archive_removed, most=archive_most)
     total = _count(path, wanted, follow_links, read)
     report, hint = _import_drafts(given, read, wanted, folder, total, strict, layer, archives, now)

@@ -1,4 +1,4 @@
-"""The commands import list and import undo, and how `import PATH` leads to them."""
+"""The commands import list and import undo, and how `import PATH` leads to them and to import git."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import click
 
+from pgrecall.faces.cli.commands.import_git import git
 from pgrecall.faces.cli.invocation import GlobalOptions, finish, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option
 from pgrecall.faces.cli.rendering.imports import show_imports, show_undone_import
@@ -48,9 +49,9 @@ def undo(
 
 
 class ImportCommand(click.Command):
-    """`import PATH`; `import list` and `import undo` are commands. A folder of such a name is ./list."""
+    """`import PATH`; `import git`, `list` and `undo` are commands. A folder of such a name is ./list."""
 
-    commands: ClassVar[Mapping[str, click.Command]] = {"list": list_, "undo": undo}
+    commands: ClassVar[Mapping[str, click.Command]] = {"git": git, "list": list_, "undo": undo}
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import logging
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +14,9 @@ from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.faces.cli.invocation import GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, allow_superuser_option
 from pgrecall.faces.cli.rendering.console import print_json
+
+if TYPE_CHECKING:
+    from pgrecall.importers.projects import Scope
 
 
 @click.command("mcp")
@@ -42,6 +47,11 @@ from pgrecall.faces.cli.rendering.console import print_json
     "--tool", "only", type=TEXT, multiple=True, metavar="NAME",
     help="Without --http: serve only this tool, and those of --tools core; may be repeated.",
 )  # fmt: skip
+@click.option(
+    "--scope", type=click.Choice(("prefer", "project", "all")), default="prefer",
+    help="Without --http: prefer the memories of the project of the current folder, search only them, or "
+    "treat all projects alike.",
+)  # fmt: skip
 @allow_superuser_option
 @pass_globals
 def mcp(
@@ -52,6 +62,7 @@ def mcp(
     metrics_port: int | None,
     tool_set: str,
     only: tuple[str, ...],
+    scope: Scope,
     allow_superuser: bool,
 ) -> None:
     """Serve the memory to an agent over MCP, the Model Context Protocol.
@@ -83,8 +94,21 @@ def mcp(
         handshake.start()
         # These imports take seconds. Meanwhile the handshake answers.
         from pgrecall.faces.cli.mcp_servers import serve_stdio
+        from pgrecall.importers.projects import scoped
 
-        serve_stdio(given, handshake, metrics_port, only=only, allowed=allow_superuser)
+        project = scoped(_current_folder(), scope)
+        if project is None and scope == "project":
+            raise InvalidInput(
+                "The current folder belongs to no project.", hint="Leave out --scope, or start in a project."
+            )
+        serve_stdio(given, handshake, metrics_port, only=only, project=project, allowed=allow_superuser)
+
+
+def _current_folder() -> Path | None:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:  # it was removed
+        return None
 
 
 @click.command("tools")

@@ -29,6 +29,7 @@ from pgrecall.faces.cli.options import (
     read_search_options,
     session_option,
 )
+from pgrecall.faces.cli.project_options import project_options
 from pgrecall.faces.cli.rendering.console import (
     SafeConsole,
     notes,
@@ -96,6 +97,7 @@ _NUMBERS = ("#", "score", "relevance")
 @click.option("--as-of", type=MOMENT, help="Search the memories of this past time, ranked as they were then.")
 @conversation_option
 @plan_option
+@project_options
 @session_option
 @no_log_option
 @pass_globals

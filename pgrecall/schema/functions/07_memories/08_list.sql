@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION recall.list_memories(
 ) RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, source text, tags text[],
     metadata jsonb, happened_at timestamptz, pinned boolean, superseded_by bigint, archived_at timestamptz,
-    vitality double precision, zone text, cursor text, speech_act text
+    vitality double precision, zone text, cursor text, speech_act text, session_id text
 )
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT AS $$
@@ -65,7 +65,7 @@ BEGIN
                s.activation / (1 + s.activation), a.protected OR m.pinned, v_weights), l),
            CASE p_order WHEN 'newest' THEN jsonb_build_array('newest', m.id, m.happened_at)
                         ELSE jsonb_build_array('vitality', m.id, s.activation, v_moment) END::text,
-           m.speech_act
+           m.speech_act, m.session_id
     FROM (
         SELECT u.id, u.activation, u.place,
                sum(octet_length(o.body) + octet_length(o.metadata::text)) OVER (ORDER BY u.place) AS bytes

@@ -296,8 +296,8 @@ BEGIN
                 'name', count(*) FILTER (WHERE (j.evidence).likeness > 0),
                 'cue', count(*) FILTER (WHERE (j.evidence).cue > 0), 'graph', count((j.evidence).seed))
             FROM judged j) END,
-        -- A reranker changes the log-odds, so the client recomputes the confidence.
-        'confidence_terms', CASE WHEN p_reranker IS NOT NULL AND v_memories IS NOT NULL THEN jsonb_build_object(
+        -- A reranker or a project changes the log-odds, so the client recomputes the confidence.
+        'confidence_terms', CASE WHEN p_pool > 0 AND v_memories IS NOT NULL THEN jsonb_build_object(
             'intercept', v_settings -> 'confidence.intercept', 'relevance', v_settings -> 'confidence.relevance',
             'size', v_settings -> 'confidence.size', 'memories', v_memories, 'needs_context', v_needs_context) END,
         'blend', CASE WHEN p_reranker IS NOT NULL THEN recall_private.rerank_blend(v_tenant, p_reranker) END,
