@@ -13,7 +13,7 @@ import type {
   Setting,
 } from "./types.js";
 
-export type Preset = operations["use_preset"]["parameters"]["path"]["preset"];
+export type Preset = operations["use_preset"]["parameters"]["path"]["name"];
 
 /** `memory.layers`: kinds of memories, and how fast they fade. */
 export class LayersGroup {
@@ -29,24 +29,24 @@ export class LayersGroup {
   }
 
   /** Creates or changes a layer; returns how many memories' vitality changes with it. */
-  async set(layer: string, options: LayerFields & CallOptions = {}): Promise<number> {
+  async set(name: string, options: LayerFields & CallOptions = {}): Promise<number> {
     const { call, rest } = split(options);
-    const request = { path: { layer }, body: rest, call, safe: true };
-    return (await this.#transport.send("put", "/v1/layers/{layer}", request)).count;
+    const request = { path: { name }, body: rest, call, safe: true };
+    return (await this.#transport.send("put", "/v1/layers/{name}", request)).count;
   }
 
   /** Drops the tenant's layer, so that the database's layer of this name applies again. */
-  async drop(layer: string, options: AtTime & CallOptions = {}): Promise<boolean> {
+  async drop(name: string, options: AtTime & CallOptions = {}): Promise<boolean> {
     const { call, rest } = split(options);
-    const request = { path: { layer }, query: rest, call };
-    return (await this.#transport.send("delete", "/v1/layers/{layer}", request)).changed;
+    const request = { path: { name }, query: rest, call };
+    return (await this.#transport.send("delete", "/v1/layers/{name}", request)).changed;
   }
 
   /** Sets the layers to a preset; returns how many memories' vitality changes with them. */
-  async usePreset(preset: Preset, options: AtTime & CallOptions = {}): Promise<number> {
+  async usePreset(name: Preset, options: AtTime & CallOptions = {}): Promise<number> {
     const { call, rest } = split(options);
-    const request = { path: { preset }, query: rest, call, safe: true };
-    return (await this.#transport.send("put", "/v1/layers/presets/{preset}", request)).count;
+    const request = { path: { name }, query: rest, call, safe: true };
+    return (await this.#transport.send("put", "/v1/layers/presets/{name}", request)).count;
   }
 }
 
@@ -64,14 +64,14 @@ export class SettingsGroup {
   }
 
   /** Sets a setting; returns the setting. */
-  async set(setting: string, value: number, call: CallOptions = {}): Promise<Setting> {
-    const request = { path: { setting }, body: { value }, call, safe: true };
-    return this.#transport.send("put", "/v1/settings/{setting}", request);
+  async set(name: string, value: number, call: CallOptions = {}): Promise<Setting> {
+    const request = { path: { name }, body: { value }, call, safe: true };
+    return this.#transport.send("put", "/v1/settings/{name}", request);
   }
 
   /** Removes the tenant's value, so that the database's applies again; returns the setting. */
-  async reset(setting: string, call: CallOptions = {}): Promise<Setting> {
-    return this.#transport.send("delete", "/v1/settings/{setting}", { path: { setting }, call, safe: true });
+  async reset(name: string, call: CallOptions = {}): Promise<Setting> {
+    return this.#transport.send("delete", "/v1/settings/{name}", { path: { name }, call, safe: true });
   }
 }
 

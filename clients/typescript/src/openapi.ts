@@ -468,114 +468,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/layers": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Layers
-         * @description List the layers that this tenant can use, by name.
-         */
-        readonly get: operations["layers"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/layers/{layer}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        /**
-         * Set Layer
-         * @description Create or change this tenant's layer; counts the memories whose vitality changes with it.
-         */
-        readonly put: operations["set_layer"];
-        readonly post?: never;
-        /**
-         * Drop Layer
-         * @description Drop this tenant's layer, so that the database's layer of this name applies again.
-         */
-        readonly delete: operations["drop_layer"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/layers/presets/{preset}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        /**
-         * Use Preset
-         * @description Set this tenant's layers to a preset; counts the memories whose vitality changes with them.
-         */
-        readonly put: operations["use_preset"];
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/settings": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Settings
-         * @description List all settings with the values that apply to this tenant, by name.
-         */
-        readonly get: operations["settings"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/settings/{setting}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        /**
-         * Set Setting
-         * @description Set a setting for this tenant; returns the setting.
-         */
-        readonly put: operations["set_setting"];
-        readonly post?: never;
-        /**
-         * Reset Setting
-         * @description Remove this tenant's value, so that the database's applies again; returns the setting.
-         */
-        readonly delete: operations["reset_setting"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v1/status": {
         readonly parameters: {
             readonly query?: never;
@@ -965,6 +857,118 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/layers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Layers
+         * @description List the layers that this tenant can use, by name, and how fast each forgets.
+         */
+        readonly get: operations["layers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/layers/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Set Layer
+         * @description Set this tenant's own layer, a new one or one that exists. What is not given stays as it is.
+         *
+         *     The new rates apply to its memories from the time they were stored. A new birth weight applies to
+         *     memories stored from now on.
+         */
+        readonly put: operations["set_layer"];
+        readonly post?: never;
+        /**
+         * Drop Layer
+         * @description Drop this tenant's own layer, so that the database's applies again.
+         */
+        readonly delete: operations["drop_layer"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/layers/presets/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Use Preset
+         * @description Set the layers and settings of this tenant to those of a preset; layers that it does
+         *     not have stay as they are.
+         */
+        readonly put: operations["use_preset"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/settings": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Settings
+         * @description List every setting: its value for this tenant, where that comes from, default, bounds and meaning.
+         */
+        readonly get: operations["settings"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/settings/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Set Setting
+         * @description Set a setting for this tenant.
+         */
+        readonly put: operations["set_setting"];
+        readonly post?: never;
+        /**
+         * Reset Setting
+         * @description Remove this tenant's own value, so that the database's or the default applies again.
+         */
+        readonly delete: operations["reset_setting"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1892,27 +1896,6 @@ export interface components {
              */
             readonly source: "tenant" | "database";
         };
-        /** @description The parameters of a layer; None keeps the current value. */
-        readonly LayerBody: {
-            /** @description How much faster than 1 the layer forgets, 0.001 to 1000. */
-            readonly metabolic_rate?: number | null;
-            /** @description Whether the rate speeds up the clock or multiplies the exponent. */
-            readonly reading?: ("clock" | "exponent") | null;
-            /** @description Exponent d of the decay of an access. */
-            readonly base_decay?: number | null;
-            /** @description Number of accesses that storing counts as, for memories stored from now on. */
-            readonly birth_weight?: number | null;
-            /** @description Lowest retention of this zone. */
-            readonly active?: number | null;
-            /** @description Lowest retention of this zone. */
-            readonly stale?: number | null;
-            /** @description Lowest retention of this zone. */
-            readonly fading?: number | null;
-            /** @description Profile of searches that are limited to this layer. */
-            readonly profile?: string | null;
-            /** @description Time to use instead of the database's clock. */
-            readonly now?: string | null;
-        };
         /** @description Rates and zones of one layer; `clock` and `effective_decay` are what the sum uses. */
         readonly LayerRates: {
             /** @description M, how much faster than knowledge the layer forgets. */
@@ -2657,6 +2640,30 @@ export interface components {
             readonly plan: components["schemas"]["SearchPlan"] | null;
             readonly no_match: boolean;
         };
+        readonly SetLayerBody: {
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
+            /** @description How much faster than 1 the layer forgets, 0.001 to 1000. */
+            readonly metabolic_rate?: number | null;
+            /** @description Whether the rate speeds up the clock or multiplies the exponent. */
+            readonly reading?: ("clock" | "exponent") | null;
+            /** @description Exponent d of the decay of an access. */
+            readonly base_decay?: number | null;
+            /** @description Number of accesses that storing counts as, for memories stored from now on. */
+            readonly birth_weight?: number | null;
+            /** @description Lowest retention of the zone active. */
+            readonly active?: number | null;
+            /** @description Lowest retention of the zone stale. */
+            readonly stale?: number | null;
+            /** @description Lowest retention of the zone fading. */
+            readonly fading?: number | null;
+            /** @description Profile of searches that are limited to this layer. */
+            readonly profile?: string | null;
+        };
+        readonly SetSettingBody: {
+            /** @description The number, within the bounds of the setting. */
+            readonly value: number;
+        };
         /** @description A number that can be tuned: its value, where that is set, its default and inclusive bounds. */
         readonly Setting: {
             readonly name: string;
@@ -2668,11 +2675,6 @@ export interface components {
             readonly low: number;
             readonly high: number;
             readonly about: string;
-        };
-        /** @description The value of a setting. */
-        readonly SettingValue: {
-            /** @description The value to set, within the bounds of the setting. */
-            readonly value: number;
         };
         /** @description A share, `count` of `total`, with its 95 % interval (Wilson); without a total there is none. */
         readonly Share: {
@@ -2907,12 +2909,7 @@ export interface components {
             /** @description The words, including the spaces between them. */
             readonly text: string;
         };
-        /**
-         * @description Half-open lower bounds: active at or above `active`, and so on down to dormant.
-         *
-         *     Raises:
-         *         ValueError: the bounds are not 1 > active > stale > fading > 0.
-         */
+        /** @description Half-open lower bounds: active at or above `active`, and so on down to dormant. */
         readonly ZoneThresholds: {
             readonly active: number;
             readonly stale: number;
@@ -3968,236 +3965,6 @@ export interface operations {
             };
         };
     };
-    readonly layers: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Layer"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly set_layer: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The name of the layer. */
-                readonly layer: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["LayerBody"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Counted"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly drop_layer: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The name of the layer. */
-                readonly layer: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly use_preset: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The preset. */
-                readonly preset: "default" | "seed" | "calibrated";
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Counted"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly settings: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Setting"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly set_setting: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The name of the setting. */
-                readonly setting: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["SettingValue"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Setting"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly reset_setting: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The name of the setting. */
-                readonly setting: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Setting"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly status: {
         readonly parameters: {
             readonly query?: {
@@ -4928,6 +4695,236 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["ChangeCursor"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly layers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The layers with their rates and zones, and where each is defined. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Layer"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly set_layer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The name of the layer. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetLayerBody"];
+            };
+        };
+        readonly responses: {
+            /** @description How many memories now age differently. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly drop_layer: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The name of the layer. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Whether the tenant had a layer of its own. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly use_preset: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The preset. */
+                readonly name: "default" | "seed" | "calibrated";
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description How many memories now age differently. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly settings: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The settings. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Setting"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly set_setting: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The name of the setting. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetSettingBody"];
+            };
+        };
+        readonly responses: {
+            /** @description The setting. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Setting"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly reset_setting: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The name of the setting. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The setting. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Setting"];
                 };
             };
             /** @description A problem. */
