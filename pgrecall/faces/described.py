@@ -27,6 +27,7 @@ class Parameter:
 
     Attributes:
         type: without None and without its bounds.
+        positional: whether it may be given without its name.
         optional: whether it may be None.
         default: ``REQUIRED`` if it has none.
         about: a sentence.
@@ -38,6 +39,7 @@ class Parameter:
     bounds: Bounds | None
     default: Any
     about: str
+    positional: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +87,22 @@ def _parameters(
             fields = get_args(hints[name])[0]
             words = named(section(inspect.getdoc(fields) or "", "Attributes"))
             for field, hint in get_type_hints(fields, include_extras=True).items():
-                yield _parameter(field, hint, None, words.get(field, ""))
+                yield _parameter(field, hint, None, words.get(field, ""), positional=False)
         else:
-            yield _parameter(name, hints[name], parameter.default, about.get(name, ""))
+            positional = parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+            yield _parameter(
+                name, hints[name], parameter.default, about.get(name, ""), positional=positional
+            )
 
 
-def _parameter(name: str, hint: Any, default: Any, about: str) -> Parameter:
+def _parameter(name: str, hint: Any, default: Any, about: str, *, positional: bool) -> Parameter:
     optional = NoneType in get_args(hint)
     if optional:
         hint = reduce(operator.or_, (each for each in get_args(hint) if each is not NoneType))
     bounds = None
     if get_origin(hint) is Annotated:
         hint, bounds = get_args(hint)
-    return Parameter(name, hint, optional, bounds, default, about)
+    return Parameter(name, hint, optional, bounds, default, about, positional)
 
 
 def section(text: str, name: str) -> str:

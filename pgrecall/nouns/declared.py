@@ -42,7 +42,6 @@ class Declaration:
         tag: heading of the reference; by default the group of methods.
         in_query: parameters are in the query although the verb could have a body.
         repeatable: whether a client may repeat it after a lost answer.
-        fixed: arguments that the route itself gives.
     """
 
     operation: str
@@ -51,7 +50,6 @@ class Declaration:
     tag: str | None
     in_query: bool
     repeatable: bool
-    fixed: dict[str, Any]
 
 
 def declared(
@@ -61,11 +59,10 @@ def declared(
     tag: str | None = None,
     in_query: bool = False,
     repeatable: bool = False,
-    **fixed: object,
 ) -> Callable[[Method], Method]:
     """Declares a method; ``route`` is as in ``GET /v1/layers``, the rest as in :class:`Declaration`."""
     verb, _, path = route.partition(" ")
-    declaration = Declaration(operation, verb, path, tag, in_query, repeatable or verb == "GET", fixed)
+    declaration = Declaration(operation, verb, path, tag, in_query, repeatable or verb == "GET")
 
     def declare(method: Method) -> Method:
         vars(method)[_KEY] = (declaration, *declarations(method))

@@ -65,14 +65,14 @@ export interface paths {
         };
         /**
          * Get
-         * @description Return a memory with its vitality and its links. This does not count as an access.
+         * @description Read a memory with its vitality and its links. It does not count as an access.
          */
         readonly get: operations["get"];
         readonly put?: never;
         readonly post?: never;
         /**
          * Forget
-         * @description Archive a memory, so that search leaves it out by default. With `hard`, delete it.
+         * @description Archive a memory, so that search leaves it out by default. With `hard` it is deleted for good.
          */
         readonly delete: operations["forget"];
         readonly options?: never;
@@ -87,26 +87,6 @@ export interface paths {
         readonly patch: operations["edit"];
         readonly trace?: never;
     };
-    readonly "/v1/unarchive/{memory}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Unarchive
-         * @description Restore an archived memory, with its links and accesses.
-         */
-        readonly post: operations["unarchive"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v1/history/vitality/{memory}": {
         readonly parameters: {
             readonly query?: never;
@@ -119,26 +99,6 @@ export interface paths {
          * @description Return the terms of a memory's vitality, now or at a time in the past.
          */
         readonly get: operations["vitality"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/history/zones": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Zones
-         * @description Count the memories of each layer in each zone at a time in the past.
-         */
-        readonly get: operations["zones"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -166,50 +126,6 @@ export interface paths {
          * @description Unpin a memory.
          */
         readonly delete: operations["unpin"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/links": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Link
-         * @description Link two memories; `changed` is false when they had this link.
-         */
-        readonly post: operations["link"];
-        /**
-         * Unlink
-         * @description Remove links from one memory to another; without `supersedes` the target is valid again.
-         */
-        readonly delete: operations["unlink"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/supersede": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Supersede
-         * @description Replace a memory by another: search leaves the old one out by default.
-         */
-        readonly post: operations["supersede"];
-        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -244,7 +160,7 @@ export interface paths {
         };
         /**
          * List Imports
-         * @description List imports that changed something, newest first, however they were made. Their ids undo them.
+         * @description List imports that changed something, newest first: what each stored, changed and archived.
          */
         readonly get: operations["list_imports"];
         readonly put?: never;
@@ -257,28 +173,6 @@ export interface paths {
          *     connection is lost. A second import of the same file changes nothing.
          */
         readonly post: operations["import_file"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/imports/undo": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Undo Import
-         * @description Undo an import: give back what it changed, restore what it archived, delete what it added.
-         *
-         *     What was changed since stays. What it added and was used or linked since is archived. `kept` names both.
-         */
-        readonly post: operations["undo_import"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -388,46 +282,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/quality": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Quality
-         * @description Report how often hits of searches were used, and which queries had no answer.
-         */
-        readonly get: operations["quality"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/quality/experiment": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Experiment
-         * @description Report how often hits were used in each arm of a randomised experiment, and the conclusion.
-         */
-        readonly get: operations["experiment"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v1/quality/miss": {
         readonly parameters: {
             readonly query?: never;
@@ -442,106 +296,6 @@ export interface paths {
          * @description Explain why a search does not show a memory: its filters, its rank, and the findings of each arm.
          */
         readonly post: operations["miss"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/quality/replay": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Replay
-         * @description Replay logged queries with other settings, and report which results would change. Changes nothing.
-         */
-        readonly post: operations["replay"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/status": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Status
-         * @description Return the state of this tenant: counts, vitality, jobs, and alarms that need attention.
-         */
-        readonly get: operations["status"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/maintenance/verify": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Verify
-         * @description Check every invariant of this tenant's data; changes nothing.
-         */
-        readonly get: operations["verify"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/jobs": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Jobs
-         * @description List all jobs with their interval, state and last run.
-         */
-        readonly get: operations["jobs"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/jobs/runs": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Job Runs
-         * @description List job runs for this tenant and for the whole database, newest first.
-         */
-        readonly get: operations["job_runs"];
-        readonly put?: never;
-        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -592,46 +346,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/plans/merge": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Plan Merge
-         * @description Plan to merge memories that you name into one that stays. Nothing is merged yet.
-         */
-        readonly post: operations["plan_merge"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/plans": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * List Plans
-         * @description List plans, newest first.
-         */
-        readonly get: operations["list_plans"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v1/plans/{plan}": {
         readonly parameters: {
             readonly query?: never;
@@ -660,46 +374,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/plans/{plan}/apply": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Apply Plan
-         * @description Archive or merge the memories of a plan, or some of them, except what has changed since.
-         */
-        readonly post: operations["apply_plan"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/plans/{plan}/undo": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Undo Plan
-         * @description Restore the memories that a plan archived or merged.
-         */
-        readonly post: operations["undo_plan"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v1/erasures": {
         readonly parameters: {
             readonly query?: never;
@@ -709,7 +383,7 @@ export interface paths {
         };
         /**
          * Erasures
-         * @description List erasures, newest first.
+         * @description List erasures and their states, newest first.
          */
         readonly get: operations["erasures"];
         readonly put?: never;
@@ -719,30 +393,6 @@ export interface paths {
          */
         readonly post: operations["plan_erasure"];
         readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/erasures/{erasure}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Get Erasure
-         * @description Return an erasure: its plan, its progress, or its report.
-         */
-        readonly get: operations["get_erasure"];
-        readonly put?: never;
-        readonly post?: never;
-        /**
-         * Drop Erasure
-         * @description Remove an erasure that has not begun; returns it.
-         */
-        readonly delete: operations["drop_erasure"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -768,7 +418,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/versions/{memory}": {
+    readonly "/v1/erasures/{erasure}": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -776,65 +426,17 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Versions
-         * @description List the versions of a memory, newest first, beginning with the current one.
-         *
-         *     A page ends before its limit where its texts and metadata would exceed 16 MB. The next page is `before`
-         *     the number of the last version; after the last version it is empty.
+         * Get Erasure
+         * @description Read an erasure: its plan, its progress, or its report.
          */
-        readonly get: operations["versions"];
-        /**
-         * Restore Version
-         * @description Restore the text and fields of a version; the replaced ones become a version.
-         *
-         *     Its layer, links, pin and accesses stay, and an archived memory stays archived. `outcome` is `updated` or
-         *     `unchanged`.
-         */
-        readonly put: operations["restore_version"];
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/differences/{memory}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Diff Versions
-         * @description Compare two versions of a memory, or one with the current one; texts also word by word.
-         */
-        readonly get: operations["diff_versions"];
+        readonly get: operations["get_erasure"];
         readonly put?: never;
         readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/changes": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
         /**
-         * Changes
-         * @description Read the next changes since a cursor, in order; none is lost or repeated.
-         *
-         *     Without `since` it begins with the first change that is kept. The list is empty while nothing has changed.
+         * Drop Erasure
+         * @description Remove an erasure that has not begun; returns it.
          */
-        readonly get: operations["changes"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
+        readonly delete: operations["drop_erasure"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -854,6 +456,114 @@ export interface paths {
          *     To copy a tenant, take it first, then read the memories, then the changes since.
          */
         readonly get: operations["change_cursor"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/changes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Changes
+         * @description Read the next changes since a cursor, in order; none is lost or repeated.
+         *
+         *     The list is empty while nothing has changed. A change appears once all transactions
+         *     of the server that began before it have ended.
+         */
+        readonly get: operations["changes"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/history/zones": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Zones
+         * @description Count the live memories of each layer in each zone at a time in the past.
+         */
+        readonly get: operations["zones"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/imports/undo": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Undo Import
+         * @description Undo an import: what it changed is given back, what it archived restored, what it added deleted.
+         *
+         *     Changed memories get back the text, fields and links from before it, and archived ones are restored.
+         *     Created ones are deleted for good; one that was used or linked since is archived instead. What was
+         *     changed since stays as it is, and is named. Texts given back have no vectors until the job `embed`
+         *     makes them. Keys of renamed notes stay as they are.
+         */
+        readonly post: operations["undo_import"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/jobs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Jobs
+         * @description List every job: what it does, how often, when it ran last, and its state.
+         */
+        readonly get: operations["jobs"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/jobs/runs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Job Runs
+         * @description List the newest runs for this tenant and for the whole database, newest first.
+         */
+        readonly get: operations["job_runs"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -930,6 +640,184 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/maintenance/verify": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Verify
+         * @description Check every invariant of this tenant's data; changes nothing.
+         */
+        readonly get: operations["verify"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans/merge": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Plan Merge
+         * @description Plan to merge memories that you name, even if their texts differ. Nothing is merged yet.
+         */
+        readonly post: operations["plan_merge"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List Plans
+         * @description List plans and their states, newest first.
+         */
+        readonly get: operations["list_plans"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans/{plan}/apply": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Apply Plan
+         * @description Carry out a plan, or parts of it: archives or merges memories, except what has changed since.
+         *
+         *     Each memory is checked again. One that was rewritten, pinned or archived since is skipped with a note.
+         *     So is a memory of a prune plan that was used or linked since or that something now depends on, and a
+         *     memory of a dedupe plan that was superseded since or whose keeper is skipped. A plan is applied once.
+         */
+        readonly post: operations["apply_plan"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans/{plan}/undo": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Undo Plan
+         * @description Restore the memories that a plan archived or merged, except those restored since.
+         *
+         *     Later accesses, links and texts of what they were merged into stay.
+         */
+        readonly post: operations["undo_plan"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/quality": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Quality
+         * @description Report how often hits of searches were used, by rank, and which queries had no answer.
+         *
+         *     Uses are known from verdicts (`memory.used`), and for searches in a session from accesses of
+         *     kind `used` or `read` in it, within the setting `association.window_minutes`.
+         */
+        readonly get: operations["quality"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/quality/experiment": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Experiment
+         * @description Report how often hits were used in each arm of a randomised experiment, and the conclusion.
+         *
+         *     The settings `search.experiment` (its number) and `search.experiment_weight` run it: sessions are
+         *     divided by chance into arms without vitality, with the default weight, and with the other one. The
+         *     outcome is that of sessions, by intention to treat: one in which nothing is known to be used counts
+         *     as none. Intervals are those of Wilson (1927) and, for differences, of Newcombe (1998, method 10).
+         */
+        readonly get: operations["experiment"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/quality/replay": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Replay
+         * @description Replay logged queries with other settings: which results would change. Nothing is changed.
+         *
+         *     They are asked as of then, with today's settings and with changed ones. For searches with a known use,
+         *     it says whether the used memory would rank higher. Filters are not in the log, so the queries are
+         *     asked without. Nothing is logged.
+         */
+        readonly post: operations["replay"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/settings": {
         readonly parameters: {
             readonly query?: never;
@@ -969,6 +857,143 @@ export interface paths {
          * @description Remove this tenant's own value, so that the database's or the default applies again.
          */
         readonly delete: operations["reset_setting"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/versions/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Versions
+         * @description List the versions of a memory, newest first, beginning with the current one.
+         *
+         *     A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
+         *     `before` the number of the last version; after the last version it is empty.
+         */
+        readonly get: operations["versions"];
+        /**
+         * Restore Version
+         * @description Restore the text and fields of a version; the replaced ones become a version.
+         *
+         *     Its layer, links, pin and accesses stay, and an archived memory stays archived.
+         */
+        readonly put: operations["restore_version"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/differences/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Diff Versions
+         * @description Compare two versions of a memory, or one with the current one; texts also word by word.
+         *
+         *     What differs between very long texts is shown as a whole.
+         */
+        readonly get: operations["diff_versions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/links": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Link
+         * @description Link two memories.
+         */
+        readonly post: operations["link"];
+        /**
+         * Unlink
+         * @description Remove links from one memory to another; without `supersedes` the target is valid again.
+         *
+         *     Searches of past times still use them.
+         */
+        readonly delete: operations["unlink"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/supersede": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Supersede
+         * @description Replace a memory by another; searches then omit the old one by default.
+         */
+        readonly post: operations["supersede"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/unarchive/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Unarchive
+         * @description Restore an archived memory, with its links and accesses.
+         */
+        readonly post: operations["unarchive"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/status": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Status
+         * @description Read the state of this tenant: counts, vitality, jobs, and alarms that need attention.
+         */
+        readonly get: operations["status"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1942,6 +1967,24 @@ export interface components {
             /** Format: date-time */
             readonly created_at: string;
         };
+        readonly LinkBody: {
+            /** @description Id or key of the memory the link starts from. */
+            readonly source: number | string;
+            /** @description Id or key of the memory it points to. */
+            readonly target: number | string;
+            /**
+             * @description One of links_to, next, mentions, part_of, implies, supports, contradicts.
+             * @default links_to
+             */
+            readonly relation?: string;
+            /**
+             * @description Strength, above 0 and at most 100.
+             * @default 1
+             */
+            readonly weight?: number;
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
+        };
         /** @description One memory of a list. */
         readonly ListedMemory: {
             readonly id: number;
@@ -1971,15 +2014,6 @@ export interface components {
             /** @description Pass it as `after` to continue the list after this memory. */
             readonly cursor: string;
             readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference") | null;
-        };
-        /** @description Memories to merge, named by id or key. */
-        readonly MergeRequest: {
-            /** @description The memory that stays. */
-            readonly keeper: number | string;
-            /** @description Those to merge into it, 1 to 100. */
-            readonly memories: readonly (number | string)[];
-            /** @description Time to use instead of now; None uses the database's clock. */
-            readonly now?: string | null;
         };
         /** @description Why a search does not show a memory, or at which rank it does. */
         readonly Miss: {
@@ -2097,25 +2131,6 @@ export interface components {
             /** @description Its id or key. */
             readonly memory: number | string;
         };
-        /** @description A link to add. */
-        readonly NewLink: {
-            /** @description Id or key of the memory that it leads from. */
-            readonly source: number | string;
-            /** @description Id or key of the memory that it leads to. */
-            readonly target: number | string;
-            /**
-             * @description One of links_to, next, mentions, part_of, implies, supports, contradicts.
-             * @default links_to
-             */
-            readonly relation?: string;
-            /**
-             * @description Strength, above 0 and at most 100.
-             * @default 1
-             */
-            readonly weight?: number;
-            /** @description Time to use instead of the database's clock. */
-            readonly now?: string | null;
-        };
         /** @description A part of a long memory: the `text` from `start` to `end`, in characters of the body from 0. */
         readonly Passage: {
             readonly start: number;
@@ -2181,6 +2196,14 @@ export interface components {
             readonly source: number;
             readonly target: number;
             readonly relation: string;
+        };
+        readonly PlanMergeBody: {
+            /** @description The id or key of the memory that stays. */
+            readonly keeper: number | string;
+            /** @description Ids or keys of the memories to merge into it, 1 to 100. */
+            readonly memories: readonly (number | string)[];
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
         };
         /** @description A remaining memory that loses a link. */
         readonly PlanNeighbour: {
@@ -2417,18 +2440,7 @@ export interface components {
             /** @description A sentence for each step that did not run. */
             readonly skipped: readonly string[];
         };
-        /** @description The changes of a replay; missing fields stay as they are. */
         readonly ReplayBody: {
-            /** @description Weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period. */
-            readonly weights?: {
-                readonly [key: string]: number;
-            } | null;
-            /** @description How vitality changes the score. */
-            readonly vitality_mode?: ("odds" | "unbounded" | "multiply" | "bounded" | "off") | null;
-            /** @description Weight of vitality. */
-            readonly vitality_weight?: number | null;
-            /** @description Coefficients and weights. */
-            readonly profile?: string | null;
             /**
              * @description Number of hits of each search, 1 to 100.
              * @default 10
@@ -2444,10 +2456,20 @@ export interface components {
              */
             readonly limit?: number;
             /**
-             * @description Maximum number of changed searches in the response, most changed first, 0 to 1,000.
+             * @description Maximum number of changed searches in the report, most changed first, 0 to 1,000.
              * @default 20
              */
             readonly moved?: number;
+            /** @description Weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period. */
+            readonly weights?: {
+                readonly [key: string]: number;
+            } | null;
+            /** @description How vitality changes the score. */
+            readonly vitality_mode?: ("odds" | "unbounded" | "multiply" | "bounded" | "off") | null;
+            /** @description Weight of vitality. */
+            readonly vitality_weight?: number | null;
+            /** @description Coefficients and weights. */
+            readonly profile?: string | null;
         };
         /**
          * @description A logged query, asked again with today's settings and with changed ones.
@@ -2484,6 +2506,12 @@ export interface components {
         readonly Reranked: {
             readonly original_rank: number;
             readonly score: number;
+        };
+        readonly RestoreVersionBody: {
+            /** @description The number of the version. */
+            readonly version: number;
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
         };
         /** @description How a language model would search for a query. What the request gives itself comes first. */
         readonly SearchPlan: {
@@ -2791,11 +2819,10 @@ export interface components {
             /** @description The key; `*` stands for any characters. */
             readonly key: string | null;
         };
-        /** @description A memory and its replacement. */
-        readonly Supersession: {
-            /** @description Id or key of the memory that no longer holds. */
+        readonly SupersedeBody: {
+            /** @description Id or key of the memory that is replaced. */
             readonly old: number | string;
-            /** @description Id or key of the memory that replaces it. */
+            /** @description Id or key of the one that replaces it. */
             readonly new: number | string;
             /** @description Time to use instead of the database's clock. */
             readonly now?: string | null;
@@ -2861,13 +2888,6 @@ export interface components {
             readonly written_through: string | null;
             /** @description When the next version was written; None for the current one. */
             readonly replaced_at: string | null;
-        };
-        /** @description Which version to restore. */
-        readonly VersionToRestore: {
-            /** @description The number of the version. */
-            readonly version: number;
-            /** @description Time to use instead of the database's clock. */
-            readonly now?: string | null;
         };
         /** @description A table or partition that was searched: the numbers of rows deleted and left, and its indexes. */
         readonly VisitedTable: {
@@ -3096,7 +3116,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Successful Response */
+            /** @description All its fields, with every term of its vitality. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3132,7 +3152,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Successful Response */
+            /** @description Whether anything changed. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3196,40 +3216,6 @@ export interface operations {
             };
         };
     };
-    readonly unarchive: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly vitality: {
         readonly parameters: {
             readonly query?: {
@@ -3251,37 +3237,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["VitalityTerms"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly zones: {
-        readonly parameters: {
-            readonly query: {
-                readonly at: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["LayerStatus"][];
                 };
             };
             /** @description A problem. */
@@ -3363,122 +3318,6 @@ export interface operations {
             };
         };
     };
-    readonly link: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "source": "contract",
-                 *       "target": "harbour",
-                 *       "relation": "mentions"
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["NewLink"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly unlink: {
-        readonly parameters: {
-            readonly query: {
-                /** @description Id or key of the memory that the links lead from. */
-                readonly source: string;
-                /** @description Id or key of the memory that they lead to. */
-                readonly target: string;
-                /** @description Remove only links with this relation. */
-                readonly relation?: string;
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Counted"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly supersede: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "old": "contract",
-                 *       "new": "contract/2"
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["Supersession"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly record_accesses: {
         readonly parameters: {
             readonly query?: never;
@@ -3526,6 +3365,7 @@ export interface operations {
     readonly list_imports: {
         readonly parameters: {
             readonly query?: {
+                /** @description Maximum number of imports, 1 to 1,000. */
                 readonly limit?: number;
                 /** @description Only imports of this source. */
                 readonly source?: string;
@@ -3536,7 +3376,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Successful Response */
+            /** @description What each did when it ran. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3598,41 +3438,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Import"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly undo_import: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `report.import_id` of an import; by default the last one. */
-                readonly import_id?: number;
-                /** @description Only an import of this source. */
-                readonly source?: string;
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ImportUndone"];
                 };
             };
             /** @description A problem. */
@@ -3830,75 +3635,6 @@ export interface operations {
             };
         };
     };
-    readonly quality: {
-        readonly parameters: {
-            readonly query?: {
-                readonly since?: string;
-                /** @description Maximum number of searches, newest first. */
-                readonly limit?: number;
-                /** @description Maximum number of unanswered queries. */
-                readonly unanswered?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Quality"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly experiment: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Number of the experiment; by default the newest. */
-                readonly number?: number;
-                /** @description Smallest difference of shares that matters. */
-                readonly difference?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Experiment"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly miss: {
         readonly parameters: {
             readonly query?: never;
@@ -3919,165 +3655,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Miss"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly replay: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["ReplayBody"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Replay"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly status: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Status"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly verify: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Check"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly jobs: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["JobStatus"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly job_runs: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Only runs of this job. */
-                readonly name?: string;
-                readonly limit?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["JobRun"][];
                 };
             };
             /** @description A problem. */
@@ -4157,72 +3734,6 @@ export interface operations {
             };
         };
     };
-    readonly plan_merge: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["MergeRequest"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["DedupePlan"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly list_plans: {
-        readonly parameters: {
-            readonly query?: {
-                readonly limit?: number;
-                /** @description Only plans of this kind. */
-                readonly kind?: "prune" | "dedupe";
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["PlanSummary"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly get_plan: {
         readonly parameters: {
             readonly query?: {
@@ -4271,7 +3782,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Successful Response */
+            /** @description True; anything else is an error. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -4291,79 +3802,10 @@ export interface operations {
             };
         };
     };
-    readonly apply_plan: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Only these memories of a prune plan, or these clusters of a dedupe plan; may be repeated. By default all. */
-                readonly parts?: readonly number[];
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the plan. */
-                readonly plan: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["PlanOutcome"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly undo_plan: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the plan. */
-                readonly plan: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["PlanUndone"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly erasures: {
         readonly parameters: {
             readonly query?: {
+                /** @description Maximum number of erasures. */
                 readonly limit?: number;
             };
             readonly header?: never;
@@ -4372,7 +3814,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Successful Response */
+            /** @description A summary of each erasure. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -4434,10 +3876,46 @@ export interface operations {
             };
         };
     };
+    readonly apply_erasure: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the erasure. */
+                readonly erasure: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ErasureSignature"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     readonly get_erasure: {
         readonly parameters: {
             readonly query?: {
-                /** @description Remaining memories to return. */
+                /** @description Remaining memories to return with it, 0 to 1,000. */
                 readonly sample?: number;
             };
             readonly header?: never;
@@ -4449,7 +3927,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Successful Response */
+            /** @description The erasure. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -4501,54 +3979,11 @@ export interface operations {
             };
         };
     };
-    readonly apply_erasure: {
+    readonly change_cursor: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
-            readonly path: {
-                /** @description The id of the erasure. */
-                readonly erasure: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["ErasureSignature"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Erasure"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly versions: {
-        readonly parameters: {
-            readonly query?: {
-                readonly limit?: number;
-                /** @description Only versions with lower numbers. */
-                readonly before?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
+            readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
@@ -4559,78 +3994,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": readonly components["schemas"]["Version"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly restore_version: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["VersionToRestore"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Remembered"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly diff_versions: {
-        readonly parameters: {
-            readonly query: {
-                readonly earlier: number;
-                readonly later?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["FieldDifference"][];
+                    readonly "application/json": components["schemas"]["ChangeCursor"];
                 };
             };
             /** @description A problem. */
@@ -4647,11 +4011,12 @@ export interface operations {
     readonly changes: {
         readonly parameters: {
             readonly query?: {
-                /** @description `cursor` of the last change that was read. */
+                /** @description The `cursor` of the last change that was read; by default it begins with the first that is kept. */
                 readonly since?: string;
+                /** @description Maximum number of changes, 1 to 1,000. */
+                readonly limit?: number;
                 /** @description Only changes of these kinds. */
                 readonly kinds?: readonly ("new" | "rewritten" | "archived" | "restored" | "superseded" | "merged" | "deleted" | "risen" | "faded")[];
-                readonly limit?: number;
             };
             readonly header?: never;
             readonly path?: never;
@@ -4659,7 +4024,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Successful Response */
+            /** @description The changes, each with the cursor after it. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -4679,22 +4044,125 @@ export interface operations {
             };
         };
     };
-    readonly change_cursor: {
+    readonly zones: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query: {
+                /** @description A time in the past. */
+                readonly at: string;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Successful Response */
+            /** @description Counts of all layers. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ChangeCursor"];
+                    readonly "application/json": readonly components["schemas"]["LayerStatus"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly undo_import: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The id of the import; by default that of the last one that was not undone. */
+                readonly import_id?: number;
+                /** @description Only an import of this source. */
+                readonly source?: string;
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was undone, and what was kept and why. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ImportUndone"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly jobs: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The state of each job. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["JobStatus"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly job_runs: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only runs of this job. */
+                readonly name?: string;
+                /** @description Maximum number of runs. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Each run with its outcome, and its error if it failed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["JobRun"][];
                 };
             };
             /** @description A problem. */
@@ -4841,6 +4309,277 @@ export interface operations {
             };
         };
     };
+    readonly verify: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Each check, with the number of violations and up to five examples. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Check"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly plan_merge: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PlanMergeBody"];
+            };
+        };
+        readonly responses: {
+            /** @description The dedupe plan, which has one cluster. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DedupePlan"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly list_plans: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of plans. */
+                readonly limit?: number;
+                /** @description Only plans of this kind. */
+                readonly kind?: "prune" | "dedupe";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A summary of each plan. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["PlanSummary"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly apply_plan: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only these memories of a prune plan, or these clusters of a dedupe plan; by default all. */
+                readonly parts?: readonly number[];
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the plan. */
+                readonly plan: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The outcome of each memory. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PlanOutcome"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly undo_plan: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the plan. */
+                readonly plan: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description How many memories were restored, and how many had been restored before. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PlanUndone"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly quality: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only searches from this time on. */
+                readonly since?: string;
+                /** @description Maximum number of searches, newest first, 1 to 100,000. */
+                readonly limit?: number;
+                /** @description Maximum number of unanswered queries, 1 to 1,000. */
+                readonly unanswered?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Shares by rank with intervals, and the unanswered queries. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Quality"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly experiment: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Number of the experiment; by default of the one that runs, else of the newest. */
+                readonly number?: number;
+                /** @description The smallest difference of shares worth knowing, 0.01 to 0.5; the smaller, the more sessions are needed before anything is concluded. */
+                readonly difference?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The arms with their intervals, and a conclusion, or the reason why there is none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly replay: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ReplayBody"];
+            };
+        };
+        readonly responses: {
+            /** @description What would change, and the mean change of the reciprocal rank of used memories. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Replay"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     readonly settings: {
         readonly parameters: {
             readonly query?: never;
@@ -4925,6 +4664,297 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Setting"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly versions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of versions, 1 to 1,001. */
+                readonly limit?: number;
+                /** @description Only versions with lower numbers. */
+                readonly before?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The versions, each with its time, role and interface. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Version"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly restore_version: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RestoreVersionBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Its id and key, and whether it was updated, or unchanged because it already has this text. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Remembered"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly diff_versions: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The number of a version. */
+                readonly earlier: number;
+                /** @description The number of another version; by default the current one. */
+                readonly later?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The fields that differ, with both values. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["FieldDifference"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly link: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "source": "contract",
+                 *       "target": "harbour",
+                 *       "relation": "mentions"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["LinkBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Whether the link is new. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly unlink: {
+        readonly parameters: {
+            readonly query: {
+                /** @description Id or key of the memory the links start from. */
+                readonly source: string;
+                /** @description Id or key of the memory they point to. */
+                readonly target: string;
+                /** @description Only links with this relation; by default all but `co_access`. */
+                readonly relation?: string;
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description How many links were removed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly supersede: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "old": "contract",
+                 *       "new": "contract/2"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["SupersedeBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Whether that is new. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly unarchive: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Whether it was archived. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly status: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Counts by layer and zone, jobs, alarms, versions, and the lag of a replica if there is one. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Status"];
                 };
             };
             /** @description A problem. */

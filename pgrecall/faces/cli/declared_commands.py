@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import click
 from click.exceptions import Exit
 
+from pgrecall.encoding import MAX_ID
 from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, GlobalOptions
 from pgrecall.faces.cli.options import MOMENT, REFERENCE, REFERENCE_HELP, TEXT, json_option, now_option
 from pgrecall.faces.cli.rendering.console import SafeConsole, notes, output, plain, print_json, table
@@ -35,7 +36,7 @@ def command(
     show: Callable[[SafeConsole, T], object] | str | None = None,
     *,
     otherwise: str | None = None,
-    found: Callable[[T], object] = bool,
+    found: Callable[[T], object] | None = None,
     code: int = NOTHING_FOUND,
     more: str = "",
     document: Callable[[T], object] | None = None,
@@ -50,9 +51,9 @@ def command(
         name: last word of the command.
         method: a method of ``Memory`` or of one of its groups.
         show: prints the result for people, or is the sentence for them; None: a table of its fields.
-        otherwise: the sentence if nothing was found or changed; None: there is always something.
-        found: what is empty or false if nothing was.
-        code: the exit code then.
+        otherwise: the sentence for people if nothing was found or changed; None: ``show`` has one.
+        found: what is empty or false in that case; by default the result, if there is ``otherwise``.
+        code: the exit code in that case; with 0, ``otherwise`` is a result.
         more: sentences for the help, after those of the method.
         document: what ``--json`` prints instead of the result.
         arguments: optional parameters that are arguments, not options.
@@ -74,12 +75,12 @@ def command(
         given = {each: value for each, value in values.items() if value not in ((), None)}
         with click.get_current_context().ensure_object(GlobalOptions).opened(embeds=embeds) as client:
             result: T = about.bound(client)(**given)
-        there = otherwise is None or bool(found(result))
+        there = bool(found(result)) if found else otherwise is None or bool(result)
         if as_json:
             count = _COUNTS.get(type(result))
             print_json(document(result) if document else {count: result} if count else result)
-        elif not there and otherwise is not None:
-            notes().print(otherwise.format(**values))
+        elif not there and otherwise:
+            (notes() if code else output()).print(otherwise.format(**values))
         elif isinstance(show, str):
             output().print(show.format(**values))
         else:
@@ -94,12 +95,24 @@ def command(
     return made
 
 
+def add_commands(group: click.Group, names: str, *made: click.Command) -> None:
+    """Adds commands to a group; ``names`` are all that it has then, in the order of its help."""
+    for each in made:
+        group.add_command(each)
+    group.commands = {name: group.commands[name] for name in names.split()}
+
+
 def _argument(parameter: Parameter, about: str) -> click.Argument:
-    metavar = "ID_OR_KEY" if parameter.name == "memory" else parameter.name.upper()
+    name, many = parameter.name, get_origin(parameter.type) is Sequence
     required = parameter.default is REQUIRED
-    shown = metavar if required else f"[{metavar}]"
+    shown = "ID_OR_KEY" if name == "memory" else f"{name.upper()}{'...' if many else ''}"
     return click.Argument(
-        [parameter.name], type=_type(parameter), required=required, metavar=shown, help=about
+        [name],
+        type=_type(parameter),
+        nargs=-1 if many else 1,
+        required=required,
+        metavar=shown if required else f"[{shown}]",
+        help=about,
     )
 
 
@@ -124,7 +137,7 @@ def _type(parameter: Parameter) -> click.ParamType[Any]:
     kind = get_args(parameter.type)[0] if get_origin(parameter.type) is Sequence else parameter.type
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind))
-    if parameter.bounds is not None:
+    if parameter.bounds is not None and parameter.bounds.high < MAX_ID:
         low, high = parameter.bounds.low, parameter.bounds.high
         return click.IntRange(int(low), int(high)) if kind is int else click.FloatRange(low, high)
     return _TYPES[kind]

@@ -72,7 +72,7 @@ def _path(about: Described, declaration: Declaration) -> str:
 
 
 def _endpoint(about: Described, declaration: Declaration) -> Callable[..., Any]:
-    given = [each for each in about.parameters if each.name not in declaration.fixed]
+    given = about.parameters
     in_path = [each for each in given if f"{{{each.name}}}" in declaration.path]
     others = [each for each in given if each not in in_path]
     fields = [each for each in others if each.name != "now"] and others  # a time alone is in the query
@@ -90,7 +90,7 @@ def _endpoint(about: Described, declaration: Declaration) -> Callable[..., Any]:
             body = values.pop("body")
             values |= {name: getattr(body, name) for name in body.model_fields_set}
         values |= {name: memory_reference(values[name]) for name in references}
-        result = await about.bound(client)(**values, **declaration.fixed)
+        result = await about.bound(client)(**values)
         return _COUNTS[about.result](result) if about.result in _COUNTS else result
 
     keyword = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)

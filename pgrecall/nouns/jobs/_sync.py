@@ -7,7 +7,6 @@ import builtins
 from collections.abc import Callable
 from datetime import datetime
 from threading import Event
-from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.group import Group
 from pgrecall.database.pool import Database
@@ -15,12 +14,10 @@ from pgrecall.jobs.alerts import make_alert_hook
 from pgrecall.jobs.catalogue import job_named, job_statuses, states_of_jobs
 from pgrecall.jobs.job import FolderHook, Hooks
 from pgrecall.jobs.runner import Runner
+from pgrecall.nouns.declared import Count, declared
 from pgrecall.nouns.jobs import operations
 from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
 from pgrecall.search.embed.embedder import Embedder
-
-if TYPE_CHECKING:
-    pass
 
 
 class JobsGroup(Group):
@@ -75,8 +72,9 @@ class JobsGroup(Group):
         finally:
             self._connection.note_write()
 
+    @declared("jobs", "GET /v1/jobs")
     def list(self, *, now: datetime | None = None) -> tuple[JobStatus, ...]:
-        """Lists every job with its interval, its newest run, and its state.
+        """Lists every job: what it does, how often, when it ran last, and its state.
 
         Args:
             now: time to use instead of the database's clock.
@@ -86,11 +84,12 @@ class JobsGroup(Group):
         """
         return job_statuses(self._connection.execute(states_of_jobs(now)))
 
-    def runs(self, name: str | None = None, *, limit: int = 20) -> tuple[JobRun, ...]:
+    @declared("job_runs", "GET /v1/jobs/runs")
+    def runs(self, name: str | None = None, *, limit: Count = 20) -> tuple[JobRun, ...]:
         """Lists the newest runs for this tenant and for the whole database, newest first.
 
         Args:
-            name: of this job only.
+            name: only runs of this job.
             limit: maximum number of runs.
 
         Returns:

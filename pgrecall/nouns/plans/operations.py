@@ -55,21 +55,6 @@ class DedupeRequest:
     now: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MergeRequest:
-    """Memories to merge, named by id or key.
-
-    Attributes:
-        keeper: the memory that stays.
-        memories: those to merge into it, 1 to 100.
-        now: time to use instead of now; None uses the database's clock.
-    """
-
-    keeper: int | str
-    memories: Sequence[int | str]
-    now: datetime | None = None
-
-
 def plan_prune(request: PruneRequest) -> Operation[int]:
     """Stores a prune plan; returns its id. Candidates that keep other memories connected are kept back."""
     options = {"max_share": request.max_share, "grace_days": request.grace_days}

@@ -17,7 +17,7 @@ DECLARED = list(declared_methods(AsyncMemory))
 
 
 class AsyncShelfGroup:
-    @declared("put_aside", "PUT /v1/shelf/{memory}", fixed_place=3)
+    @declared("put_aside", "PUT /v1/shelf/{memory}")
     async def put(
         self,
         memory: int | str,
@@ -56,7 +56,6 @@ def test_a_docstring_is_read_once_for_every_face() -> None:
     assert (limit.type, limit.bounds, limit.default) == (int, Bounds(1, 9), 5)
     [declaration] = declarations(AsyncShelfGroup.put)
     assert (declaration.verb, declaration.path) == ("PUT", "/v1/shelf/{memory}")
-    assert declaration.fixed == {"fixed_place": 3}
     assert not declaration.repeatable
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pgrecall.faces.cli.declared_commands import command
+from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import CommandGroup
 from pgrecall.faces.cli.rendering.console import ZONE_STYLES, SafeConsole, styled, table
 from pgrecall.nouns.layers._sync import LayersGroup
@@ -95,7 +95,9 @@ def _days(horizon: ZoneHorizon) -> dict[str, float | None]:
     return {zone: None if math.isinf(value) else value for zone, value in days.items()}
 
 
-for each in (
+add_commands(
+    layers,
+    "list set preset drop",
     command("list", LayersGroup.list, show_layers, document=layer_documents, more=_HOW_LONG),
     command(
         "set",
@@ -111,5 +113,4 @@ for each in (
         otherwise="Layer {name} belongs to the database; this tenant has no row of its own.",
         more="Exit code 1 when the tenant has none.",
     ),
-):
-    layers.add_command(each)
+)

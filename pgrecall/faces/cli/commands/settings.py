@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from pgrecall.faces.cli.declared_commands import command
+from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
 from pgrecall.faces.cli.rendering.console import SafeConsole, output, print_json, styled, table
@@ -70,9 +70,10 @@ def _number(value: float) -> str:
 
 
 _name = {"name": "Name of the setting, as in `pgrecall settings list`."}
-for each in (
+add_commands(
+    settings,
+    "list set reset",
     command("list", SettingsGroup.list, show_settings),
     command("set", SettingsGroup.set, _show_value, helps=_name),
     command("reset", SettingsGroup.reset, _show_value, helps=_name),
-):
-    settings.add_command(each)
+)
