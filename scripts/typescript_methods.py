@@ -6,7 +6,6 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
 from datetime import datetime
 from inspect import getdoc
 from typing import Any, Literal, get_args, get_origin
@@ -131,7 +130,7 @@ def _type(hint: Any) -> str:
         return f"readonly ({item})[]" if "|" in item else f"readonly {item}[]"
     if get_origin(hint) is Mapping:
         return f"Readonly<Record<string, {_type(get_args(hint)[1])}>>"
-    return str(hint.__name__) if is_dataclass(hint) else _SIMPLE[hint]
+    return _SIMPLE.get(hint) or str(hint.__name__)
 
 
 def _identifier(parameter: Parameter) -> str:

@@ -90,9 +90,7 @@ def _parameters(
                 yield _parameter(field, hint, None, words.get(field, ""), positional=False)
         else:
             positional = parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-            yield _parameter(
-                name, hints[name], parameter.default, about.get(name, ""), positional=positional
-            )
+            yield _parameter(name, hints[name], parameter.default, about.get(name, ""), positional=positional)
 
 
 def _parameter(name: str, hint: Any, default: Any, about: str, *, positional: bool) -> Parameter:

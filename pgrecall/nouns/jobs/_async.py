@@ -14,8 +14,8 @@ from pgrecall.jobs.catalogue import job_named, job_statuses, states_of_jobs
 from pgrecall.jobs.job import FolderHook, Hooks
 from pgrecall.jobs.runner import Runner
 from pgrecall.nouns.declared import Count, declared
-from pgrecall.nouns.jobs import operations
 from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
+from pgrecall.nouns.operation import rows_of
 from pgrecall.search.embed.embedder import Embedder
 
 
@@ -98,7 +98,7 @@ class AsyncJobsGroup(AsyncGroup):
             InvalidInput: there is no job of this name.
         """
         job = job_named(name).name if name is not None else None
-        return await self._connection.execute(operations.job_runs(job, limit))
+        return await self._connection.execute(rows_of("job_runs", JobRun, job=job, limit=limit))
 
     def runner(
         self,

@@ -8,6 +8,7 @@ from operator import attrgetter
 from pgrecall.client._async.group import AsyncGroup
 from pgrecall.nouns.keys import operations
 from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
+from pgrecall.nouns.operation import rows_of
 
 _ATTEMPTS = 2
 """How often a session is looked for: its tenant may move between both questions."""
@@ -38,7 +39,7 @@ class AsyncKeysGroup(AsyncGroup):
         Returns:
             The keys, without their secrets.
         """
-        return await self._connection.execute(operations.keys())
+        return await self._connection.execute(rows_of("keys", ApiKey))
 
     async def revoke(self, key: int, *, now: datetime | None = None) -> bool:
         """Revokes a key, now and for good.

@@ -9,6 +9,7 @@ from operator import attrgetter
 from pgrecall.client._sync.group import Group
 from pgrecall.nouns.keys import operations
 from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
+from pgrecall.nouns.operation import rows_of
 
 _ATTEMPTS = 2
 """How often a session is looked for: its tenant may move between both questions."""
@@ -39,7 +40,7 @@ class KeysGroup(Group):
         Returns:
             The keys, without their secrets.
         """
-        return self._connection.execute(operations.keys())
+        return self._connection.execute(rows_of("keys", ApiKey))
 
     def revoke(self, key: int, *, now: datetime | None = None) -> bool:
         """Revokes a key, now and for good.
