@@ -6,6 +6,7 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
 from datetime import datetime
 from inspect import getdoc
 from typing import Any, Literal, get_args, get_origin
@@ -17,6 +18,7 @@ from pgrecall.nouns.declared import Declaration
 
 HEAD = """\
 /** Made by `python -m scripts.openapi` from the methods that the Python client declares; do not edit. */
+import type { components } from "./openapi.js";
 import { split } from "./pages.js";
 import { referenceText, type Transport } from "./transport.js";
 """
@@ -34,10 +36,18 @@ def declared_ts(types: str) -> str:
         read = described(method)
         classes.setdefault(read.group, []).append(_method(read, declaration))
     text = "\n".join(_class(group, methods) for group, methods in classes.items())
-    known = sorted(re.findall(r"^export (?:type|interface) (\w+)", types, re.M))
+    known = set(re.findall(r"^export (?:type|interface) (\w+)", types, re.M))
     code = re.sub(r"/\*\*.*?\*/", "", text, flags=re.S)
-    used = [f"  {name},\n" for name in known if re.search(rf"\b{name}\b", code)]
+    used = [f"  {name},\n" for name in sorted(known) if re.search(rf"\b{name}\b", code)]
+    results = {_item(described(method).result) for method, _ in declared_methods(AsyncMemory)}
+    own = sorted({_type(each) for each in results if is_dataclass(each)} - known)
+    text = "".join(f'export type {name} = components["schemas"]["{name}"];\n\n' for name in own) + text
     return f'{HEAD}import type {{\n{"".join(used)}}} from "./types.js";\n\n{text}'
+
+
+def _item(result: Any) -> Any:
+    """What a result is, or has."""
+    return get_args(result)[0] if get_origin(result) is tuple else result
 
 
 def _class(group: str | None, methods: list[str]) -> str:

@@ -1,4 +1,5 @@
 /** Made by `python -m scripts.openapi` from the methods that the Python client declares; do not edit. */
+import type { components } from "./openapi.js";
 import { split } from "./pages.js";
 import { referenceText, type Transport } from "./transport.js";
 import type {

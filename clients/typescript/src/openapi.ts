@@ -4,7 +4,7 @@
  */
 
 export interface paths {
-    readonly "/v1/memories": {
+    readonly "/v1/changes": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -12,406 +12,15 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List Memories
-         * @description List memories, newest first or by vitality. This does not count as an access.
+         * Changes
+         * @description Read the next changes since a cursor, in order; none is lost or repeated.
          *
-         *     Parameters that are lists may be repeated. The next page starts `after` the last `cursor`; after the last
-         *     memory it is empty. A page ends before its limit where its texts and metadata would exceed 16 MB.
+         *     The list is empty while nothing has changed. A change appears once all transactions
+         *     of the server that began before it have ended.
          */
-        readonly get: operations["list_memories"];
-        readonly put?: never;
-        /**
-         * Remember
-         * @description Store a memory; a text that is already stored is not repeated.
-         *
-         *     A memory with the same key keeps the fields that are left out; an empty text, list or object clears one.
-         *     `changed` names the fields that changed. `similar` names a memory that it nearly repeats.
-         */
-        readonly post: operations["remember"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/memories/batch": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Remember Many
-         * @description Store many memories in one transaction: all of them or none.
-         *
-         *     Memories with the same keys keep what is left out, as in `POST /v1/memories`.
-         */
-        readonly post: operations["remember_many"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/memories/{memory}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Get
-         * @description Read a memory with its vitality and its links. It does not count as an access.
-         */
-        readonly get: operations["get"];
+        readonly get: operations["changes"];
         readonly put?: never;
         readonly post?: never;
-        /**
-         * Forget
-         * @description Archive a memory, so that search leaves it out by default. With `hard` it is deleted for good.
-         */
-        readonly delete: operations["forget"];
-        readonly options?: never;
-        readonly head?: never;
-        /**
-         * Edit
-         * @description Change fields of a memory; those left out stay as they are, and null empties a field.
-         *
-         *     A new `metadata` replaces the old one as a whole. Links, key, source and accesses stay. `outcome` is
-         *     `updated` or `unchanged`.
-         */
-        readonly patch: operations["edit"];
-        readonly trace?: never;
-    };
-    readonly "/v1/history/vitality/{memory}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Vitality
-         * @description Return the terms of a memory's vitality, now or at a time in the past.
-         */
-        readonly get: operations["vitality"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/pins/{memory}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        /**
-         * Pin
-         * @description Pin a memory: no prune plan archives it.
-         */
-        readonly put: operations["pin"];
-        readonly post?: never;
-        /**
-         * Unpin
-         * @description Unpin a memory.
-         */
-        readonly delete: operations["unpin"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/accesses": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Record Accesses
-         * @description Record accesses of memories, which raises their vitality; known idempotency keys are not counted.
-         */
-        readonly post: operations["record_accesses"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/imports": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * List Imports
-         * @description List imports that changed something, newest first: what each stored, changed and archived.
-         */
-        readonly get: operations["list_imports"];
-        readonly put?: never;
-        /**
-         * Import File
-         * @description Import a file: chats, notes, records, or an export of pgrecall, as `pgrecall import` does.
-         *
-         *     The body is the file. It is read whole before anything is stored. An export is stored whole or not at all;
-         *     of another file, what could not be used is counted in `report.problems`. The import goes on if the
-         *     connection is lost. A second import of the same file changes nothing.
-         */
-        readonly post: operations["import_file"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/imports/{number}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Get Import
-         * @description Return an import: how far it is, or its result. A restart of the service forgets imports.
-         */
-        readonly get: operations["get_import"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/search": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Search
-         * @description Search memories, best first. The hits are logged as shown, unless `log` is false.
-         *
-         *     `skipped` lists the steps that did not run, and the hits that were left out because the texts of all would
-         *     exceed 16 MB. Each hit's `explanation` has the terms of its score.
-         */
-        readonly post: operations["search"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/context": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Context
-         * @description Search memories and return them as one text for a prompt, within a budget of tokens.
-         */
-        readonly post: operations["context"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/feedback/used": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Used
-         * @description Mark memories that a search returned as used; returns how many verdicts are new.
-         */
-        readonly post: operations["used"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/feedback/rejected": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Rejected
-         * @description Mark memories that a search returned as wrong answers; returns how many verdicts are new.
-         */
-        readonly post: operations["rejected"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/quality/miss": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Miss
-         * @description Explain why a search does not show a memory: its filters, its rank, and the findings of each arm.
-         */
-        readonly post: operations["miss"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/plans/prune": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Plan Prune
-         * @description Plan which unused memories to archive, with reasons and effects on links. Nothing is archived yet.
-         *
-         *     The response has the first 100 items.
-         */
-        readonly post: operations["plan_prune"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/plans/dedupe": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Plan Dedupe
-         * @description Compare what was not compared yet, and plan which duplicates to merge. Nothing is merged yet.
-         *
-         *     The response has the first 100 clusters.
-         */
-        readonly post: operations["plan_dedupe"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/plans/{plan}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Get Plan
-         * @description Return a prune plan with a page of its items, or a dedupe plan with a page of its clusters.
-         *
-         *     `report.planned` counts all items of a prune plan, `report.clusters` all clusters of a dedupe plan. The
-         *     differences compare the first `compared_characters` of each text: 20,000, and fewer if a page merges more
-         *     than 50 memories.
-         */
-        readonly get: operations["get_plan"];
-        readonly put?: never;
-        readonly post?: never;
-        /**
-         * Drop Plan
-         * @description Remove a plan that was never applied.
-         */
-        readonly delete: operations["drop_plan"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/erasures": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Erasures
-         * @description List erasures and their states, newest first.
-         */
-        readonly get: operations["erasures"];
-        readonly put?: never;
-        /**
-         * Plan Erasure
-         * @description Plan which memories of a subject to delete for good, with counts and a sample. Nothing is deleted.
-         */
-        readonly post: operations["plan_erasure"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/erasures/{erasure}/apply": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Apply Erasure
-         * @description Delete the next memories of an erasure; repeat until its state is done, then it has the report.
-         */
-        readonly post: operations["apply_erasure"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -442,7 +51,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/changes/cursor": {
+    readonly "/v1/erasures": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -450,37 +59,16 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Change Cursor
-         * @description Return the cursor after the last change.
-         *
-         *     To copy a tenant, take it first, then read the memories, then the changes since.
+         * Erasures
+         * @description List erasures and their states, newest first.
          */
-        readonly get: operations["change_cursor"];
+        readonly get: operations["erasures"];
         readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/changes": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
         /**
-         * Changes
-         * @description Read the next changes since a cursor, in order; none is lost or repeated.
-         *
-         *     The list is empty while nothing has changed. A change appears once all transactions
-         *     of the server that began before it have ended.
+         * Plan Erasure
+         * @description Plan which memories of a subject to delete for good, with counts and a sample. Nothing is deleted.
          */
-        readonly get: operations["changes"];
-        readonly put?: never;
-        readonly post?: never;
+        readonly post: operations["plan_erasure"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -501,6 +89,34 @@ export interface paths {
         readonly get: operations["zones"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/imports": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List Imports
+         * @description List imports that changed something, newest first: what each stored, changed and archived.
+         */
+        readonly get: operations["list_imports"];
+        readonly put?: never;
+        /**
+         * Import File
+         * @description Import a file: chats, notes, records, or an export of pgrecall, as `pgrecall import` does.
+         *
+         *     The body is the file. It is read whole before anything is stored. An export is stored whole or not at all;
+         *     of another file, what could not be used is counted in `report.problems`. The import goes on if the
+         *     connection is lost. A second import of the same file changes nothing.
+         */
+        readonly post: operations["import_file"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -746,6 +362,34 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/plans/{plan}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get Plan
+         * @description Return a prune plan with a page of its items, or a dedupe plan with a page of its clusters.
+         *
+         *     `report.planned` counts all items of a prune plan, `report.clusters` all clusters of a dedupe plan. The
+         *     differences compare the first `compared_characters` of each text: 20,000, and fewer if a page merges more
+         *     than 50 memories.
+         */
+        readonly get: operations["get_plan"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Drop Plan
+         * @description Remove a plan that was never applied.
+         */
+        readonly delete: operations["drop_plan"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/quality": {
         readonly parameters: {
             readonly query?: never;
@@ -959,6 +603,37 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/memories/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get
+         * @description Read a memory with its vitality and its links. It does not count as an access.
+         */
+        readonly get: operations["get"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Forget
+         * @description Archive a memory, so that search leaves it out by default. With `hard` it is deleted for good.
+         */
+        readonly delete: operations["forget"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Edit
+         * @description Change fields of a memory; those left out stay as they are, and null empties a field.
+         *
+         *     A new `metadata` replaces the old one as a whole. Links, key, source and accesses stay. `outcome` is
+         *     `updated` or `unchanged`.
+         */
+        readonly patch: operations["edit"];
+        readonly trace?: never;
+    };
     readonly "/v1/unarchive/{memory}": {
         readonly parameters: {
             readonly query?: never;
@@ -991,6 +666,331 @@ export interface paths {
          * @description Read the state of this tenant: counts, vitality, jobs, and alarms that need attention.
          */
         readonly get: operations["status"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/memories": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List Memories
+         * @description List memories, newest first or by vitality. This does not count as an access.
+         *
+         *     Parameters that are lists may be repeated. The next page starts `after` the last `cursor`; after the last
+         *     memory it is empty. A page ends before its limit where its texts and metadata would exceed 16 MB.
+         */
+        readonly get: operations["list_memories"];
+        readonly put?: never;
+        /**
+         * Remember
+         * @description Store a memory; a text that is already stored is not repeated.
+         *
+         *     A memory with the same key keeps the fields that are left out; an empty text, list or object clears one.
+         *     `changed` names the fields that changed. `similar` names a memory that it nearly repeats.
+         */
+        readonly post: operations["remember"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/memories/batch": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Remember Many
+         * @description Store many memories in one transaction: all of them or none.
+         *
+         *     Memories with the same keys keep what is left out, as in `POST /v1/memories`.
+         */
+        readonly post: operations["remember_many"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/history/vitality/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Vitality
+         * @description Return the terms of a memory's vitality, now or at a time in the past.
+         */
+        readonly get: operations["vitality"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/pins/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Pin
+         * @description Pin a memory: no prune plan archives it.
+         */
+        readonly put: operations["pin"];
+        readonly post?: never;
+        /**
+         * Unpin
+         * @description Unpin a memory.
+         */
+        readonly delete: operations["unpin"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/accesses": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Record Accesses
+         * @description Record accesses of memories, which raises their vitality; known idempotency keys are not counted.
+         */
+        readonly post: operations["record_accesses"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/imports/{number}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get Import
+         * @description Return an import: how far it is, or its result. A restart of the service forgets imports.
+         */
+        readonly get: operations["get_import"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/search": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Search
+         * @description Search memories, best first. The hits are logged as shown, unless `log` is false.
+         *
+         *     `skipped` lists the steps that did not run, and the hits that were left out because the texts of all would
+         *     exceed 16 MB. Each hit's `explanation` has the terms of its score.
+         */
+        readonly post: operations["search"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/context": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Context
+         * @description Search memories and return them as one text for a prompt, within a budget of tokens.
+         */
+        readonly post: operations["context"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/feedback/used": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Used
+         * @description Mark memories that a search returned as used; returns how many verdicts are new.
+         */
+        readonly post: operations["used"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/feedback/rejected": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Rejected
+         * @description Mark memories that a search returned as wrong answers; returns how many verdicts are new.
+         */
+        readonly post: operations["rejected"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/quality/miss": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Miss
+         * @description Explain why a search does not show a memory: its filters, its rank, and the findings of each arm.
+         */
+        readonly post: operations["miss"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans/prune": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Plan Prune
+         * @description Plan which unused memories to archive, with reasons and effects on links. Nothing is archived yet.
+         *
+         *     The response has the first 100 items.
+         */
+        readonly post: operations["plan_prune"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans/dedupe": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Plan Dedupe
+         * @description Compare what was not compared yet, and plan which duplicates to merge. Nothing is merged yet.
+         *
+         *     The response has the first 100 clusters.
+         */
+        readonly post: operations["plan_dedupe"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/erasures/{erasure}/apply": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Apply Erasure
+         * @description Delete the next memories of an erasure; repeat until its state is done, then it has the report.
+         */
+        readonly post: operations["apply_erasure"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/changes/cursor": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Change Cursor
+         * @description Return the cursor after the last change.
+         *
+         *     To copy a tenant, take it first, then read the memories, then the changes since.
+         */
+        readonly get: operations["change_cursor"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -2970,35 +2970,15 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    readonly list_memories: {
+    readonly changes: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only memories with one of these. */
-                readonly layers?: readonly string[];
-                /** @description Only memories with one of these. */
-                readonly roles?: readonly string[];
-                /** @description Only memories that say one of these. */
-                readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference")[];
-                /** @description Only memories with one of these. */
-                readonly authors?: readonly string[];
-                /** @description Only memories with one of these. */
-                readonly sources?: readonly string[];
-                /** @description Only memories with all of these. */
-                readonly tags?: readonly string[];
-                /** @description Only memories with this metadata: `key=value` or a JSON object. */
-                readonly metadata?: readonly string[];
-                /** @description Only memories with all of these terms. */
-                readonly hints?: readonly string[];
+                /** @description The `cursor` of the last change that was read; by default it begins with the first that is kept. */
                 readonly since?: string;
-                readonly until?: string;
-                readonly include_archived?: boolean;
-                readonly include_superseded?: boolean;
-                readonly include_invalid?: boolean;
-                readonly order?: "newest" | "vitality";
-                /** @description `cursor` of the last memory of the page before. */
-                readonly after?: string;
+                /** @description Maximum number of changes, 1 to 1,000. */
                 readonly limit?: number;
-                readonly now?: string;
+                /** @description Only changes of these kinds. */
+                readonly kinds?: readonly ("new" | "rewritten" | "archived" | "restored" | "superseded" | "merged" | "deleted" | "risen" | "faded")[];
             };
             readonly header?: never;
             readonly path?: never;
@@ -3006,13 +2986,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Successful Response */
+            /** @description The changes, each with the cursor after it. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": readonly components["schemas"]["ListedMemory"][];
+                    readonly "application/json": readonly components["schemas"]["Change"][];
                 };
             };
             /** @description A problem. */
@@ -3026,9 +3006,111 @@ export interface operations {
             };
         };
     };
-    readonly remember: {
+    readonly get_erasure: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Remaining memories to return with it, 0 to 1,000. */
+                readonly sample?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the erasure. */
+                readonly erasure: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The erasure. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly drop_erasure: {
         readonly parameters: {
             readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the erasure. */
+                readonly erasure: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly erasures: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of erasures. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A summary of each erasure. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["ErasureSummary"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly plan_erasure: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Remaining memories to return. */
+                readonly sample?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -3037,15 +3119,11 @@ export interface operations {
             readonly content: {
                 /**
                  * @example {
-                 *       "body": "Mira signs the harbour contract on Friday.",
-                 *       "key": "contract",
-                 *       "layer": "episodic",
-                 *       "tags": [
-                 *         "harbour"
-                 *       ]
+                 *       "author": "Mira",
+                 *       "asked_by": "Mira"
                  *     }
                  */
-                readonly "application/json": components["schemas"]["Draft"];
+                readonly "application/json": components["schemas"]["ErasurePlan"];
             };
         };
         readonly responses: {
@@ -3055,7 +3133,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Remembered"];
+                    readonly "application/json": components["schemas"]["Erasure"];
                 };
             };
             /** @description A problem. */
@@ -3069,286 +3147,25 @@ export interface operations {
             };
         };
     };
-    readonly remember_many: {
+    readonly zones: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query: {
+                /** @description A time in the past. */
+                readonly at: string;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["DraftBatch"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Remembered"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly get: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All its fields, with every term of its vitality. */
+            /** @description Counts of all layers. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["StoredMemory"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly forget: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Delete the memory and everything about it for good. */
-                readonly hard?: boolean;
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Whether anything changed. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly edit: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "body": "Mira signs the harbour contract on Monday.",
-                 *       "tags": null
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["Changes"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Remembered"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly vitality: {
-        readonly parameters: {
-            readonly query?: {
-                readonly at?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["VitalityTerms"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly pin: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly unpin: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly record_accesses: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "accesses": [
-                 *         {
-                 *           "memory": "contract",
-                 *           "kind": "read",
-                 *           "idempotency_key": "step-7"
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["AccessBatch"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Counted"];
+                    readonly "application/json": readonly components["schemas"]["LayerStatus"][];
                 };
             };
             /** @description A problem. */
@@ -3438,631 +3255,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Import"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly get_import: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The `id` in the response to the file. */
-                readonly number: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Import"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly search: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "query": "when is the contract signed?",
-                 *       "k": 3
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["SearchRequest"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["SearchResult"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly context: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "query": "what do I need to know about the contract?",
-                 *       "budget_tokens": 400
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["ContextBody"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ContextBlock"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly used: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "search_id": 1,
-                 *       "memories": [
-                 *         "contract"
-                 *       ]
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["Verdict"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Counted"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly rejected: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["Verdict"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Counted"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly miss: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["MissBody"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Miss"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly plan_prune: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["PruneRequest"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["PrunePlan"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly plan_dedupe: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["DedupeRequest"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["DedupePlan"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly get_plan: {
-        readonly parameters: {
-            readonly query?: {
-                readonly limit?: number;
-                /** @description Items or clusters to leave out before them. */
-                readonly offset?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the plan. */
-                readonly plan: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["PrunePlan"] | components["schemas"]["DedupePlan"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly drop_plan: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the plan. */
-                readonly plan: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description True; anything else is an error. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly erasures: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Maximum number of erasures. */
-                readonly limit?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description A summary of each erasure. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["ErasureSummary"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly plan_erasure: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Remaining memories to return. */
-                readonly sample?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "author": "Mira",
-                 *       "asked_by": "Mira"
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["ErasurePlan"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Erasure"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly apply_erasure: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the erasure. */
-                readonly erasure: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["ErasureSignature"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Erasure"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly get_erasure: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Remaining memories to return with it, 0 to 1,000. */
-                readonly sample?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the erasure. */
-                readonly erasure: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The erasure. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Erasure"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly drop_erasure: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the erasure. */
-                readonly erasure: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Erasure"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly change_cursor: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ChangeCursor"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly changes: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description The `cursor` of the last change that was read; by default it begins with the first that is kept. */
-                readonly since?: string;
-                /** @description Maximum number of changes, 1 to 1,000. */
-                readonly limit?: number;
-                /** @description Only changes of these kinds. */
-                readonly kinds?: readonly ("new" | "rewritten" | "archived" | "restored" | "superseded" | "merged" | "deleted" | "risen" | "faded")[];
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The changes, each with the cursor after it. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Change"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly zones: {
-        readonly parameters: {
-            readonly query: {
-                /** @description A time in the past. */
-                readonly at: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Counts of all layers. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["LayerStatus"][];
                 };
             };
             /** @description A problem. */
@@ -4464,6 +3656,74 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PlanUndone"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly get_plan: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                /** @description Items or clusters to leave out before them. */
+                readonly offset?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the plan. */
+                readonly plan: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PrunePlan"] | components["schemas"]["DedupePlan"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly drop_plan: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the plan. */
+                readonly plan: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description True; anything else is an error. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
                 };
             };
             /** @description A problem. */
@@ -4903,6 +4163,120 @@ export interface operations {
             };
         };
     };
+    readonly get: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All its fields, with every term of its vitality. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["StoredMemory"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly forget: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Delete the memory and everything about it for good. */
+                readonly hard?: boolean;
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Whether anything changed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly edit: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "body": "Mira signs the harbour contract on Monday.",
+                 *       "tags": null
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Changes"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Remembered"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     readonly unarchive: {
         readonly parameters: {
             readonly query?: {
@@ -4955,6 +4329,632 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly list_memories: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only memories with one of these. */
+                readonly layers?: readonly string[];
+                /** @description Only memories with one of these. */
+                readonly roles?: readonly string[];
+                /** @description Only memories that say one of these. */
+                readonly speech_acts?: readonly ("statement" | "question" | "acknowledgement" | "instruction" | "preference")[];
+                /** @description Only memories with one of these. */
+                readonly authors?: readonly string[];
+                /** @description Only memories with one of these. */
+                readonly sources?: readonly string[];
+                /** @description Only memories with all of these. */
+                readonly tags?: readonly string[];
+                /** @description Only memories with this metadata: `key=value` or a JSON object. */
+                readonly metadata?: readonly string[];
+                /** @description Only memories with all of these terms. */
+                readonly hints?: readonly string[];
+                readonly since?: string;
+                readonly until?: string;
+                readonly include_archived?: boolean;
+                readonly include_superseded?: boolean;
+                readonly include_invalid?: boolean;
+                readonly order?: "newest" | "vitality";
+                /** @description `cursor` of the last memory of the page before. */
+                readonly after?: string;
+                readonly limit?: number;
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["ListedMemory"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly remember: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "body": "Mira signs the harbour contract on Friday.",
+                 *       "key": "contract",
+                 *       "layer": "episodic",
+                 *       "tags": [
+                 *         "harbour"
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Draft"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Remembered"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly remember_many: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["DraftBatch"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Remembered"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly vitality: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["VitalityTerms"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly pin: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly unpin: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly record_accesses: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "accesses": [
+                 *         {
+                 *           "memory": "contract",
+                 *           "kind": "read",
+                 *           "idempotency_key": "step-7"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["AccessBatch"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly get_import: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `id` in the response to the file. */
+                readonly number: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Import"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly search: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "query": "when is the contract signed?",
+                 *       "k": 3
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["SearchRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SearchResult"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly context: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "query": "what do I need to know about the contract?",
+                 *       "budget_tokens": 400
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ContextBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ContextBlock"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly used: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "search_id": 1,
+                 *       "memories": [
+                 *         "contract"
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Verdict"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly rejected: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Verdict"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly miss: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MissBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Miss"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly plan_prune: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PruneRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PrunePlan"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly plan_dedupe: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["DedupeRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DedupePlan"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly apply_erasure: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the erasure. */
+                readonly erasure: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ErasureSignature"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly change_cursor: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangeCursor"];
                 };
             };
             /** @description A problem. */

@@ -53,7 +53,7 @@ MCP_PATH = "/mcp"
 DOCS_PATH = "/docs"
 
 _ROUTED = (memories, imports, search, quality, maintenance, plans, erasures, versions)
-ROUTERS = (*(module.router for module in _ROUTED), declared_router(), maintenance.probe_router)
+ROUTERS = (declared_router(), *(module.router for module in _ROUTED), maintenance.probe_router)
 
 
 class ApiApplication(FastAPI):
