@@ -31,6 +31,8 @@ import type {
   Version,
 } from "./types.js";
 
+export type UnusedImport = components["schemas"]["UnusedImport"];
+
 /** Changes in their order, for an agent that starts a session, or to keep a copy elsewhere. */
 export class ChangesGroup {
   constructor(protected readonly transport: Transport) {}
@@ -105,6 +107,17 @@ export class ImportsGroup {
     const { call, rest } = split(options);
     const request = { query: rest, call };
     return this.transport.send("get", "/v1/imports", request);
+  }
+
+  /**
+   * List live memories that an import added and that were never used since, newest first.
+   *
+   * @returns The memories, each with the time of its import.
+   */
+  async unused(options: { readonly limit?: number } & CallOptions = {}): Promise<readonly UnusedImport[]> {
+    const { call, rest } = split(options);
+    const request = { query: rest, call };
+    return this.transport.send("get", "/v1/imports/unused", request);
   }
 
   /**

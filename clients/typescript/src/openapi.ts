@@ -123,6 +123,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/imports/unused": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Unused Imports
+         * @description List live memories that an import added and that were never used since, newest first.
+         */
+        readonly get: operations["unused_imports"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/imports/undo": {
         readonly parameters: {
             readonly query?: never;
@@ -2842,6 +2862,15 @@ export interface components {
             readonly last_at: string;
             readonly search_id: number;
         };
+        /** @description A memory that an import added and that was never used since. */
+        readonly UnusedImport: {
+            readonly id: number;
+            readonly key: string | null;
+            readonly title: string;
+            readonly source: string;
+            /** Format: date-time */
+            readonly imported_at: string;
+        };
         /** @description A verdict on memories that a search returned. */
         readonly Verdict: {
             /** @description The search. */
@@ -3255,6 +3284,38 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Import"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly unused_imports: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of memories, 1 to 1,000. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The memories, each with the time of its import. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["UnusedImport"][];
                 };
             };
             /** @description A problem. */

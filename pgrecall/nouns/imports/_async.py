@@ -8,7 +8,8 @@ from datetime import datetime
 from pgrecall.client._async.group import AsyncGroup
 from pgrecall.nouns.declared import Count, Id, declared
 from pgrecall.nouns.imports import operations
-from pgrecall.nouns.imports.models import ImportSummary, ImportUndone
+from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, UnusedImport
+from pgrecall.nouns.operation import rows_of
 
 
 class AsyncImportsGroup(AsyncGroup):
@@ -34,6 +35,18 @@ class AsyncImportsGroup(AsyncGroup):
             InvalidInput: the limit is out of its bounds.
         """
         return await self._connection.execute(operations.imports(limit, source))
+
+    @declared("unused_imports", "GET /v1/imports/unused")
+    async def unused(self, *, limit: Count = 50) -> tuple[UnusedImport, ...]:
+        """Lists live memories that an import added and that were never used since, newest first.
+
+        Args:
+            limit: maximum number of memories, 1 to 1,000.
+
+        Returns:
+            The memories, each with the time of its import.
+        """
+        return await self._connection.execute(rows_of("unused_imports", UnusedImport, limit=limit))
 
     async def archive(
         self,

@@ -9,7 +9,8 @@ from datetime import datetime
 from pgrecall.client._sync.group import Group
 from pgrecall.nouns.declared import Count, Id, declared
 from pgrecall.nouns.imports import operations
-from pgrecall.nouns.imports.models import ImportSummary, ImportUndone
+from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, UnusedImport
+from pgrecall.nouns.operation import rows_of
 
 
 class ImportsGroup(Group):
@@ -35,6 +36,18 @@ class ImportsGroup(Group):
             InvalidInput: the limit is out of its bounds.
         """
         return self._connection.execute(operations.imports(limit, source))
+
+    @declared("unused_imports", "GET /v1/imports/unused")
+    def unused(self, *, limit: Count = 50) -> tuple[UnusedImport, ...]:
+        """Lists live memories that an import added and that were never used since, newest first.
+
+        Args:
+            limit: maximum number of memories, 1 to 1,000.
+
+        Returns:
+            The memories, each with the time of its import.
+        """
+        return self._connection.execute(rows_of("unused_imports", UnusedImport, limit=limit))
 
     def archive(
         self,

@@ -18,13 +18,14 @@ list_ = command(
     otherwise="No import has changed anything yet.",
     more="Exit code 1 when there are none.",
 )
+unused = command("unused", ImportsGroup.unused, otherwise="Every imported memory was used.")
 undo = command("undo", ImportsGroup.undo, show_undone_import, arguments=["import_id"])
 
 
 class ImportCommand(click.Command):
     """`import PATH`; `import list` and `import undo` are commands. A folder of such a name is ./list."""
 
-    commands: ClassVar[Mapping[str, click.Command]] = {"list": list_, "undo": undo}
+    commands: ClassVar[Mapping[str, click.Command]] = {"list": list_, "unused": unused, "undo": undo}
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
