@@ -6,17 +6,18 @@ import builtins
 from collections.abc import Callable
 from datetime import datetime
 from threading import Event
+from typing import TYPE_CHECKING
 
 from pgrecall.client._async.group import AsyncGroup
-from pgrecall.database.async_pool import AsyncDatabase
-from pgrecall.jobs.alerts import make_alert_hook
-from pgrecall.jobs.catalogue import job_named, job_statuses, states_of_jobs
-from pgrecall.jobs.job import FolderHook, Hooks
-from pgrecall.jobs.runner import Runner
 from pgrecall.nouns.declared import Count, declared
 from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
 from pgrecall.nouns.operation import rows_of
-from pgrecall.search.embed.embedder import Embedder
+
+if TYPE_CHECKING:
+    from pgrecall.database.async_pool import AsyncDatabase
+    from pgrecall.jobs.job import FolderHook
+    from pgrecall.jobs.runner import Runner
+    from pgrecall.search.embed.embedder import Embedder
 
 
 class AsyncJobsGroup(AsyncGroup):
@@ -51,6 +52,8 @@ class AsyncJobsGroup(AsyncGroup):
         Raises:
             InvalidInput: there is no job of this name.
         """
+        from pgrecall.jobs.catalogue import job_named
+
         job = job_named(name)
         if all_tenants:
             runner = self.runner(stop=stop, progress=progress, folders=folders)
@@ -81,6 +84,8 @@ class AsyncJobsGroup(AsyncGroup):
         Returns:
             The state of each job.
         """
+        from pgrecall.jobs.catalogue import job_statuses, states_of_jobs
+
         return job_statuses(await self._connection.execute(states_of_jobs(now)))
 
     @declared("job_runs", "GET /v1/jobs/runs")
@@ -97,6 +102,8 @@ class AsyncJobsGroup(AsyncGroup):
         Raises:
             InvalidInput: there is no job of this name.
         """
+        from pgrecall.jobs.catalogue import job_named
+
         job = job_named(name).name if name is not None else None
         return await self._connection.execute(rows_of("job_runs", JobRun, job=job, limit=limit))
 
@@ -133,6 +140,10 @@ class AsyncJobsGroup(AsyncGroup):
         progress: Callable[[str, int, int | None], None],
         folders: FolderHook | None,
     ) -> Runner:
+        from pgrecall.jobs.alerts import make_alert_hook
+        from pgrecall.jobs.job import Hooks
+        from pgrecall.jobs.runner import Runner
+
         return Runner(
             database.blocking,
             embedder=embedder or self._connection.embedder,

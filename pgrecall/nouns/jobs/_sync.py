@@ -7,17 +7,18 @@ import builtins
 from collections.abc import Callable
 from datetime import datetime
 from threading import Event
+from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.group import Group
-from pgrecall.database.pool import Database
-from pgrecall.jobs.alerts import make_alert_hook
-from pgrecall.jobs.catalogue import job_named, job_statuses, states_of_jobs
-from pgrecall.jobs.job import FolderHook, Hooks
-from pgrecall.jobs.runner import Runner
 from pgrecall.nouns.declared import Count, declared
 from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
 from pgrecall.nouns.operation import rows_of
-from pgrecall.search.embed.embedder import Embedder
+
+if TYPE_CHECKING:
+    from pgrecall.database.pool import Database
+    from pgrecall.jobs.job import FolderHook
+    from pgrecall.jobs.runner import Runner
+    from pgrecall.search.embed.embedder import Embedder
 
 
 class JobsGroup(Group):
@@ -52,6 +53,8 @@ class JobsGroup(Group):
         Raises:
             InvalidInput: there is no job of this name.
         """
+        from pgrecall.jobs.catalogue import job_named
+
         job = job_named(name)
         if all_tenants:
             runner = self.runner(stop=stop, progress=progress, folders=folders)
@@ -82,6 +85,8 @@ class JobsGroup(Group):
         Returns:
             The state of each job.
         """
+        from pgrecall.jobs.catalogue import job_statuses, states_of_jobs
+
         return job_statuses(self._connection.execute(states_of_jobs(now)))
 
     @declared("job_runs", "GET /v1/jobs/runs")
@@ -98,6 +103,8 @@ class JobsGroup(Group):
         Raises:
             InvalidInput: there is no job of this name.
         """
+        from pgrecall.jobs.catalogue import job_named
+
         job = job_named(name).name if name is not None else None
         return self._connection.execute(rows_of("job_runs", JobRun, job=job, limit=limit))
 
@@ -134,6 +141,10 @@ class JobsGroup(Group):
         progress: Callable[[str, int, int | None], None],
         folders: FolderHook | None,
     ) -> Runner:
+        from pgrecall.jobs.alerts import make_alert_hook
+        from pgrecall.jobs.job import Hooks
+        from pgrecall.jobs.runner import Runner
+
         return Runner(
             database.blocking,
             embedder=embedder or self._connection.embedder,

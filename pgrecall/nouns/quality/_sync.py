@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from pgrecall.arguments import RankingChange
 from pgrecall.client._sync.group import Group
-from pgrecall.client._sync.reads import SearchReads
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.declared import Bounds, Count, declared
 from pgrecall.nouns.quality import operations
 from pgrecall.nouns.quality.models import Experiment, LoggedSearch, Miss, Quality, Replay
-from pgrecall.nouns.search._sync import query_vectors
-from pgrecall.nouns.search._sync_progress import Progress
 from pgrecall.nouns.search.models import Found, SearchRequest
 from pgrecall.nouns.search.operations import find
 from pgrecall.search.replays import Replayed, replay_report, require_change
 
 if TYPE_CHECKING:
     from pgrecall.arguments import SearchOptions
+    from pgrecall.client._sync.connection import Connection
+    from pgrecall.nouns.search._sync_progress import Progress
 
 _BEFORE = timedelta(microseconds=1)
 """A search is replayed as of just before it was made, so that its own log entry does not count."""
@@ -103,9 +102,11 @@ class QualityGroup(Group):
             MemoryNotFound: there is no such memory.
             InvalidInput: the search is refused.
         """
+        from pgrecall.nouns.search._sync import query_vectors
+
         request = SearchRequest(query, **options)
         require_searchable(request)
-        progress = Progress(SearchReads(self._connection, by_replica=False))
+        progress = _progress(self._connection)
         vectors = query_vectors(self._connection, request, progress)
         if request.rerank:
             progress.skipped.append("reranking: the ranks are those before it")
@@ -148,7 +149,7 @@ class QualityGroup(Group):
         require_change(given, k, moved)
         searches = self._connection.execute(operations.logged_searches(since, until, limit))
         self._check(replace(SearchRequest("a query"), **given))
-        progress = Progress(SearchReads(self._connection, by_replica=False))
+        progress = _progress(self._connection)
         replayed: list[Replayed] = []
         refused = 0
         for search in searches:
@@ -166,6 +167,8 @@ class QualityGroup(Group):
     def _asked_again(
         self, search: LoggedSearch, k: int, change: Mapping[str, Any], progress: Progress
     ) -> Replayed:
+        from pgrecall.nouns.search._sync import query_vectors
+
         today = SearchRequest(
             search.query,
             queries=search.queries,
@@ -180,3 +183,11 @@ class QualityGroup(Group):
             self._connection.execute(find(request, vectors)) for request in (today, changed)
         ]
         return Replayed(search, found[0].hits, found[1].hits)
+
+
+def _progress(connection: Connection) -> Progress:
+    """The state of a search that the primary answers."""
+    from pgrecall.client._sync.reads import SearchReads
+    from pgrecall.nouns.search._sync_progress import Progress
+
+    return Progress(SearchReads(connection, by_replica=False))
