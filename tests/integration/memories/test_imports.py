@@ -43,8 +43,8 @@ def test_what_was_never_used_since_its_import(memory: Memory) -> None:
     bring(memory, note("winch", "The winch."), note("rope", "The rope."), note("mast", "The mast."))
     memory.record_access("rope", "used")
     memory.forget("mast")
-    [unused] = memory.imports.unused()
-    assert (unused.key, unused.source, unused.imported_at) == ("winch", SOURCE, NOW)
+    unused = [(one.key, one.source, one.imported_at) for one in memory.imports.unused()]
+    assert unused == [("winch", SOURCE, NOW)]
 
 
 def test_a_first_import_is_deleted_and_can_be_repeated(memory: Memory, query: Query) -> None:

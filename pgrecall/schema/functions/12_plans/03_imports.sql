@@ -178,8 +178,7 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM recall_private.require_between(p_limit, 1, 1000, 'p_limit');
-    RETURN QUERY
-    SELECT m.id, m.key, coalesce(nullif(m.title, ''), left(m.body, 60)), p.options ->> 'source', p.created_at
+    RETURN QUERY SELECT m.id, m.key, coalesce(nullif(m.title, ''), left(m.body, 60)), p.options ->> 'source', p.created_at
     FROM recall.plan p
     JOIN recall.plan_item i ON i.tenant = p.tenant AND i.plan_id = p.id AND i.outcome = 'created'
     JOIN recall.memory m ON m.tenant = p.tenant AND m.id = i.memory_id AND m.archived_at IS NULL
