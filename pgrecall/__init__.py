@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pgrecall.nouns.erasure.models import Erasure, ErasureReport, ErasureSummary, Subject
     from pgrecall.nouns.export.models import Export
     from pgrecall.nouns.feedback.models import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
-    from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, KeptMemory
+    from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, KeptMemory, UnusedImport
     from pgrecall.nouns.imports.report import ImportReport, Problem
     from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
     from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
@@ -192,6 +192,7 @@ __all__ = [
     "Subject",
     "TenantElsewhere",
     "UnansweredQuery",
+    "UnusedImport",
     "Version",
     "VitalityCounts",
     "VitalityPoint",
@@ -228,7 +229,7 @@ _MODULES = {
     "nouns.erasure.models": ("Erasure", "ErasureReport", "ErasureSummary", "Subject"),
     "nouns.export.models": ("Export",),
     "nouns.feedback.models": ("Feedback", "JudgedHit", "JudgedSearch", "MemoryFeedback", "RankFeedback"),
-    "nouns.imports.models": ("ImportSummary", "ImportUndone", "KeptMemory"),
+    "nouns.imports.models": ("ImportSummary", "ImportUndone", "KeptMemory", "UnusedImport"),
     "nouns.imports.report": ("ImportReport", "Problem"),
     "nouns.jobs.models": ("JobOutcome", "JobRun", "JobStatus"),
     "nouns.keys.models": ("ApiKey", "IssuedKey", "KeyHolder"),

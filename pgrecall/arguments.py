@@ -151,7 +151,9 @@ class LayerFields(TypedDict, total=False):
         reading: whether the rate speeds up the clock or multiplies the exponent.
         base_decay: exponent d of the decay of an access.
         birth_weight: number of accesses that storing counts as, for memories stored from now on.
-        active, stale, fading: lowest retention of this zone.
+        active: lowest retention of the zone active.
+        stale: lowest retention of the zone stale.
+        fading: lowest retention of the zone fading.
         profile: profile of searches that are limited to this layer.
     """
 

@@ -1,6 +1,7 @@
-"""Writes what the TypeScript client takes from here: the OpenAPI document, and what package.json repeats.
+"""Writes what the TypeScript client takes from here: the OpenAPI document, the methods that the Python client
+declares, and what package.json repeats.
 
-    python -m scripts.openapi            writes clients/typescript/openapi.json, types, version and address
+    python -m scripts.openapi            writes openapi.json, types, methods, version and address
     python -m scripts.openapi --check    exits with 1 where one of them is out of date
 
 The document comes from the application itself, without a database. The types need node and `npm ci` in
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from pgrecall import __version__
 from scripts.reference.http_page import document
+from scripts.typescript_methods import declared_ts
 
 ROOT = Path(__file__).resolve().parents[1]
 CLIENT = ROOT / "clients" / "typescript"
@@ -29,7 +31,7 @@ _OPTIONS = ("--default-non-nullable=false", "--immutable")
 def main() -> None:
     check = "--check" in sys.argv[1:]
     found = texts()
-    wrong = [name for name, text in found.items() if (CLIENT / name).read_text(encoding="utf-8") != text]
+    wrong = [name for name, text in found.items() if _held(name) != text]
     if not check:
         for name in wrong:
             (CLIENT / name).write_text(found[name], encoding="utf-8")
@@ -43,7 +45,11 @@ def main() -> None:
 
 def texts() -> dict[str, str]:
     """What each file that needs no node has to say."""
-    found = {"openapi.json": json.dumps(document(), indent=1, ensure_ascii=False) + "\n"}
+    types = (CLIENT / "src" / "types.ts").read_text(encoding="utf-8")
+    found = {
+        "openapi.json": json.dumps(document(), indent=1, ensure_ascii=False) + "\n",
+        "src/declared.ts": declared_ts(types),
+    }
     for name in ("package.json", "package-lock.json"):
         text = (CLIENT / name).read_text(encoding="utf-8")
         # The package's own version comes first; in the lock file it is there once more, under its name.
@@ -51,6 +57,11 @@ def texts() -> dict[str, str]:
         text = re.sub(r'"version": "[^"]*"', f'"version": "{__version__}"', text, count=times)
         found[name] = re.sub(r'"url": "git\+[^"]*"', f'"url": "git+{repository()}.git"', text)
     return found
+
+
+def _held(name: str) -> str | None:
+    file = CLIENT / name
+    return file.read_text(encoding="utf-8") if file.exists() else None
 
 
 def repository() -> str:

@@ -14,6 +14,7 @@ from pgrecall.errors import (
     MemoryNotFound,
     SchemaMismatch,
 )
+from pgrecall.nouns.conversion import read_as
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -47,6 +48,20 @@ class Operation(Generic[T]):
     durable: bool = True
     acting: bool = False
     reads: bool = False
+
+
+def rows_of(function: str, kind: type[T], /, **arguments: object) -> Operation[tuple[T, ...]]:
+    """A call that changes nothing, of which the columns are the fields of ``kind``."""
+    for name, value in arguments.items():
+        if isinstance(value, str):
+            require_text(value, f"The {name} {value!r:.60}")
+    given = ", ".join(f"p_{name} => %({name})s" for name in arguments)
+    return Operation(
+        f"SELECT * FROM recall.{function}({given})",
+        arguments,
+        lambda rows: tuple(read_as(kind, row) for row in rows),
+        repeatable=True,
+    )
 
 
 def acting(argument: str, *, durable: bool = True) -> str:

@@ -1,10 +1,11 @@
+import { JobsGroup, LayersGroup, MaintenanceGroup, MemoryMethods, SettingsGroup, VersionsGroup } from "./declared.js";
 import { ErasureGroup, PlansGroup } from "./plans.js";
-import { ChangesGroup, HistoryGroup, QualityGroup, VersionsGroup } from "./reports.js";
-import { JobsGroup, LayersGroup, MaintenanceGroup, ServiceGroup, SettingsGroup } from "./maintenance.js";
+import { ChangesGroup, HistoryGroup, QualityGroup } from "./reports.js";
+import { ServiceGroup } from "./maintenance.js";
 import { ImportsGroup } from "./imports.js";
 import type { operations } from "./openapi.js";
 import { everyItem, split } from "./pages.js";
-import { type ClientOptions, invalid, referenceText, Transport } from "./transport.js";
+import { type ClientOptions, invalid, Transport } from "./transport.js";
 import type {
   Access,
   AccessKind,
@@ -16,13 +17,10 @@ import type {
   Draft,
   DraftFields,
   ListedMemory,
-  NewLink,
   Reference,
   Remembered,
   SearchOptions,
   SearchResult,
-  Status,
-  StoredMemory,
 } from "./types.js";
 
 /** Filters and order of a list; metadata as the object that memories must contain. */
@@ -36,7 +34,7 @@ export type ListOptions = Omit<NonNullable<operations["list_memories"]["paramete
  * Methods are those of the Python client; fields have the names that they have in Python and in JSON. Times are
  * texts in ISO 8601. Every method takes `signal` and `timeout` among its options, and rejects with a `RecallError`.
  */
-export class Memory {
+export class Memory extends MemoryMethods {
   readonly imports: ImportsGroup;
   readonly plans: PlansGroup;
   readonly erasure: ErasureGroup;
@@ -51,7 +49,6 @@ export class Memory {
   readonly service: ServiceGroup;
   /** The session of searches, contexts and accesses that name none. */
   readonly sessionId: string | undefined;
-  readonly #transport: Transport;
 
   /**
    * Reads nothing and connects to nothing yet.
@@ -60,25 +57,25 @@ export class Memory {
    * @param transport - that of the client of which this is a view; for `session` alone.
    */
   constructor(options: ClientOptions & { readonly sessionId?: string } = {}, transport?: Transport) {
+    super(transport ?? new Transport(options));
     this.sessionId = options.sessionId;
-    this.#transport = transport ?? new Transport(options);
-    this.imports = new ImportsGroup(this.#transport);
-    this.plans = new PlansGroup(this.#transport);
-    this.erasure = new ErasureGroup(this.#transport);
-    this.versions = new VersionsGroup(this.#transport);
-    this.changes = new ChangesGroup(this.#transport);
-    this.history = new HistoryGroup(this.#transport);
-    this.quality = new QualityGroup(this.#transport);
-    this.layers = new LayersGroup(this.#transport);
-    this.settings = new SettingsGroup(this.#transport);
-    this.jobs = new JobsGroup(this.#transport);
-    this.maintenance = new MaintenanceGroup(this.#transport);
-    this.service = new ServiceGroup(this.#transport);
+    this.imports = new ImportsGroup(this.transport);
+    this.plans = new PlansGroup(this.transport);
+    this.erasure = new ErasureGroup(this.transport);
+    this.versions = new VersionsGroup(this.transport);
+    this.changes = new ChangesGroup(this.transport);
+    this.history = new HistoryGroup(this.transport);
+    this.quality = new QualityGroup(this.transport);
+    this.layers = new LayersGroup(this.transport);
+    this.settings = new SettingsGroup(this.transport);
+    this.jobs = new JobsGroup(this.transport);
+    this.maintenance = new MaintenanceGroup(this.transport);
+    this.service = new ServiceGroup(this.transport);
   }
 
   /** The same client for one conversation or task: it adds the session to searches, contexts and accesses. */
   session(sessionId: string): Memory {
-    return new Memory({ sessionId }, this.#transport);
+    return new Memory({ sessionId }, this.transport);
   }
 
   /**
@@ -87,7 +84,7 @@ export class Memory {
    */
   async remember(body: string, options: DraftFields & CallOptions = {}): Promise<Remembered> {
     const { call, rest } = split(options);
-    return this.#transport.send("post", "/v1/memories", { body: { ...rest, body }, call });
+    return this.transport.send("post", "/v1/memories", { body: { ...rest, body }, call });
   }
 
   /** Stores memories in one transaction: all of them or none. Without `keep`, existing ones are replaced as a whole. */
@@ -96,20 +93,14 @@ export class Memory {
     options: AtTime & { readonly keep?: boolean } & CallOptions = {},
   ): Promise<readonly Remembered[]> {
     const { call, rest } = split(options);
-    return this.#transport.send("post", "/v1/memories/batch", { body: { ...rest, drafts }, call });
+    return this.transport.send("post", "/v1/memories/batch", { body: { ...rest, drafts }, call });
   }
 
   /** Changes fields of a memory; those left out stay, and null empties a field. */
   async edit(memory: Reference, changes: Changes, options: AtTime & CallOptions = {}): Promise<Remembered> {
     const { call, rest } = split(options);
     const request = { path: { memory }, body: changes, query: rest, call };
-    return this.#transport.send("patch", "/v1/memories/{memory}", request);
-  }
-
-  /** Reads a memory with its vitality and its links. This does not count as an access. */
-  async get(memory: Reference, options: AtTime & CallOptions = {}): Promise<StoredMemory> {
-    const { call, rest } = split(options);
-    return this.#transport.send("get", "/v1/memories/{memory}", { path: { memory }, query: rest, call });
+    return this.transport.send("patch", "/v1/memories/{memory}", request);
   }
 
   /** Lists memories, newest first or by vitality. The next page is `after` the `cursor` of the last one. */
@@ -117,7 +108,7 @@ export class Memory {
     const { call, rest } = split(options);
     const { metadata, ...query } = rest;
     const wanted = metadata === undefined ? {} : { metadata: [JSON.stringify(metadata)] };
-    return this.#transport.send("get", "/v1/memories", { query: { ...query, ...wanted }, call });
+    return this.transport.send("get", "/v1/memories", { query: { ...query, ...wanted }, call });
   }
 
   /** Lists all memories that the filters let through, page by page; `limit` is the length of a page. */
@@ -131,14 +122,14 @@ export class Memory {
   async search(query: string, options: SearchOptions & CallOptions = {}): Promise<SearchResult> {
     const { call, rest } = split(options);
     const body = { ...this.#session(), ...rest, query };
-    return this.#transport.send("post", "/v1/search", { body, call, safe: true });
+    return this.transport.send("post", "/v1/search", { body, call, safe: true });
   }
 
   /** Searches memories and returns them as one text for a prompt, within a budget of tokens. */
   async context(query: string, options: ContextOptions & CallOptions = {}): Promise<ContextBlock> {
     const { call, rest } = split(options);
     const body = { ...this.#session(), ...rest, query };
-    return this.#transport.send("post", "/v1/context", { body, call, safe: true });
+    return this.transport.send("post", "/v1/context", { body, call, safe: true });
   }
 
   /**
@@ -170,7 +161,7 @@ export class Memory {
     const ours = accesses.map((access) => ({ ...this.#session(), ...access }));
     const safe = ours.every((access) => access.idempotency_key);
     const body = { ...rest, accesses: ours };
-    return (await this.#transport.send("post", "/v1/accesses", { body, call, safe })).count;
+    return (await this.transport.send("post", "/v1/accesses", { body, call, safe })).count;
   }
 
   /** Marks memories that a search returned as used, which makes them livelier; returns how many verdicts are new. */
@@ -191,66 +182,11 @@ export class Memory {
     return this.#verdict("/v1/feedback/rejected", searchId, memories, options);
   }
 
-  /** Links two memories; false if they had this link. */
-  async link(
-    source: Reference,
-    target: Reference,
-    relation: string = "links_to",
-    options: Pick<NewLink, "weight"> & AtTime & CallOptions = {},
-  ): Promise<boolean> {
-    const { call, rest } = split(options);
-    const body = { ...rest, source, target, relation };
-    return (await this.#transport.send("post", "/v1/links", { body, call, safe: true })).changed;
-  }
-
-  /** Removes links from one memory to another, all or those of a relation; returns how many. */
-  async unlink(
-    source: Reference,
-    target: Reference,
-    relation?: string,
-    options: AtTime & CallOptions = {},
-  ): Promise<number> {
-    const { call, rest } = split(options);
-    const ends = { source: referenceText(source), target: referenceText(target) };
-    const query = { ...rest, ...ends, ...(relation !== undefined && { relation }) };
-    return (await this.#transport.send("delete", "/v1/links", { query, call, safe: true })).count;
-  }
-
-  /** Replaces a memory by another: search leaves the old one out by default. False if it was so before. */
-  async supersede(old: Reference, replacement: Reference, options: AtTime & CallOptions = {}): Promise<boolean> {
-    const { call, rest } = split(options);
-    const body = { ...rest, old, new: replacement };
-    return (await this.#transport.send("post", "/v1/supersede", { body, call, safe: true })).changed;
-  }
-
   /** Keeps a memory out of prune plans, or ends that; false if it was so before. */
   async pin(memory: Reference, pinned = true, options: AtTime & CallOptions = {}): Promise<boolean> {
     const { call, rest } = split(options);
     const request = { path: { memory }, query: rest, call, safe: true };
-    return (await this.#transport.send(pinned ? "put" : "delete", "/v1/pins/{memory}", request)).changed;
-  }
-
-  /** Archives a memory, or with `hard` deletes it for good; false if it was archived before. */
-  async forget(
-    memory: Reference,
-    options: { readonly hard?: boolean } & AtTime & CallOptions = {},
-  ): Promise<boolean> {
-    const { call, rest } = split(options);
-    const request = { path: { memory }, query: rest, call };
-    return (await this.#transport.send("delete", "/v1/memories/{memory}", request)).changed;
-  }
-
-  /** Brings an archived memory back; false if it was not archived. */
-  async unarchive(memory: Reference, options: AtTime & CallOptions = {}): Promise<boolean> {
-    const { call, rest } = split(options);
-    const request = { path: { memory }, query: rest, call };
-    return (await this.#transport.send("post", "/v1/unarchive/{memory}", request)).changed;
-  }
-
-  /** Reads the state of the tenant: counts, vitality, jobs, and alarms that need attention. */
-  async status(options: AtTime & CallOptions = {}): Promise<Status> {
-    const { call, rest } = split(options);
-    return this.#transport.send("get", "/v1/status", { query: rest, call });
+    return (await this.transport.send(pinned ? "put" : "delete", "/v1/pins/{memory}", request)).changed;
   }
 
   async #verdict(
@@ -265,7 +201,7 @@ export class Memory {
     const { call, rest } = split(options);
     const named = typeof memories === "object" ? memories : [memories];
     const body = { ...rest, search_id: searchId, memories: named };
-    return (await this.#transport.send("post", path, { body, call })).count;
+    return (await this.transport.send("post", path, { body, call })).count;
   }
 
   #session(): { readonly session_id?: string } {

@@ -4,6 +4,696 @@
  */
 
 export interface paths {
+    readonly "/v1/changes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Changes
+         * @description Read the next changes since a cursor, in order; none is lost or repeated.
+         *
+         *     The list is empty while nothing has changed. A change appears once all transactions
+         *     of the server that began before it have ended.
+         */
+        readonly get: operations["changes"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/erasures/{erasure}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get Erasure
+         * @description Read an erasure: its plan, its progress, or its report.
+         */
+        readonly get: operations["get_erasure"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Drop Erasure
+         * @description Remove an erasure that has not begun; returns it.
+         */
+        readonly delete: operations["drop_erasure"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/erasures": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Erasures
+         * @description List erasures and their states, newest first.
+         */
+        readonly get: operations["erasures"];
+        readonly put?: never;
+        /**
+         * Plan Erasure
+         * @description Plan which memories of a subject to delete for good, with counts and a sample. Nothing is deleted.
+         */
+        readonly post: operations["plan_erasure"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/history/zones": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Zones
+         * @description Count the live memories of each layer in each zone at a time in the past.
+         */
+        readonly get: operations["zones"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/imports": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List Imports
+         * @description List imports that changed something, newest first: what each stored, changed and archived.
+         */
+        readonly get: operations["list_imports"];
+        readonly put?: never;
+        /**
+         * Import File
+         * @description Import a file: chats, notes, records, or an export of pgrecall, as `pgrecall import` does.
+         *
+         *     The body is the file. It is read whole before anything is stored. An export is stored whole or not at all;
+         *     of another file, what could not be used is counted in `report.problems`. The import goes on if the
+         *     connection is lost. A second import of the same file changes nothing.
+         */
+        readonly post: operations["import_file"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/imports/unused": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Unused Imports
+         * @description List live memories that an import added and that were never used since, newest first.
+         */
+        readonly get: operations["unused_imports"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/imports/undo": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Undo Import
+         * @description Undo an import: what it changed is given back, what it archived restored, what it added deleted.
+         *
+         *     Changed memories get back the text, fields and links from before it, and archived ones are restored.
+         *     Created ones are deleted for good; one that was used or linked since is archived instead. What was
+         *     changed since stays as it is, and is named. Texts given back have no vectors until the job `embed`
+         *     makes them. Keys of renamed notes stay as they are.
+         */
+        readonly post: operations["undo_import"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/jobs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Jobs
+         * @description List every job: what it does, how often, when it ran last, and its state.
+         */
+        readonly get: operations["jobs"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/jobs/runs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Job Runs
+         * @description List the newest runs for this tenant and for the whole database, newest first.
+         */
+        readonly get: operations["job_runs"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/layers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Layers
+         * @description List the layers that this tenant can use, by name, and how fast each forgets.
+         */
+        readonly get: operations["layers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/layers/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Set Layer
+         * @description Set this tenant's own layer, a new one or one that exists. What is not given stays as it is.
+         *
+         *     The new rates apply to its memories from the time they were stored. A new birth weight applies to
+         *     memories stored from now on.
+         */
+        readonly put: operations["set_layer"];
+        readonly post?: never;
+        /**
+         * Drop Layer
+         * @description Drop this tenant's own layer, so that the database's applies again.
+         */
+        readonly delete: operations["drop_layer"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/layers/presets/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Use Preset
+         * @description Set the layers and settings of this tenant to those of a preset; layers that it does
+         *     not have stay as they are.
+         */
+        readonly put: operations["use_preset"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/maintenance/verify": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Verify
+         * @description Check every invariant of this tenant's data; changes nothing.
+         */
+        readonly get: operations["verify"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans/merge": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Plan Merge
+         * @description Plan to merge memories that you name, even if their texts differ. Nothing is merged yet.
+         */
+        readonly post: operations["plan_merge"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List Plans
+         * @description List plans and their states, newest first.
+         */
+        readonly get: operations["list_plans"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans/{plan}/apply": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Apply Plan
+         * @description Carry out a plan, or parts of it: archives or merges memories, except what has changed since.
+         *
+         *     Each memory is checked again. One that was rewritten, pinned or archived since is skipped with a note.
+         *     So is a memory of a prune plan that was used or linked since or that something now depends on, and a
+         *     memory of a dedupe plan that was superseded since or whose keeper is skipped. A plan is applied once.
+         */
+        readonly post: operations["apply_plan"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans/{plan}/undo": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Undo Plan
+         * @description Restore the memories that a plan archived or merged, except those restored since.
+         *
+         *     Later accesses, links and texts of what they were merged into stay.
+         */
+        readonly post: operations["undo_plan"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/plans/{plan}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get Plan
+         * @description Return a prune plan with a page of its items, or a dedupe plan with a page of its clusters.
+         *
+         *     `report.planned` counts all items of a prune plan, `report.clusters` all clusters of a dedupe plan. The
+         *     differences compare the first `compared_characters` of each text: 20,000, and fewer if a page merges more
+         *     than 50 memories.
+         */
+        readonly get: operations["get_plan"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Drop Plan
+         * @description Remove a plan that was never applied.
+         */
+        readonly delete: operations["drop_plan"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/quality": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Quality
+         * @description Report how often hits of searches were used, by rank, and which queries had no answer.
+         *
+         *     Uses are known from verdicts (`memory.used`), and for searches in a session from accesses of
+         *     kind `used` or `read` in it, within the setting `association.window_minutes`.
+         */
+        readonly get: operations["quality"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/quality/experiment": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Experiment
+         * @description Report how often hits were used in each arm of a randomised experiment, and the conclusion.
+         *
+         *     The settings `search.experiment` (its number) and `search.experiment_weight` run it: sessions are
+         *     divided by chance into arms without vitality, with the default weight, and with the other one. The
+         *     outcome is that of sessions, by intention to treat: one in which nothing is known to be used counts
+         *     as none. Intervals are those of Wilson (1927) and, for differences, of Newcombe (1998, method 10).
+         */
+        readonly get: operations["experiment"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/quality/replay": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Replay
+         * @description Replay logged queries with other settings: which results would change. Nothing is changed.
+         *
+         *     They are asked as of then, with today's settings and with changed ones. For searches with a known use,
+         *     it says whether the used memory would rank higher. Filters are not in the log, so the queries are
+         *     asked without. Nothing is logged.
+         */
+        readonly post: operations["replay"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/settings": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Settings
+         * @description List every setting: its value for this tenant, where that comes from, default, bounds and meaning.
+         */
+        readonly get: operations["settings"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/settings/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Set Setting
+         * @description Set a setting for this tenant.
+         */
+        readonly put: operations["set_setting"];
+        readonly post?: never;
+        /**
+         * Reset Setting
+         * @description Remove this tenant's own value, so that the database's or the default applies again.
+         */
+        readonly delete: operations["reset_setting"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/versions/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Versions
+         * @description List the versions of a memory, newest first, beginning with the current one.
+         *
+         *     A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
+         *     `before` the number of the last version; after the last version it is empty.
+         */
+        readonly get: operations["versions"];
+        /**
+         * Restore Version
+         * @description Restore the text and fields of a version; the replaced ones become a version.
+         *
+         *     Its layer, links, pin and accesses stay, and an archived memory stays archived.
+         */
+        readonly put: operations["restore_version"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/differences/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Diff Versions
+         * @description Compare two versions of a memory, or one with the current one; texts also word by word.
+         *
+         *     What differs between very long texts is shown as a whole.
+         */
+        readonly get: operations["diff_versions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/links": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Link
+         * @description Link two memories.
+         */
+        readonly post: operations["link"];
+        /**
+         * Unlink
+         * @description Remove links from one memory to another; without `supersedes` the target is valid again.
+         *
+         *     Searches of past times still use them.
+         */
+        readonly delete: operations["unlink"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/supersede": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Supersede
+         * @description Replace a memory by another; searches then omit the old one by default.
+         */
+        readonly post: operations["supersede"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/memories/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get
+         * @description Read a memory with its vitality and its links. It does not count as an access.
+         */
+        readonly get: operations["get"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Forget
+         * @description Archive a memory, so that search leaves it out by default. With `hard` it is deleted for good.
+         */
+        readonly delete: operations["forget"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Edit
+         * @description Change fields of a memory; those left out stay as they are, and null empties a field.
+         *
+         *     A new `metadata` replaces the old one as a whole. Links, key, source and accesses stay. `outcome` is
+         *     `updated` or `unchanged`.
+         */
+        readonly patch: operations["edit"];
+        readonly trace?: never;
+    };
+    readonly "/v1/unarchive/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Unarchive
+         * @description Restore an archived memory, with its links and accesses.
+         */
+        readonly post: operations["unarchive"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/status": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Status
+         * @description Read the state of this tenant: counts, vitality, jobs, and alarms that need attention.
+         */
+        readonly get: operations["status"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/memories": {
         readonly parameters: {
             readonly query?: never;
@@ -56,57 +746,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/memories/{memory}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Get
-         * @description Return a memory with its vitality and its links. This does not count as an access.
-         */
-        readonly get: operations["get"];
-        readonly put?: never;
-        readonly post?: never;
-        /**
-         * Forget
-         * @description Archive a memory, so that search leaves it out by default. With `hard`, delete it.
-         */
-        readonly delete: operations["forget"];
-        readonly options?: never;
-        readonly head?: never;
-        /**
-         * Edit
-         * @description Change fields of a memory; those left out stay as they are, and null empties a field.
-         *
-         *     A new `metadata` replaces the old one as a whole. Links, key, source and accesses stay. `outcome` is
-         *     `updated` or `unchanged`.
-         */
-        readonly patch: operations["edit"];
-        readonly trace?: never;
-    };
-    readonly "/v1/unarchive/{memory}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Unarchive
-         * @description Restore an archived memory, with its links and accesses.
-         */
-        readonly post: operations["unarchive"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v1/history/vitality/{memory}": {
         readonly parameters: {
             readonly query?: never;
@@ -119,26 +758,6 @@ export interface paths {
          * @description Return the terms of a memory's vitality, now or at a time in the past.
          */
         readonly get: operations["vitality"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/history/zones": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Zones
-         * @description Count the memories of each layer in each zone at a time in the past.
-         */
-        readonly get: operations["zones"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -171,50 +790,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/links": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Link
-         * @description Link two memories; `changed` is false when they had this link.
-         */
-        readonly post: operations["link"];
-        /**
-         * Unlink
-         * @description Remove links from one memory to another; without `supersedes` the target is valid again.
-         */
-        readonly delete: operations["unlink"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/supersede": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Supersede
-         * @description Replace a memory by another: search leaves the old one out by default.
-         */
-        readonly post: operations["supersede"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v1/accesses": {
         readonly parameters: {
             readonly query?: never;
@@ -229,56 +804,6 @@ export interface paths {
          * @description Record accesses of memories, which raises their vitality; known idempotency keys are not counted.
          */
         readonly post: operations["record_accesses"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/imports": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * List Imports
-         * @description List imports that changed something, newest first, however they were made. Their ids undo them.
-         */
-        readonly get: operations["list_imports"];
-        readonly put?: never;
-        /**
-         * Import File
-         * @description Import a file: chats, notes, records, or an export of pgrecall, as `pgrecall import` does.
-         *
-         *     The body is the file. It is read whole before anything is stored. An export is stored whole or not at all;
-         *     of another file, what could not be used is counted in `report.problems`. The import goes on if the
-         *     connection is lost. A second import of the same file changes nothing.
-         */
-        readonly post: operations["import_file"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/imports/undo": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Undo Import
-         * @description Undo an import: give back what it changed, restore what it archived, delete what it added.
-         *
-         *     What was changed since stays. What it added and was used or linked since is archived. `kept` names both.
-         */
-        readonly post: operations["undo_import"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -388,46 +913,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/quality": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Quality
-         * @description Report how often hits of searches were used, and which queries had no answer.
-         */
-        readonly get: operations["quality"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/quality/experiment": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Experiment
-         * @description Report how often hits were used in each arm of a randomised experiment, and the conclusion.
-         */
-        readonly get: operations["experiment"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v1/quality/miss": {
         readonly parameters: {
             readonly query?: never;
@@ -442,214 +927,6 @@ export interface paths {
          * @description Explain why a search does not show a memory: its filters, its rank, and the findings of each arm.
          */
         readonly post: operations["miss"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/quality/replay": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Replay
-         * @description Replay logged queries with other settings, and report which results would change. Changes nothing.
-         */
-        readonly post: operations["replay"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/layers": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Layers
-         * @description List the layers that this tenant can use, by name.
-         */
-        readonly get: operations["layers"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/layers/{layer}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        /**
-         * Set Layer
-         * @description Create or change this tenant's layer; counts the memories whose vitality changes with it.
-         */
-        readonly put: operations["set_layer"];
-        readonly post?: never;
-        /**
-         * Drop Layer
-         * @description Drop this tenant's layer, so that the database's layer of this name applies again.
-         */
-        readonly delete: operations["drop_layer"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/layers/presets/{preset}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        /**
-         * Use Preset
-         * @description Set this tenant's layers to a preset; counts the memories whose vitality changes with them.
-         */
-        readonly put: operations["use_preset"];
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/settings": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Settings
-         * @description List all settings with the values that apply to this tenant, by name.
-         */
-        readonly get: operations["settings"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/settings/{setting}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        /**
-         * Set Setting
-         * @description Set a setting for this tenant; returns the setting.
-         */
-        readonly put: operations["set_setting"];
-        readonly post?: never;
-        /**
-         * Reset Setting
-         * @description Remove this tenant's value, so that the database's applies again; returns the setting.
-         */
-        readonly delete: operations["reset_setting"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/status": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Status
-         * @description Return the state of this tenant: counts, vitality, jobs, and alarms that need attention.
-         */
-        readonly get: operations["status"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/maintenance/verify": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Verify
-         * @description Check every invariant of this tenant's data; changes nothing.
-         */
-        readonly get: operations["verify"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/jobs": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Jobs
-         * @description List all jobs with their interval, state and last run.
-         */
-        readonly get: operations["jobs"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/jobs/runs": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Job Runs
-         * @description List job runs for this tenant and for the whole database, newest first.
-         */
-        readonly get: operations["job_runs"];
-        readonly put?: never;
-        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -700,162 +977,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/plans/merge": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Plan Merge
-         * @description Plan to merge memories that you name into one that stays. Nothing is merged yet.
-         */
-        readonly post: operations["plan_merge"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/plans": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * List Plans
-         * @description List plans, newest first.
-         */
-        readonly get: operations["list_plans"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/plans/{plan}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Get Plan
-         * @description Return a prune plan with a page of its items, or a dedupe plan with a page of its clusters.
-         *
-         *     `report.planned` counts all items of a prune plan, `report.clusters` all clusters of a dedupe plan. The
-         *     differences compare the first `compared_characters` of each text: 20,000, and fewer if a page merges more
-         *     than 50 memories.
-         */
-        readonly get: operations["get_plan"];
-        readonly put?: never;
-        readonly post?: never;
-        /**
-         * Drop Plan
-         * @description Remove a plan that was never applied.
-         */
-        readonly delete: operations["drop_plan"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/plans/{plan}/apply": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Apply Plan
-         * @description Archive or merge the memories of a plan, or some of them, except what has changed since.
-         */
-        readonly post: operations["apply_plan"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/plans/{plan}/undo": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Undo Plan
-         * @description Restore the memories that a plan archived or merged.
-         */
-        readonly post: operations["undo_plan"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/erasures": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Erasures
-         * @description List erasures, newest first.
-         */
-        readonly get: operations["erasures"];
-        readonly put?: never;
-        /**
-         * Plan Erasure
-         * @description Plan which memories of a subject to delete for good, with counts and a sample. Nothing is deleted.
-         */
-        readonly post: operations["plan_erasure"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/erasures/{erasure}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Get Erasure
-         * @description Return an erasure: its plan, its progress, or its report.
-         */
-        readonly get: operations["get_erasure"];
-        readonly put?: never;
-        readonly post?: never;
-        /**
-         * Drop Erasure
-         * @description Remove an erasure that has not begun; returns it.
-         */
-        readonly delete: operations["drop_erasure"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v1/erasures/{erasure}/apply": {
         readonly parameters: {
             readonly query?: never;
@@ -870,78 +991,6 @@ export interface paths {
          * @description Delete the next memories of an erasure; repeat until its state is done, then it has the report.
          */
         readonly post: operations["apply_erasure"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/versions/{memory}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Versions
-         * @description List the versions of a memory, newest first, beginning with the current one.
-         *
-         *     A page ends before its limit where its texts and metadata would exceed 16 MB. The next page is `before`
-         *     the number of the last version; after the last version it is empty.
-         */
-        readonly get: operations["versions"];
-        /**
-         * Restore Version
-         * @description Restore the text and fields of a version; the replaced ones become a version.
-         *
-         *     Its layer, links, pin and accesses stay, and an archived memory stays archived. `outcome` is `updated` or
-         *     `unchanged`.
-         */
-        readonly put: operations["restore_version"];
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/differences/{memory}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Diff Versions
-         * @description Compare two versions of a memory, or one with the current one; texts also word by word.
-         */
-        readonly get: operations["diff_versions"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/changes": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Changes
-         * @description Read the next changes since a cursor, in order; none is lost or repeated.
-         *
-         *     Without `since` it begins with the first change that is kept. The list is empty while nothing has changed.
-         */
-        readonly get: operations["changes"];
-        readonly put?: never;
-        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1910,27 +1959,6 @@ export interface components {
              */
             readonly source: "tenant" | "database";
         };
-        /** @description The parameters of a layer; None keeps the current value. */
-        readonly LayerBody: {
-            /** @description How much faster than 1 the layer forgets, 0.001 to 1000. */
-            readonly metabolic_rate?: number | null;
-            /** @description Whether the rate speeds up the clock or multiplies the exponent. */
-            readonly reading?: ("clock" | "exponent") | null;
-            /** @description Exponent d of the decay of an access. */
-            readonly base_decay?: number | null;
-            /** @description Number of accesses that storing counts as, for memories stored from now on. */
-            readonly birth_weight?: number | null;
-            /** @description Lowest retention of this zone. */
-            readonly active?: number | null;
-            /** @description Lowest retention of this zone. */
-            readonly stale?: number | null;
-            /** @description Lowest retention of this zone. */
-            readonly fading?: number | null;
-            /** @description Profile of searches that are limited to this layer. */
-            readonly profile?: string | null;
-            /** @description Time to use instead of the database's clock. */
-            readonly now?: string | null;
-        };
         /** @description Rates and zones of one layer; `clock` and `effective_decay` are what the sum uses. */
         readonly LayerRates: {
             /** @description M, how much faster than knowledge the layer forgets. */
@@ -1977,6 +2005,24 @@ export interface components {
             /** Format: date-time */
             readonly created_at: string;
         };
+        readonly LinkBody: {
+            /** @description Id or key of the memory the link starts from. */
+            readonly source: number | string;
+            /** @description Id or key of the memory it points to. */
+            readonly target: number | string;
+            /**
+             * @description One of links_to, next, mentions, part_of, implies, supports, contradicts, derived_from.
+             * @default links_to
+             */
+            readonly relation?: string;
+            /**
+             * @description Strength, above 0 and at most 100.
+             * @default 1
+             */
+            readonly weight?: number;
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
+        };
         /** @description One memory of a list. */
         readonly ListedMemory: {
             readonly id: number;
@@ -2007,15 +2053,6 @@ export interface components {
             readonly cursor: string;
             readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
             readonly session_id: string | null;
-        };
-        /** @description Memories to merge, named by id or key. */
-        readonly MergeRequest: {
-            /** @description The memory that stays. */
-            readonly keeper: number | string;
-            /** @description Those to merge into it, 1 to 100. */
-            readonly memories: readonly (number | string)[];
-            /** @description Time to use instead of now; None uses the database's clock. */
-            readonly now?: string | null;
         };
         /** @description Why a search does not show a memory, or at which rank it does. */
         readonly Miss: {
@@ -2151,25 +2188,6 @@ export interface components {
             /** @description How long it took in all. */
             readonly seconds: number;
         };
-        /** @description A link to add. */
-        readonly NewLink: {
-            /** @description Id or key of the memory that it leads from. */
-            readonly source: number | string;
-            /** @description Id or key of the memory that it leads to. */
-            readonly target: number | string;
-            /**
-             * @description One of links_to, next, mentions, part_of, implies, supports, contradicts, derived_from.
-             * @default links_to
-             */
-            readonly relation?: string;
-            /**
-             * @description Strength, above 0 and at most 100.
-             * @default 1
-             */
-            readonly weight?: number;
-            /** @description Time to use instead of the database's clock. */
-            readonly now?: string | null;
-        };
         /** @description A part of a long memory: the `text` from `start` to `end`, in characters of the body from 0. */
         readonly Passage: {
             readonly start: number;
@@ -2235,6 +2253,14 @@ export interface components {
             readonly source: number;
             readonly target: number;
             readonly relation: string;
+        };
+        readonly PlanMergeBody: {
+            /** @description The id or key of the memory that stays. */
+            readonly keeper: number | string;
+            /** @description Ids or keys of the memories to merge into it, 1 to 100. */
+            readonly memories: readonly (number | string)[];
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
         };
         /** @description A remaining memory that loses a link. */
         readonly PlanNeighbour: {
@@ -2471,18 +2497,7 @@ export interface components {
             /** @description A sentence for each step that did not run. */
             readonly skipped: readonly string[];
         };
-        /** @description The changes of a replay; missing fields stay as they are. */
         readonly ReplayBody: {
-            /** @description Weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period. */
-            readonly weights?: {
-                readonly [key: string]: number;
-            } | null;
-            /** @description How vitality changes the score. */
-            readonly vitality_mode?: ("odds" | "unbounded" | "multiply" | "bounded" | "off") | null;
-            /** @description Weight of vitality. */
-            readonly vitality_weight?: number | null;
-            /** @description Coefficients and weights. */
-            readonly profile?: string | null;
             /**
              * @description Number of hits of each search, 1 to 100.
              * @default 10
@@ -2498,10 +2513,20 @@ export interface components {
              */
             readonly limit?: number;
             /**
-             * @description Maximum number of changed searches in the response, most changed first, 0 to 1,000.
+             * @description Maximum number of changed searches in the report, most changed first, 0 to 1,000.
              * @default 20
              */
             readonly moved?: number;
+            /** @description Weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period. */
+            readonly weights?: {
+                readonly [key: string]: number;
+            } | null;
+            /** @description How vitality changes the score. */
+            readonly vitality_mode?: ("odds" | "unbounded" | "multiply" | "bounded" | "off") | null;
+            /** @description Weight of vitality. */
+            readonly vitality_weight?: number | null;
+            /** @description Coefficients and weights. */
+            readonly profile?: string | null;
         };
         /**
          * @description A logged query, asked again with today's settings and with changed ones.
@@ -2538,6 +2563,12 @@ export interface components {
         readonly Reranked: {
             readonly original_rank: number;
             readonly score: number;
+        };
+        readonly RestoreVersionBody: {
+            /** @description The number of the version. */
+            readonly version: number;
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
         };
         /** @description How a language model would search for a query. What the request gives itself comes first. */
         readonly SearchPlan: {
@@ -2703,6 +2734,30 @@ export interface components {
             readonly model_use: components["schemas"]["ModelUse"] | null;
             readonly no_match: boolean;
         };
+        readonly SetLayerBody: {
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
+            /** @description How much faster than 1 the layer forgets, 0.001 to 1000. */
+            readonly metabolic_rate?: number | null;
+            /** @description Whether the rate speeds up the clock or multiplies the exponent. */
+            readonly reading?: ("clock" | "exponent") | null;
+            /** @description Exponent d of the decay of an access. */
+            readonly base_decay?: number | null;
+            /** @description Number of accesses that storing counts as, for memories stored from now on. */
+            readonly birth_weight?: number | null;
+            /** @description Lowest retention of the zone active. */
+            readonly active?: number | null;
+            /** @description Lowest retention of the zone stale. */
+            readonly stale?: number | null;
+            /** @description Lowest retention of the zone fading. */
+            readonly fading?: number | null;
+            /** @description Profile of searches that are limited to this layer. */
+            readonly profile?: string | null;
+        };
+        readonly SetSettingBody: {
+            /** @description The number, within the bounds of the setting. */
+            readonly value: number;
+        };
         /** @description A number that can be tuned: its value, where that is set, its default and inclusive bounds. */
         readonly Setting: {
             readonly name: string;
@@ -2714,11 +2769,6 @@ export interface components {
             readonly low: number;
             readonly high: number;
             readonly about: string;
-        };
-        /** @description The value of a setting. */
-        readonly SettingValue: {
-            /** @description The value to set, within the bounds of the setting. */
-            readonly value: number;
         };
         /** @description A share, `count` of `total`, with its 95 % interval (Wilson); without a total there is none. */
         readonly Share: {
@@ -2835,11 +2885,10 @@ export interface components {
             /** @description The key; `*` stands for any characters. */
             readonly key: string | null;
         };
-        /** @description A memory and its replacement. */
-        readonly Supersession: {
-            /** @description Id or key of the memory that no longer holds. */
+        readonly SupersedeBody: {
+            /** @description Id or key of the memory that is replaced. */
             readonly old: number | string;
-            /** @description Id or key of the memory that replaces it. */
+            /** @description Id or key of the one that replaces it. */
             readonly new: number | string;
             /** @description Time to use instead of the database's clock. */
             readonly now?: string | null;
@@ -2858,6 +2907,15 @@ export interface components {
             /** Format: date-time */
             readonly last_at: string;
             readonly search_id: number;
+        };
+        /** @description A memory that an import added and that was never used since. */
+        readonly UnusedImport: {
+            readonly id: number;
+            readonly key: string | null;
+            readonly title: string;
+            readonly source: string;
+            /** Format: date-time */
+            readonly imported_at: string;
         };
         /** @description A verdict on memories that a search returned. */
         readonly Verdict: {
@@ -2906,13 +2964,6 @@ export interface components {
             /** @description When the next version was written; None for the current one. */
             readonly replaced_at: string | null;
         };
-        /** @description Which version to restore. */
-        readonly VersionToRestore: {
-            /** @description The number of the version. */
-            readonly version: number;
-            /** @description Time to use instead of the database's clock. */
-            readonly now?: string | null;
-        };
         /** @description A table or partition that was searched: the numbers of rows deleted and left, and its indexes. */
         readonly VisitedTable: {
             readonly table: string;
@@ -2953,12 +3004,7 @@ export interface components {
             /** @description The words, including the spaces between them. */
             readonly text: string;
         };
-        /**
-         * @description Half-open lower bounds: active at or above `active`, and so on down to dormant.
-         *
-         *     Raises:
-         *         ValueError: the bounds are not 1 > active > stale > fading > 0.
-         */
+        /** @description Half-open lower bounds: active at or above `active`, and so on down to dormant. */
         readonly ZoneThresholds: {
             readonly active: number;
             readonly stale: number;
@@ -2999,6 +3045,1410 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    readonly changes: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The `cursor` of the last change that was read; by default it begins with the first that is kept. */
+                readonly since?: string;
+                /** @description Maximum number of changes, 1 to 1,000. */
+                readonly limit?: number;
+                /** @description Only changes of these kinds. */
+                readonly kinds?: readonly ("new" | "rewritten" | "archived" | "restored" | "superseded" | "merged" | "deleted" | "risen" | "faded")[];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The changes, each with the cursor after it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Change"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly get_erasure: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Remaining memories to return with it, 0 to 1,000. */
+                readonly sample?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the erasure. */
+                readonly erasure: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The erasure. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly drop_erasure: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the erasure. */
+                readonly erasure: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly erasures: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of erasures. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A summary of each erasure. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["ErasureSummary"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly plan_erasure: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Remaining memories to return. */
+                readonly sample?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "author": "Mira",
+                 *       "asked_by": "Mira"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ErasurePlan"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly zones: {
+        readonly parameters: {
+            readonly query: {
+                /** @description A time in the past. */
+                readonly at: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Counts of all layers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["LayerStatus"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly list_imports: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of imports, 1 to 1,000. */
+                readonly limit?: number;
+                /** @description Only imports of this source. */
+                readonly source?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What each did when it ran. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["ImportSummary"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly import_file: {
+        readonly parameters: {
+            readonly query: {
+                /** @description Name of the file; its ending determines its format. */
+                readonly name: string;
+                /** @description Format, where it cannot be detected. */
+                readonly kind?: ("auto" | "markdown" | "jsonl" | "chat" | "chatgpt" | "claude" | "claude-code" | "codex" | "cursor" | "gemini" | "vscode" | "mem0" | "hindsight") | "export";
+                /** @description Layer of notes and turns without one. */
+                readonly layer?: string;
+                /** @description Name to remember the import by; by default that of the file. */
+                readonly source?: string;
+                /** @description Prefix of every key. */
+                readonly prefix?: string;
+                /** @description With chats: keep tool calls and their results. */
+                readonly tools?: boolean;
+                /** @description With chats: keep passwords, keys and tokens, which are replaced otherwise. */
+                readonly keep_secrets?: boolean;
+                /** @description Refuse the whole file if any part of it is invalid. */
+                readonly strict?: boolean;
+                /** @description Time to use instead of the clock, except for an export, which has its own times. */
+                readonly now?: string;
+                /** @description Wait until the import is done; false responds at once. */
+                readonly wait?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** @description The bytes of the file. */
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/octet-stream": string;
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Import"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly unused_imports: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of memories, 1 to 1,000. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The memories, each with the time of its import. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["UnusedImport"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly undo_import: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The id of the import; by default that of the last one that was not undone. */
+                readonly import_id?: number;
+                /** @description Only an import of this source. */
+                readonly source?: string;
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was undone, and what was kept and why. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ImportUndone"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly jobs: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The state of each job. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["JobStatus"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly job_runs: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only runs of this job. */
+                readonly name?: string;
+                /** @description Maximum number of runs. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Each run with its outcome, and its error if it failed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["JobRun"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly layers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The layers with their rates and zones, and where each is defined. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Layer"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly set_layer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The name of the layer. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetLayerBody"];
+            };
+        };
+        readonly responses: {
+            /** @description How many memories now age differently. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly drop_layer: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The name of the layer. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Whether the tenant had a layer of its own. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly use_preset: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The preset. */
+                readonly name: "default" | "seed" | "calibrated";
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description How many memories now age differently. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly verify: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Each check, with the number of violations and up to five examples. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Check"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly plan_merge: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PlanMergeBody"];
+            };
+        };
+        readonly responses: {
+            /** @description The dedupe plan, which has one cluster. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DedupePlan"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly list_plans: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of plans. */
+                readonly limit?: number;
+                /** @description Only plans of this kind. */
+                readonly kind?: "prune" | "dedupe";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A summary of each plan. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["PlanSummary"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly apply_plan: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only these memories of a prune plan, or these clusters of a dedupe plan; by default all. */
+                readonly parts?: readonly number[];
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the plan. */
+                readonly plan: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The outcome of each memory. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PlanOutcome"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly undo_plan: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the plan. */
+                readonly plan: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description How many memories were restored, and how many had been restored before. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PlanUndone"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly get_plan: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                /** @description Items or clusters to leave out before them. */
+                readonly offset?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the plan. */
+                readonly plan: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PrunePlan"] | components["schemas"]["DedupePlan"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly drop_plan: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the plan. */
+                readonly plan: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description True; anything else is an error. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly quality: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only searches from this time on. */
+                readonly since?: string;
+                /** @description Maximum number of searches, newest first, 1 to 100,000. */
+                readonly limit?: number;
+                /** @description Maximum number of unanswered queries, 1 to 1,000. */
+                readonly unanswered?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Shares by rank with intervals, and the unanswered queries. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Quality"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly experiment: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Number of the experiment; by default of the one that runs, else of the newest. */
+                readonly number?: number;
+                /** @description The smallest difference of shares worth knowing, 0.01 to 0.5; the smaller, the more sessions are needed before anything is concluded. */
+                readonly difference?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The arms with their intervals, and a conclusion, or the reason why there is none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly replay: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ReplayBody"];
+            };
+        };
+        readonly responses: {
+            /** @description What would change, and the mean change of the reciprocal rank of used memories. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Replay"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly settings: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The settings. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Setting"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly set_setting: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The name of the setting. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetSettingBody"];
+            };
+        };
+        readonly responses: {
+            /** @description The setting. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Setting"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly reset_setting: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The name of the setting. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The setting. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Setting"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly versions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of versions, 1 to 1,001. */
+                readonly limit?: number;
+                /** @description Only versions with lower numbers. */
+                readonly before?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The versions, each with its time, role and interface. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Version"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly restore_version: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RestoreVersionBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Its id and key, and whether it was updated, or unchanged because it already has this text. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Remembered"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly diff_versions: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The number of a version. */
+                readonly earlier: number;
+                /** @description The number of another version; by default the current one. */
+                readonly later?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The fields that differ, with both values. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["FieldDifference"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly link: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "source": "contract",
+                 *       "target": "harbour",
+                 *       "relation": "mentions"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["LinkBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Whether the link is new. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly unlink: {
+        readonly parameters: {
+            readonly query: {
+                /** @description Id or key of the memory the links start from. */
+                readonly source: string;
+                /** @description Id or key of the memory they point to. */
+                readonly target: string;
+                /** @description Only links with this relation; by default all but `co_access`. */
+                readonly relation?: string;
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description How many links were removed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly supersede: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "old": "contract",
+                 *       "new": "contract/2"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["SupersedeBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Whether that is new. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly get: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All its fields, with every term of its vitality. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["StoredMemory"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly forget: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Delete the memory and everything about it for good. */
+                readonly hard?: boolean;
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Whether anything changed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly edit: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "body": "Mira signs the harbour contract on Monday.",
+                 *       "tags": null
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Changes"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Remembered"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly unarchive: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Whether it was archived. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly status: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Counts by layer and zone, jobs, alarms, versions, and the lag of a replica if there is one. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     readonly list_memories: {
         readonly parameters: {
             readonly query?: {
@@ -3131,154 +4581,6 @@ export interface operations {
             };
         };
     };
-    readonly get: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["StoredMemory"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly forget: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Delete the memory and everything about it for good. */
-                readonly hard?: boolean;
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly edit: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "body": "Mira signs the harbour contract on Monday.",
-                 *       "tags": null
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["Changes"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Remembered"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly unarchive: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly vitality: {
         readonly parameters: {
             readonly query?: {
@@ -3300,37 +4602,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["VitalityTerms"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly zones: {
-        readonly parameters: {
-            readonly query: {
-                readonly at: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["LayerStatus"][];
                 };
             };
             /** @description A problem. */
@@ -3412,122 +4683,6 @@ export interface operations {
             };
         };
     };
-    readonly link: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "source": "contract",
-                 *       "target": "harbour",
-                 *       "relation": "mentions"
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["NewLink"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly unlink: {
-        readonly parameters: {
-            readonly query: {
-                /** @description Id or key of the memory that the links lead from. */
-                readonly source: string;
-                /** @description Id or key of the memory that they lead to. */
-                readonly target: string;
-                /** @description Remove only links with this relation. */
-                readonly relation?: string;
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Counted"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly supersede: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "old": "contract",
-                 *       "new": "contract/2"
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["Supersession"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly record_accesses: {
         readonly parameters: {
             readonly query?: never;
@@ -3559,129 +4714,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Counted"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly list_imports: {
-        readonly parameters: {
-            readonly query?: {
-                readonly limit?: number;
-                /** @description Only imports of this source. */
-                readonly source?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["ImportSummary"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly import_file: {
-        readonly parameters: {
-            readonly query: {
-                /** @description Name of the file; its ending determines its format. */
-                readonly name: string;
-                /** @description Format, where it cannot be detected. */
-                readonly kind?: ("auto" | "markdown" | "jsonl" | "chat" | "chatgpt" | "claude" | "claude-code" | "codex" | "cursor" | "gemini" | "vscode" | "mem0" | "hindsight") | "export";
-                /** @description Layer of notes and turns without one. */
-                readonly layer?: string;
-                /** @description Name to remember the import by; by default that of the file. */
-                readonly source?: string;
-                /** @description Prefix of every key. */
-                readonly prefix?: string;
-                /** @description With chats: keep tool calls and their results. */
-                readonly tools?: boolean;
-                /** @description With chats: keep passwords, keys and tokens, which are replaced otherwise. */
-                readonly keep_secrets?: boolean;
-                /** @description Refuse the whole file if any part of it is invalid. */
-                readonly strict?: boolean;
-                /** @description Time to use instead of the clock, except for an export, which has its own times. */
-                readonly now?: string;
-                /** @description Wait until the import is done; false responds at once. */
-                readonly wait?: boolean;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /** @description The bytes of the file. */
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/octet-stream": string;
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Import"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly undo_import: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `report.import_id` of an import; by default the last one. */
-                readonly import_id?: number;
-                /** @description Only an import of this source. */
-                readonly source?: string;
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ImportUndone"];
                 };
             };
             /** @description A problem. */
@@ -3879,75 +4911,6 @@ export interface operations {
             };
         };
     };
-    readonly quality: {
-        readonly parameters: {
-            readonly query?: {
-                readonly since?: string;
-                /** @description Maximum number of searches, newest first. */
-                readonly limit?: number;
-                /** @description Maximum number of unanswered queries. */
-                readonly unanswered?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Quality"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly experiment: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Number of the experiment; by default the newest. */
-                readonly number?: number;
-                /** @description Smallest difference of shares that matters. */
-                readonly difference?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Experiment"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly miss: {
         readonly parameters: {
             readonly query?: never;
@@ -3968,395 +4931,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Miss"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly replay: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["ReplayBody"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Replay"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly layers: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Layer"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly set_layer: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The name of the layer. */
-                readonly layer: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["LayerBody"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Counted"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly drop_layer: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The name of the layer. */
-                readonly layer: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly use_preset: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The preset. */
-                readonly preset: "default" | "seed" | "calibrated";
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Counted"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly settings: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Setting"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly set_setting: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The name of the setting. */
-                readonly setting: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["SettingValue"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Setting"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly reset_setting: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The name of the setting. */
-                readonly setting: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Setting"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly status: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Status"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly verify: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Check"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly jobs: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["JobStatus"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly job_runs: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Only runs of this job. */
-                readonly name?: string;
-                readonly limit?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["JobRun"][];
                 };
             };
             /** @description A problem. */
@@ -4436,350 +5010,6 @@ export interface operations {
             };
         };
     };
-    readonly plan_merge: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["MergeRequest"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["DedupePlan"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly list_plans: {
-        readonly parameters: {
-            readonly query?: {
-                readonly limit?: number;
-                /** @description Only plans of this kind. */
-                readonly kind?: "prune" | "dedupe";
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["PlanSummary"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly get_plan: {
-        readonly parameters: {
-            readonly query?: {
-                readonly limit?: number;
-                /** @description Items or clusters to leave out before them. */
-                readonly offset?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the plan. */
-                readonly plan: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["PrunePlan"] | components["schemas"]["DedupePlan"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly drop_plan: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the plan. */
-                readonly plan: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly apply_plan: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Only these memories of a prune plan, or these clusters of a dedupe plan; may be repeated. By default all. */
-                readonly parts?: readonly number[];
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the plan. */
-                readonly plan: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["PlanOutcome"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly undo_plan: {
-        readonly parameters: {
-            readonly query?: {
-                readonly now?: string;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the plan. */
-                readonly plan: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["PlanUndone"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly erasures: {
-        readonly parameters: {
-            readonly query?: {
-                readonly limit?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["ErasureSummary"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly plan_erasure: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Remaining memories to return. */
-                readonly sample?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                /**
-                 * @example {
-                 *       "author": "Mira",
-                 *       "asked_by": "Mira"
-                 *     }
-                 */
-                readonly "application/json": components["schemas"]["ErasurePlan"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Erasure"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly get_erasure: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Remaining memories to return. */
-                readonly sample?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the erasure. */
-                readonly erasure: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Erasure"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly drop_erasure: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The id of the erasure. */
-                readonly erasure: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Erasure"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly apply_erasure: {
         readonly parameters: {
             readonly query?: never;
@@ -4803,148 +5033,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Erasure"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly versions: {
-        readonly parameters: {
-            readonly query?: {
-                readonly limit?: number;
-                /** @description Only versions with lower numbers. */
-                readonly before?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Version"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly restore_version: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["VersionToRestore"];
-            };
-        };
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Remembered"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly diff_versions: {
-        readonly parameters: {
-            readonly query: {
-                readonly earlier: number;
-                readonly later?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["FieldDifference"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly changes: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description `cursor` of the last change that was read. */
-                readonly since?: string;
-                /** @description Only changes of these kinds. */
-                readonly kinds?: readonly ("new" | "rewritten" | "archived" | "restored" | "superseded" | "merged" | "deleted" | "risen" | "faded")[];
-                readonly limit?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Successful Response */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Change"][];
                 };
             };
             /** @description A problem. */

@@ -263,6 +263,7 @@ test("a file is imported, followed and imported again", async () => {
   const again = await memory.imports.file("chat.json", await file.arrayBuffer(), { kind: "chat", prefix, source });
   assert.deepEqual([again.report.created, again.report.unchanged], [0, 1]);
   const [newest] = await memory.imports.list({ source, limit: 1 });
+  assert.ok((await memory.imports.unused()).length > 0);
   assert.deepEqual([newest?.id, newest?.created], [made.report.import_id, 1]);
   const undone = await memory.imports.undo(newest?.id, { source });
   assert.deepEqual([undone.deleted, undone.kept], [1, []]);

@@ -7,15 +7,11 @@ from copy import copy
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.group import GroupProperty
-from pgrecall.client.resources import Resources
 from pgrecall.errors import InvalidInput
-from pgrecall.search.embed.embedder import Embedder
-from pgrecall.search.rerank.reranker import Reranker
-from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
+    from pgrecall.client._async.connection import AsyncConnection
     from pgrecall.embedded.shared_server import EmbeddedServer
     from pgrecall.nouns.calibration._async import AsyncCalibrationGroup
     from pgrecall.nouns.charts._async import AsyncChartsGroup
@@ -33,6 +29,9 @@ if TYPE_CHECKING:
     from pgrecall.nouns.service._async import AsyncServiceGroup
     from pgrecall.nouns.settings._async import AsyncSettingsGroup
     from pgrecall.nouns.versions._async import AsyncChangesGroup, AsyncVersionsGroup
+    from pgrecall.search.embed.embedder import Embedder
+    from pgrecall.search.rerank.reranker import Reranker
+    from pgrecall.settings import Settings
 
 
 class AsyncClient:
@@ -68,6 +67,9 @@ class AsyncClient:
         cells: str | None = None,
         replica: str | None = None,
     ) -> None:
+        from pgrecall.client._async.connection import AsyncConnection  # help texts need no connection
+        from pgrecall.client.resources import Resources
+
         resources = Resources(
             url,
             settings=settings,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, overload
 
-from pgrecall.client._async.connection import AsyncConnection
+if TYPE_CHECKING:
+    from pgrecall.client._async.connection import AsyncConnection
 
 
 class AsyncGroup:

@@ -8,15 +8,11 @@ from copy import copy
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.group import GroupProperty
-from pgrecall.client.resources import Resources
 from pgrecall.errors import InvalidInput
-from pgrecall.search.embed.embedder import Embedder
-from pgrecall.search.rerank.reranker import Reranker
-from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
+    from pgrecall.client._sync.connection import Connection
     from pgrecall.embedded.shared_server import EmbeddedServer
     from pgrecall.nouns.calibration._sync import CalibrationGroup
     from pgrecall.nouns.charts._sync import ChartsGroup
@@ -34,6 +30,9 @@ if TYPE_CHECKING:
     from pgrecall.nouns.service._sync import ServiceGroup
     from pgrecall.nouns.settings._sync import SettingsGroup
     from pgrecall.nouns.versions._sync import ChangesGroup, VersionsGroup
+    from pgrecall.search.embed.embedder import Embedder
+    from pgrecall.search.rerank.reranker import Reranker
+    from pgrecall.settings import Settings
 
 
 class Client:
@@ -69,6 +68,9 @@ class Client:
         cells: str | None = None,
         replica: str | None = None,
     ) -> None:
+        from pgrecall.client._sync.connection import Connection  # help texts need no connection
+        from pgrecall.client.resources import Resources
+
         resources = Resources(
             url,
             settings=settings,

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, overload
 
-from pgrecall.client._sync.connection import Connection
+if TYPE_CHECKING:
+    from pgrecall.client._sync.connection import Connection
 
 
 class Group:

@@ -9,16 +9,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Unpack, cast
 
 from pgrecall.nouns.context._sync import build_context
+from pgrecall.nouns.declared import declared
 from pgrecall.nouns.memories._sync import Store
 from pgrecall.nouns.search._sync import search
 from pgrecall.nouns.search.models import SearchRequest
+from pgrecall.nouns.status.models import Status
 
 if TYPE_CHECKING:
     from pgrecall.arguments import ContextOptions, SearchOptions
     from pgrecall.nouns.context.models import ContextBlock, Order
     from pgrecall.nouns.memories.models import Access, AccessKind
     from pgrecall.nouns.search.models import SearchResult
-    from pgrecall.nouns.status.models import Status
 
 CONTEXT_CANDIDATES = 50
 """Default number of candidates for a block of context."""
@@ -272,8 +273,9 @@ class Memory(Store):
 
         return self._connection.execute(rejected(search_id, memories, now))
 
+    @declared("status", "GET /v1/status", tag="status")
     def status(self, *, now: datetime | None = None) -> Status:
-        """Reads the counts of this tenant, the state of its jobs, and the versions of schema and server.
+        """Reads the state of this tenant: counts, vitality, jobs, and alarms that need attention.
 
         >>> (memory.status()).memories                                       # doctest: +SKIP
 

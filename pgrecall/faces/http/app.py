@@ -24,6 +24,7 @@ from pgrecall.faces.http.authentication import (
     may_write,
     require_valid_key,
 )
+from pgrecall.faces.http.declared_routes import declared_router
 from pgrecall.faces.http.middleware import (
     AllowedHostsMiddleware,
     BodyLengthMiddleware,
@@ -39,7 +40,6 @@ from pgrecall.faces.http.routes import (
     plans,
     quality,
     search,
-    settings,
     versions,
 )
 from pgrecall.faces.http.service import Service
@@ -52,8 +52,8 @@ SUMMARY = "Agent memory in your own Postgres, ranked by relevance and use."
 MCP_PATH = "/mcp"
 DOCS_PATH = "/docs"
 
-_ROUTED = (memories, imports, search, quality, settings, maintenance, plans, erasures, versions)
-ROUTERS = (*(module.router for module in _ROUTED), maintenance.probe_router)
+_ROUTED = (memories, imports, search, quality, maintenance, plans, erasures, versions)
+ROUTERS = (declared_router(), *(module.router for module in _ROUTED), maintenance.probe_router)
 
 
 class ApiApplication(FastAPI):

@@ -16,6 +16,7 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, Strict
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from pgrecall.faces.described import REQUIRED, Parameter, markdown, named, section
 from pgrecall.nouns.memories.not_given import plain
 
 MAX_TEXT_LENGTH = 1_000_000
@@ -31,7 +32,6 @@ _BOUNDS: Mapping[str, Mapping[str, float]] = {
 }
 """Bounds that SQL enforces too; here for the OpenAPI document."""
 
-_ATTRIBUTE = re.compile(r"^    (\w[\w, ]*): (.*(?:\n {8}.*)*)", re.M)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -86,9 +86,7 @@ class Body:
         for each in types:
             definitions |= _request_fields(each)
         kept = {field: definition for field, definition in definitions.items() if field not in without}
-        self.model = pydantic.create_model(
-            name or types[0].__name__, __base__=_RequestModel, __doc__=_summary(types[0]), **kept
-        )
+        self.model = _request_model(name or types[0].__name__, _summary(types[0]), kept)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         build = source if is_dataclass(source) and isinstance(source, type) else dict
@@ -96,6 +94,31 @@ class Body:
             lambda body: build(**{name: getattr(body, name) for name in body.model_fields_set}),
             core_schema.no_info_before_validator_function(_require_few, handler.generate_schema(self.model)),
         )
+
+
+def request_body(name: str, about: str, parameters: Sequence[Parameter]) -> Any:
+    """The type of a body with these parameters of a method; its values are those that were given."""
+    definitions = {
+        each.name: (
+            _request_type(each.type | None if each.optional else each.type),
+            pydantic.Field(
+                ... if each.default is REQUIRED else each.default,
+                description=each.about or None,
+                **limits(each),
+            ),
+        )
+        for each in parameters
+    }
+    return Annotated[_request_model(name, about, definitions), BeforeValidator(_require_few)]
+
+
+def limits(parameter: Parameter) -> dict[str, Any]:
+    """The bounds of a number, as keywords of ``Field``, ``Path`` and ``Query``."""
+    return {} if parameter.bounds is None else {"ge": parameter.bounds.low, "le": parameter.bounds.high}
+
+
+def _request_model(name: str, about: str, definitions: Mapping[str, Any]) -> type[BaseModel]:
+    return pydantic.create_model(name, __base__=_RequestModel, __doc__=about, **definitions)
 
 
 @cache
@@ -227,28 +250,13 @@ OptionalTimestamp = Timestamp | None
 
 def _summary(kind: type) -> str:
     """The docstring without its list of attributes."""
-    return _plain_markdown(_parse_docstring(kind)[0])
+    return markdown(section(getdoc(kind) or "", "").strip())
 
 
 @cache
 def _descriptions(kind: type) -> Mapping[str, str]:
     """The description of each field that the docstring's ``Attributes`` section has."""
-    found = [
-        pair for part in reversed(kind.__mro__) for pair in _ATTRIBUTE.findall(_parse_docstring(part)[1])
-    ]
-    return {name.strip(): _as_sentence(text) for names, text in found for name in names.split(",")}
-
-
-def _parse_docstring(kind: type) -> tuple[str, str]:
-    summary, _, attributes = (getdoc(kind) or "").partition("\nAttributes:\n")
-    return summary.strip(), attributes
-
-
-def _as_sentence(text: str) -> str:
-    words = _plain_markdown(" ".join(text.split()))
-    return words[:1].upper() + words[1:]
-
-
-def _plain_markdown(text: str) -> str:
-    """reStructuredText code and roles as Markdown code."""
-    return re.sub(r":\w+:`", "`", text).replace("``", "`")
+    found: dict[str, str] = {}
+    for part in reversed(kind.__mro__):
+        found |= named(section(getdoc(part) or "", "Attributes"))
+    return found

@@ -6,19 +6,12 @@ from collections.abc import Mapping
 
 from pgrecall.encoding import require_text, to_json
 from pgrecall.nouns.calibration.models import RelevanceModel, RerankModel
-from pgrecall.nouns.conversion import read_as
-from pgrecall.nouns.operation import Operation
+from pgrecall.nouns.operation import Operation, rows_of
 
 
 def relevance_models(profile: str | None = None) -> Operation[tuple[RelevanceModel, ...]]:
     """Lists the relevance models of one or all profiles; by profile, the one in force first."""
-    require_text(profile or "", "The profile")
-    return Operation(
-        "SELECT * FROM recall.relevance_models(%(profile)s)",
-        {"profile": profile},
-        lambda rows: tuple(read_as(RelevanceModel, row) for row in rows),
-        repeatable=True,
-    )
+    return rows_of("relevance_models", RelevanceModel, profile=profile)
 
 
 def store_relevance_model(
@@ -51,12 +44,7 @@ def reset_relevance_model(profile: str) -> Operation[bool]:
 
 def rerank_models() -> Operation[tuple[RerankModel, ...]]:
     """Lists the rerank models; by reranker, the one in force first."""
-    return Operation(
-        "SELECT * FROM recall.rerank_models()",
-        {},
-        lambda rows: tuple(read_as(RerankModel, row) for row in rows),
-        repeatable=True,
-    )
+    return rows_of("rerank_models", RerankModel)
 
 
 def store_rerank_model(reranker: str, coefficients: Mapping[str, float], fitted_on: str) -> Operation[None]:

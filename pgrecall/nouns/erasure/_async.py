@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 from pgrecall.client._async.group import AsyncGroup
 from pgrecall.errors import InvalidInput
+from pgrecall.nouns.declared import Bounds, Count, Id, declared
 from pgrecall.nouns.erasure import operations
-from pgrecall.nouns.erasure.models import Subject
-
-if TYPE_CHECKING:
-    from pgrecall.nouns.erasure.models import Erasure, ErasureSummary
+from pgrecall.nouns.erasure.models import Erasure, ErasureSummary, Subject
 
 
 class AsyncErasureGroup(AsyncGroup):
@@ -58,7 +56,8 @@ class AsyncErasureGroup(AsyncGroup):
         planned = await self._connection.execute(operations.plan_erasure(subject, asked_by, now))
         return await self.get(planned, sample=sample)
 
-    async def get(self, erasure: int, *, sample: int = 10) -> Erasure:
+    @declared("get_erasure", "GET /v1/erasures/{erasure}", tag="erasures")
+    async def get(self, erasure: Id, *, sample: Annotated[int, Bounds(0, 1000)] = 10) -> Erasure:
         """Reads an erasure: its plan, its progress, or its report.
 
         Args:
@@ -73,11 +72,12 @@ class AsyncErasureGroup(AsyncGroup):
         """
         return await self._connection.execute(operations.get_erasure(erasure, sample))
 
-    async def list(self, *, limit: int = 20) -> tuple[ErasureSummary, ...]:
-        """Lists the newest erasures, newest first.
+    @declared("erasures", "GET /v1/erasures", tag="erasures")
+    async def list(self, *, limit: Count = 20) -> tuple[ErasureSummary, ...]:
+        """Lists erasures and their states, newest first.
 
         Args:
-            limit: maximum number of erasures, 1 to 10,000.
+            limit: maximum number of erasures.
 
         Returns:
             A summary of each erasure.
@@ -127,7 +127,7 @@ class AsyncErasureGroup(AsyncGroup):
                 return reached
 
     async def drop(self, erasure: int) -> bool:
-        """Removes an erasure that has not begun.
+        """Removes an erasure that has not begun. Its memories stay.
 
         Args:
             erasure: the id of the erasure.

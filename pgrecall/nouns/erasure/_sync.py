@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 from pgrecall.client._sync.group import Group
 from pgrecall.errors import InvalidInput
+from pgrecall.nouns.declared import Bounds, Count, Id, declared
 from pgrecall.nouns.erasure import operations
-from pgrecall.nouns.erasure.models import Subject
-
-if TYPE_CHECKING:
-    from pgrecall.nouns.erasure.models import Erasure, ErasureSummary
+from pgrecall.nouns.erasure.models import Erasure, ErasureSummary, Subject
 
 
 class ErasureGroup(Group):
@@ -59,7 +57,8 @@ class ErasureGroup(Group):
         planned = self._connection.execute(operations.plan_erasure(subject, asked_by, now))
         return self.get(planned, sample=sample)
 
-    def get(self, erasure: int, *, sample: int = 10) -> Erasure:
+    @declared("get_erasure", "GET /v1/erasures/{erasure}", tag="erasures")
+    def get(self, erasure: Id, *, sample: Annotated[int, Bounds(0, 1000)] = 10) -> Erasure:
         """Reads an erasure: its plan, its progress, or its report.
 
         Args:
@@ -74,11 +73,12 @@ class ErasureGroup(Group):
         """
         return self._connection.execute(operations.get_erasure(erasure, sample))
 
-    def list(self, *, limit: int = 20) -> tuple[ErasureSummary, ...]:
-        """Lists the newest erasures, newest first.
+    @declared("erasures", "GET /v1/erasures", tag="erasures")
+    def list(self, *, limit: Count = 20) -> tuple[ErasureSummary, ...]:
+        """Lists erasures and their states, newest first.
 
         Args:
-            limit: maximum number of erasures, 1 to 10,000.
+            limit: maximum number of erasures.
 
         Returns:
             A summary of each erasure.
@@ -128,7 +128,7 @@ class ErasureGroup(Group):
                 return reached
 
     def drop(self, erasure: int) -> bool:
-        """Removes an erasure that has not begun.
+        """Removes an erasure that has not begun. Its memories stay.
 
         Args:
             erasure: the id of the erasure.

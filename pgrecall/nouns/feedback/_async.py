@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from pgrecall.client._async.group import AsyncGroup
 from pgrecall.nouns.feedback import operations
-from pgrecall.nouns.feedback.models import Feedback, JudgedSearch
-
-if TYPE_CHECKING:
-    pass
+from pgrecall.nouns.feedback.models import Feedback, JudgedSearch, RankFeedback
+from pgrecall.nouns.operation import rows_of
 
 
 class AsyncFeedbackGroup(AsyncGroup):
@@ -33,7 +30,7 @@ class AsyncFeedbackGroup(AsyncGroup):
             InvalidInput: the limit is out of its bounds.
         """
         memories = await self._connection.execute(operations.feedback_by_memory(limit, unused, since))
-        ranks = await self._connection.execute(operations.feedback_by_rank(since))
+        ranks = await self._connection.execute(rows_of("feedback_by_rank", RankFeedback, since=since))
         return Feedback(memories, ranks)
 
     async def qrels(

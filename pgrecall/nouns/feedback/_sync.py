@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.group import Group
 from pgrecall.nouns.feedback import operations
-from pgrecall.nouns.feedback.models import Feedback, JudgedSearch
-
-if TYPE_CHECKING:
-    pass
+from pgrecall.nouns.feedback.models import Feedback, JudgedSearch, RankFeedback
+from pgrecall.nouns.operation import rows_of
 
 
 class FeedbackGroup(Group):
@@ -32,7 +29,7 @@ class FeedbackGroup(Group):
             InvalidInput: the limit is out of its bounds.
         """
         memories = self._connection.execute(operations.feedback_by_memory(limit, unused, since))
-        ranks = self._connection.execute(operations.feedback_by_rank(since))
+        ranks = self._connection.execute(rows_of("feedback_by_rank", RankFeedback, since=since))
         return Feedback(memories, ranks)
 
     def qrels(

@@ -8,8 +8,8 @@ from datetime import datetime
 from pgrecall.encoding import MAX_ID
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.conversion import read_as
-from pgrecall.nouns.feedback.models import JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
-from pgrecall.nouns.operation import NOW, Operation, Row, checked_limit, id_of
+from pgrecall.nouns.feedback.models import JudgedHit, JudgedSearch, MemoryFeedback
+from pgrecall.nouns.operation import NOW, Operation, Row, checked_limit, id_of, rows_of
 
 _MAX_SHOWN = 1000
 
@@ -30,21 +30,8 @@ def feedback_by_memory(
     limit: int, unused: bool, since: datetime | None
 ) -> Operation[tuple[MemoryFeedback, ...]]:
     """Counts how often each memory was shown, used and rejected; the most shown first."""
-    return Operation(
-        "SELECT * FROM recall.feedback_by_memory(%(limit)s, %(unused)s, %(since)s)",
-        {"limit": checked_limit(limit, "10,000"), "unused": unused, "since": since},
-        lambda rows: tuple(read_as(MemoryFeedback, row) for row in rows),
-        repeatable=True,
-    )
-
-
-def feedback_by_rank(since: datetime | None) -> Operation[tuple[RankFeedback, ...]]:
-    """Counts how often hits at each rank were shown, used and rejected."""
-    return Operation(
-        "SELECT * FROM recall.feedback_by_rank(%(since)s)",
-        {"since": since},
-        lambda rows: tuple(read_as(RankFeedback, row) for row in rows),
-        repeatable=True,
+    return rows_of(
+        "feedback_by_memory", MemoryFeedback, limit=checked_limit(limit, "10,000"), unused=unused, since=since
     )
 
 

@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pgrecall.client._async.group import AsyncGroup
+from pgrecall.nouns.declared import declared
 from pgrecall.nouns.history import operations
+from pgrecall.nouns.status.models import LayerStatus
 
 if TYPE_CHECKING:
     from pgrecall.nouns.memories.models import VitalityTerms
-    from pgrecall.nouns.status.models import LayerStatus
 
 
 class AsyncHistoryGroup(AsyncGroup):
@@ -32,11 +33,12 @@ class AsyncHistoryGroup(AsyncGroup):
         """
         return await self._connection.execute(operations.vitality_as_of(memory, at))
 
+    @declared("zones", "GET /v1/history/zones")
     async def zones(self, at: datetime) -> tuple[LayerStatus, ...]:
-        """Counts the live memories of each layer in each zone at a past time.
+        """Counts the live memories of each layer in each zone at a time in the past.
 
         Args:
-            at: the time.
+            at: a time in the past.
 
         Returns:
             Counts of all layers.

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.group import Group
+from pgrecall.nouns.declared import declared
 from pgrecall.nouns.history import operations
+from pgrecall.nouns.status.models import LayerStatus
 
 if TYPE_CHECKING:
     from pgrecall.nouns.memories.models import VitalityTerms
-    from pgrecall.nouns.status.models import LayerStatus
 
 
 class HistoryGroup(Group):
@@ -33,11 +34,12 @@ class HistoryGroup(Group):
         """
         return self._connection.execute(operations.vitality_as_of(memory, at))
 
+    @declared("zones", "GET /v1/history/zones")
     def zones(self, at: datetime) -> tuple[LayerStatus, ...]:
-        """Counts the live memories of each layer in each zone at a past time.
+        """Counts the live memories of each layer in each zone at a time in the past.
 
         Args:
-            at: the time.
+            at: a time in the past.
 
         Returns:
             Counts of all layers.

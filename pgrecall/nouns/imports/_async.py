@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from pgrecall.client._async.group import AsyncGroup
+from pgrecall.nouns.declared import Count, Id, declared
 from pgrecall.nouns.imports import operations
-
-if TYPE_CHECKING:
-    from pgrecall.nouns.imports.models import ImportSummary, ImportUndone
+from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, UnusedImport
+from pgrecall.nouns.operation import rows_of
 
 
 class AsyncImportsGroup(AsyncGroup):
@@ -21,8 +20,9 @@ class AsyncImportsGroup(AsyncGroup):
     >>> print(undone.deleted, undone.given_back, undone.kept)      # doctest: +SKIP
     """
 
-    async def list(self, *, limit: int = 20, source: str | None = None) -> tuple[ImportSummary, ...]:
-        """Lists the newest imports, newest first.
+    @declared("list_imports", "GET /v1/imports")
+    async def list(self, *, limit: Count = 20, source: str | None = None) -> tuple[ImportSummary, ...]:
+        """Lists imports that changed something, newest first: what each stored, changed and archived.
 
         Args:
             limit: maximum number of imports, 1 to 1,000.
@@ -35,6 +35,18 @@ class AsyncImportsGroup(AsyncGroup):
             InvalidInput: the limit is out of its bounds.
         """
         return await self._connection.execute(operations.imports(limit, source))
+
+    @declared("unused_imports", "GET /v1/imports/unused")
+    async def unused(self, *, limit: Count = 50) -> tuple[UnusedImport, ...]:
+        """Lists live memories that an import added and that were never used since, newest first.
+
+        Args:
+            limit: maximum number of memories, 1 to 1,000.
+
+        Returns:
+            The memories, each with the time of its import.
+        """
+        return await self._connection.execute(rows_of("unused_imports", UnusedImport, limit=limit))
 
     async def archive(
         self,
@@ -61,10 +73,11 @@ class AsyncImportsGroup(AsyncGroup):
             return 0
         return await self._connection.execute(operations.archive_imported(source, import_id, list(keys), now))
 
+    @declared("undo_import", "POST /v1/imports/undo", in_query=True)
     async def undo(
-        self, import_id: int | None = None, *, source: str | None = None, now: datetime | None = None
+        self, import_id: Id | None = None, *, source: str | None = None, now: datetime | None = None
     ) -> ImportUndone:
-        """Undoes an import, in one transaction.
+        """Undoes an import: what it changed is given back, what it archived restored, what it added deleted.
 
         Changed memories get back the text, fields and links from before it, and archived ones are restored.
         Created ones are deleted for good; one that was used or linked since is archived instead. What was
@@ -72,7 +85,7 @@ class AsyncImportsGroup(AsyncGroup):
         makes them. Keys of renamed notes stay as they are.
 
         Args:
-            import_id: the id of the import; None for the last one that was not undone.
+            import_id: the id of the import; by default that of the last one that was not undone.
             source: only an import of this source.
             now: time to use instead of the database's clock.
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.group import Group
+from pgrecall.nouns.declared import Count, Id, declared
 from pgrecall.nouns.imports import operations
-
-if TYPE_CHECKING:
-    from pgrecall.nouns.imports.models import ImportSummary, ImportUndone
+from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, UnusedImport
+from pgrecall.nouns.operation import rows_of
 
 
 class ImportsGroup(Group):
@@ -22,8 +21,9 @@ class ImportsGroup(Group):
     >>> print(undone.deleted, undone.given_back, undone.kept)      # doctest: +SKIP
     """
 
-    def list(self, *, limit: int = 20, source: str | None = None) -> tuple[ImportSummary, ...]:
-        """Lists the newest imports, newest first.
+    @declared("list_imports", "GET /v1/imports")
+    def list(self, *, limit: Count = 20, source: str | None = None) -> tuple[ImportSummary, ...]:
+        """Lists imports that changed something, newest first: what each stored, changed and archived.
 
         Args:
             limit: maximum number of imports, 1 to 1,000.
@@ -36,6 +36,18 @@ class ImportsGroup(Group):
             InvalidInput: the limit is out of its bounds.
         """
         return self._connection.execute(operations.imports(limit, source))
+
+    @declared("unused_imports", "GET /v1/imports/unused")
+    def unused(self, *, limit: Count = 50) -> tuple[UnusedImport, ...]:
+        """Lists live memories that an import added and that were never used since, newest first.
+
+        Args:
+            limit: maximum number of memories, 1 to 1,000.
+
+        Returns:
+            The memories, each with the time of its import.
+        """
+        return self._connection.execute(rows_of("unused_imports", UnusedImport, limit=limit))
 
     def archive(
         self,
@@ -62,10 +74,11 @@ class ImportsGroup(Group):
             return 0
         return self._connection.execute(operations.archive_imported(source, import_id, list(keys), now))
 
+    @declared("undo_import", "POST /v1/imports/undo", in_query=True)
     def undo(
-        self, import_id: int | None = None, *, source: str | None = None, now: datetime | None = None
+        self, import_id: Id | None = None, *, source: str | None = None, now: datetime | None = None
     ) -> ImportUndone:
-        """Undoes an import, in one transaction.
+        """Undoes an import: what it changed is given back, what it archived restored, what it added deleted.
 
         Changed memories get back the text, fields and links from before it, and archived ones are restored.
         Created ones are deleted for good; one that was used or linked since is archived instead. What was
@@ -73,7 +86,7 @@ class ImportsGroup(Group):
         makes them. Keys of renamed notes stay as they are.
 
         Args:
-            import_id: the id of the import; None for the last one that was not undone.
+            import_id: the id of the import; by default that of the last one that was not undone.
             source: only an import of this source.
             now: time to use instead of the database's clock.
 

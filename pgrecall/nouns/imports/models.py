@@ -30,6 +30,17 @@ class ImportSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class UnusedImport:
+    """A memory that an import added and that was never used since."""
+
+    id: int
+    key: str | None
+    title: str
+    source: str
+    imported_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class KeptMemory:
     """A memory of an undone import that stays, and why: it was changed, pinned, used or linked since.
 

@@ -7,12 +7,12 @@ from datetime import datetime
 
 from pgrecall.encoding import MAX_ID, require_text, to_json
 from pgrecall.errors import InvalidInput
-from pgrecall.nouns.conversion import read_as, read_document
+from pgrecall.nouns.conversion import read_document
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.imports.models import ImportSummary, ImportUndone
 from pgrecall.nouns.memories.models import Draft, Remembered
 from pgrecall.nouns.memories.remember import Rejected, draft_items, remembered
-from pgrecall.nouns.operation import NOW, Operation
+from pgrecall.nouns.operation import NOW, Operation, rows_of
 
 
 def store_imported(
@@ -62,12 +62,7 @@ def archive_imported(
 
 def imports(limit: int, source: str | None) -> Operation[tuple[ImportSummary, ...]]:
     """Lists the newest imports, newest first; only those of a source if one is given."""
-    return Operation(
-        "SELECT * FROM recall.imports(%(limit)s, %(source)s)",
-        {"limit": limit, "source": _source(source)},
-        lambda rows: tuple(read_as(ImportSummary, row) for row in rows),
-        repeatable=True,
-    )
+    return rows_of("imports", ImportSummary, limit=limit, source=source)
 
 
 def undo_import(import_id: int | None, source: str | None, now: datetime | None) -> Operation[ImportUndone]:

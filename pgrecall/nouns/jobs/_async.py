@@ -9,17 +9,15 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from pgrecall.client._async.group import AsyncGroup
-from pgrecall.database.async_pool import AsyncDatabase
-from pgrecall.jobs.alerts import make_alert_hook
-from pgrecall.jobs.catalogue import job_named, job_statuses, states_of_jobs
-from pgrecall.jobs.job import FolderHook, Hooks
-from pgrecall.jobs.runner import Runner
-from pgrecall.nouns.jobs import operations
+from pgrecall.nouns.declared import Count, declared
 from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
-from pgrecall.search.embed.embedder import Embedder
+from pgrecall.nouns.operation import rows_of
 
 if TYPE_CHECKING:
-    pass
+    from pgrecall.database.async_pool import AsyncDatabase
+    from pgrecall.jobs.job import FolderHook
+    from pgrecall.jobs.runner import Runner
+    from pgrecall.search.embed.embedder import Embedder
 
 
 class AsyncJobsGroup(AsyncGroup):
@@ -54,6 +52,8 @@ class AsyncJobsGroup(AsyncGroup):
         Raises:
             InvalidInput: there is no job of this name.
         """
+        from pgrecall.jobs.catalogue import job_named
+
         job = job_named(name)
         if all_tenants:
             runner = self.runner(stop=stop, progress=progress, folders=folders)
@@ -74,8 +74,9 @@ class AsyncJobsGroup(AsyncGroup):
         finally:
             self._connection.note_write()
 
+    @declared("jobs", "GET /v1/jobs")
     async def list(self, *, now: datetime | None = None) -> tuple[JobStatus, ...]:
-        """Lists every job with its interval, its newest run, and its state.
+        """Lists every job: what it does, how often, when it ran last, and its state.
 
         Args:
             now: time to use instead of the database's clock.
@@ -83,13 +84,16 @@ class AsyncJobsGroup(AsyncGroup):
         Returns:
             The state of each job.
         """
+        from pgrecall.jobs.catalogue import job_statuses, states_of_jobs
+
         return job_statuses(await self._connection.execute(states_of_jobs(now)))
 
-    async def runs(self, name: str | None = None, *, limit: int = 20) -> tuple[JobRun, ...]:
+    @declared("job_runs", "GET /v1/jobs/runs")
+    async def runs(self, name: str | None = None, *, limit: Count = 20) -> tuple[JobRun, ...]:
         """Lists the newest runs for this tenant and for the whole database, newest first.
 
         Args:
-            name: of this job only.
+            name: only runs of this job.
             limit: maximum number of runs.
 
         Returns:
@@ -98,8 +102,10 @@ class AsyncJobsGroup(AsyncGroup):
         Raises:
             InvalidInput: there is no job of this name.
         """
+        from pgrecall.jobs.catalogue import job_named
+
         job = job_named(name).name if name is not None else None
-        return await self._connection.execute(operations.job_runs(job, limit))
+        return await self._connection.execute(rows_of("job_runs", JobRun, job=job, limit=limit))
 
     def runner(
         self,
@@ -134,6 +140,10 @@ class AsyncJobsGroup(AsyncGroup):
         progress: Callable[[str, int, int | None], None],
         folders: FolderHook | None,
     ) -> Runner:
+        from pgrecall.jobs.alerts import make_alert_hook
+        from pgrecall.jobs.job import Hooks
+        from pgrecall.jobs.runner import Runner
+
         return Runner(
             database.blocking,
             embedder=embedder or self._connection.embedder,

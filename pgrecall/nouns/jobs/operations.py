@@ -71,16 +71,6 @@ def end_job(
     )
 
 
-def job_runs(job: str | None, limit: int) -> Operation[tuple[JobRun, ...]]:
-    """Reads the newest runs of one or all jobs, newest first."""
-    return Operation(
-        "SELECT * FROM recall.job_runs(%(job)s, %(limit)s)",
-        {"job": job, "limit": limit},
-        lambda rows: tuple(read_as(JobRun, row) for row in rows),
-        repeatable=True,
-    )
-
-
 def job_states(
     jobs: Sequence[str], whole: Sequence[str], now: datetime | None
 ) -> Operation[tuple[JobRow, ...]]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from pgrecall.client._async.group import AsyncGroup
 from pgrecall.nouns.keys import operations
-
-if TYPE_CHECKING:
-    from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
-
+from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
+from pgrecall.nouns.operation import rows_of
 
 _ATTEMPTS = 2
 """How often a session is looked for: its tenant may move between both questions."""
@@ -37,18 +34,18 @@ class AsyncKeysGroup(AsyncGroup):
         return await self._connection.execute(operations.create_key(name, now, read_only))
 
     async def list(self) -> tuple[ApiKey, ...]:
-        """Lists this tenant's keys, newest first, revoked ones included.
+        """Lists this tenant's keys, newest first: what each may do, when it was created, used, revoked.
 
         Returns:
             The keys, without their secrets.
         """
-        return await self._connection.execute(operations.keys())
+        return await self._connection.execute(rows_of("keys", ApiKey))
 
     async def revoke(self, key: int, *, now: datetime | None = None) -> bool:
-        """Revokes a key for good.
+        """Revokes a key, now and for good.
 
         Args:
-            key: its id.
+            key: id of the key.
             now: time to use instead of the database's clock.
 
         Returns:

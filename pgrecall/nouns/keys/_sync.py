@@ -5,14 +5,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.group import Group
 from pgrecall.nouns.keys import operations
-
-if TYPE_CHECKING:
-    from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
-
+from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
+from pgrecall.nouns.operation import rows_of
 
 _ATTEMPTS = 2
 """How often a session is looked for: its tenant may move between both questions."""
@@ -38,18 +35,18 @@ class KeysGroup(Group):
         return self._connection.execute(operations.create_key(name, now, read_only))
 
     def list(self) -> tuple[ApiKey, ...]:
-        """Lists this tenant's keys, newest first, revoked ones included.
+        """Lists this tenant's keys, newest first: what each may do, when it was created, used, revoked.
 
         Returns:
             The keys, without their secrets.
         """
-        return self._connection.execute(operations.keys())
+        return self._connection.execute(rows_of("keys", ApiKey))
 
     def revoke(self, key: int, *, now: datetime | None = None) -> bool:
-        """Revokes a key for good.
+        """Revokes a key, now and for good.
 
         Args:
-            key: its id.
+            key: id of the key.
             now: time to use instead of the database's clock.
 
         Returns:

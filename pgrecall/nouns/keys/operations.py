@@ -50,16 +50,6 @@ def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
     )
 
 
-def keys() -> Operation[tuple[ApiKey, ...]]:
-    """Lists the tenant's keys, newest first."""
-    return Operation(
-        "SELECT * FROM recall.keys()",
-        {},
-        lambda rows: tuple(read_as(ApiKey, row) for row in rows),
-        repeatable=True,
-    )
-
-
 def has_active_key() -> Operation[bool]:
     """Returns whether any tenant of the database has a key that is not revoked."""
     return Operation(

@@ -4,37 +4,38 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
+from pgrecall.arguments import LayerFields
 from pgrecall.client._sync.group import Group
+from pgrecall.nouns.declared import declared
 from pgrecall.nouns.layers import operations
-
-if TYPE_CHECKING:
-    from pgrecall.arguments import LayerFields
-    from pgrecall.nouns.layers.models import Layer
-    from pgrecall.vitality.parameters import Preset
+from pgrecall.nouns.layers.models import Layer
+from pgrecall.vitality.parameters import Preset
 
 
 class LayersGroup(Group):
     """The layers of a tenant. Its own rates take precedence over the database's, and these over the
     defaults."""
 
+    @declared("layers", "GET /v1/layers")
     def list(self) -> tuple[Layer, ...]:
-        """Lists every layer this tenant can use, by name.
+        """Lists the layers that this tenant can use, by name, and how fast each forgets.
 
         Returns:
             The layers with their rates and zones, and where each is defined.
         """
         return self._connection.execute(operations.layers())
 
+    @declared("set_layer", "PUT /v1/layers/{name}", repeatable=True)
     def set(self, name: str, *, now: datetime | None = None, **fields: Unpack[LayerFields]) -> int:
-        """Creates or changes this tenant's own layer. A field that is not given keeps its value.
+        """Sets this tenant's own layer, a new one or one that exists. What is not given stays as it is.
 
         The new rates apply to its memories from the time they were stored. A new birth weight applies to
         memories stored from now on.
 
         Args:
-            name: the layer.
+            name: the name of the layer.
             now: time to use instead of the database's clock.
             fields: those of :class:`LayerFields`.
 
@@ -46,11 +47,12 @@ class LayersGroup(Group):
         """
         return self._connection.execute(operations.set_layer(name, {**fields}, now))
 
+    @declared("drop_layer", "DELETE /v1/layers/{name}")
     def drop(self, name: str, *, now: datetime | None = None) -> bool:
-        """Removes this tenant's own layer, so that the database's applies again.
+        """Drops this tenant's own layer, so that the database's applies again.
 
         Args:
-            name: the layer.
+            name: the name of the layer.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -61,11 +63,13 @@ class LayersGroup(Group):
         """
         return self._connection.execute(operations.drop_layer(name, now))
 
+    @declared("use_preset", "PUT /v1/layers/presets/{name}", repeatable=True)
     def use_preset(self, name: Preset, *, now: datetime | None = None) -> int:
-        """Sets the layers and settings of this tenant to those of a preset.
+        """Sets the layers and settings of this tenant to those of a preset; layers that it does
+        not have stay as they are.
 
         Args:
-            name: one of ``pgrecall.vitality.parameters.PRESETS``.
+            name: the preset.
             now: time to use instead of the database's clock.
 
         Returns:

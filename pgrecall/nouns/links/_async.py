@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pgrecall.client._async.client import AsyncClient
+from pgrecall.nouns.declared import declared
 
 if TYPE_CHECKING:
     from pgrecall.nouns.links.models import StaleSummary
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 class AsyncLinks(AsyncClient):
     """The part of :class:`AsyncMemory` that links and supersedes memories."""
 
+    @declared("link", "POST /v1/links", repeatable=True)
     async def link(
         self,
         source: int | str,
@@ -30,8 +32,9 @@ class AsyncLinks(AsyncClient):
         Args:
             source: id or key of the memory the link starts from.
             target: id or key of the memory it points to.
-            relation: one of :data:`pgrecall.nouns.memories.models.RELATIONS`.
-            weight: strength, in (0, 100].
+            relation: one of links_to, next, mentions, part_of, implies, supports, contradicts,
+                derived_from.
+            weight: strength, above 0 and at most 100.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -44,6 +47,7 @@ class AsyncLinks(AsyncClient):
 
         return await self._connection.execute(link(source, target, relation, weight, now))
 
+    @declared("unlink", "DELETE /v1/links", repeatable=True)
     async def unlink(
         self,
         source: int | str,
@@ -52,13 +56,14 @@ class AsyncLinks(AsyncClient):
         *,
         now: datetime | None = None,
     ) -> int:
-        """Removes links from one memory to another. Searches of past times still use them.
+        """Removes links from one memory to another; without ``supersedes`` the target is valid again.
+
+        Searches of past times still use them.
 
         Args:
             source: id or key of the memory the links start from.
             target: id or key of the memory they point to.
-            relation: the relation to remove; None for all but ``co_access``. After ``supersedes`` the target
-                is no longer superseded.
+            relation: only links with this relation; by default all but ``co_access``.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -71,8 +76,9 @@ class AsyncLinks(AsyncClient):
 
         return await self._connection.execute(unlink(source, target, relation, now))
 
+    @declared("supersede", "POST /v1/supersede", repeatable=True)
     async def supersede(self, old: int | str, new: int | str, *, now: datetime | None = None) -> bool:
-        """Records that a memory replaces another, which searches then omit by default.
+        """Replaces a memory by another; searches then omit the old one by default.
 
         >>> await memory.supersede("contract", "contract-2")                       # doctest: +SKIP
 

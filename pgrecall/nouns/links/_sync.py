@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.client import Client
+from pgrecall.nouns.declared import declared
 
 if TYPE_CHECKING:
     from pgrecall.nouns.links.models import StaleSummary
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 class Links(Client):
     """The part of :class:`Memory` that links and supersedes memories."""
 
+    @declared("link", "POST /v1/links", repeatable=True)
     def link(
         self,
         source: int | str,
@@ -31,8 +33,9 @@ class Links(Client):
         Args:
             source: id or key of the memory the link starts from.
             target: id or key of the memory it points to.
-            relation: one of :data:`pgrecall.nouns.memories.models.RELATIONS`.
-            weight: strength, in (0, 100].
+            relation: one of links_to, next, mentions, part_of, implies, supports, contradicts,
+                derived_from.
+            weight: strength, above 0 and at most 100.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -45,6 +48,7 @@ class Links(Client):
 
         return self._connection.execute(link(source, target, relation, weight, now))
 
+    @declared("unlink", "DELETE /v1/links", repeatable=True)
     def unlink(
         self,
         source: int | str,
@@ -53,13 +57,14 @@ class Links(Client):
         *,
         now: datetime | None = None,
     ) -> int:
-        """Removes links from one memory to another. Searches of past times still use them.
+        """Removes links from one memory to another; without ``supersedes`` the target is valid again.
+
+        Searches of past times still use them.
 
         Args:
             source: id or key of the memory the links start from.
             target: id or key of the memory they point to.
-            relation: the relation to remove; None for all but ``co_access``. After ``supersedes`` the target
-                is no longer superseded.
+            relation: only links with this relation; by default all but ``co_access``.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -72,8 +77,9 @@ class Links(Client):
 
         return self._connection.execute(unlink(source, target, relation, now))
 
+    @declared("supersede", "POST /v1/supersede", repeatable=True)
     def supersede(self, old: int | str, new: int | str, *, now: datetime | None = None) -> bool:
-        """Records that a memory replaces another, which searches then omit by default.
+        """Replaces a memory by another; searches then omit the old one by default.
 
         >>> memory.supersede("contract", "contract-2")                       # doctest: +SKIP
 

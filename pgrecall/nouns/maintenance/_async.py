@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.group import AsyncGroup
+from pgrecall.nouns.declared import declared
 from pgrecall.nouns.maintenance import operations
+from pgrecall.nouns.maintenance.models import Check
 
 if TYPE_CHECKING:
-    from pgrecall.nouns.maintenance.models import Check, GraphReport
+    from pgrecall.nouns.maintenance.models import GraphReport
 
 
 class AsyncMaintenanceGroup(AsyncGroup):
@@ -63,8 +65,9 @@ class AsyncMaintenanceGroup(AsyncGroup):
         """
         return await self._connection.execute(operations.rebuild(memories))
 
+    @declared("verify", "GET /v1/maintenance/verify", tag="status")
     async def verify(self, *, now: datetime | None = None) -> tuple[Check, ...]:
-        """Checks the invariants of this tenant's data; changes nothing.
+        """Checks every invariant of this tenant's data; changes nothing.
 
         Args:
             now: time to use instead of the database's clock.

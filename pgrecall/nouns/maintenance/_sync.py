@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.group import Group
+from pgrecall.nouns.declared import declared
 from pgrecall.nouns.maintenance import operations
+from pgrecall.nouns.maintenance.models import Check
 
 if TYPE_CHECKING:
-    from pgrecall.nouns.maintenance.models import Check, GraphReport
+    from pgrecall.nouns.maintenance.models import GraphReport
 
 
 class MaintenanceGroup(Group):
@@ -64,8 +66,9 @@ class MaintenanceGroup(Group):
         """
         return self._connection.execute(operations.rebuild(memories))
 
+    @declared("verify", "GET /v1/maintenance/verify", tag="status")
     def verify(self, *, now: datetime | None = None) -> tuple[Check, ...]:
-        """Checks the invariants of this tenant's data; changes nothing.
+        """Checks every invariant of this tenant's data; changes nothing.
 
         Args:
             now: time to use instead of the database's clock.

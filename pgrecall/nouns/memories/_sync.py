@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
+from pgrecall.nouns.declared import declared
 from pgrecall.nouns.links._sync import Links
+from pgrecall.nouns.memories.models import StoredMemory
 
 if TYPE_CHECKING:
     from pgrecall.arguments import DraftFields, EditFields, FilterOptions
     from pgrecall.nouns.imports.report import ImportReport, Problem, Skipped
-    from pgrecall.nouns.memories.models import Draft, ListedMemory, ListOrder, Remembered, StoredMemory
+    from pgrecall.nouns.memories.models import Draft, ListedMemory, ListOrder, Remembered
 
 
 class Store(Links):
@@ -140,8 +142,9 @@ class Store(Links):
             now=now,
         )
 
+    @declared("get", "GET /v1/memories/{memory}")
     def get(self, memory: int | str, *, now: datetime | None = None) -> StoredMemory:
-        """Reads one memory with its vitality and links. It does not count as an access.
+        """Reads a memory with its vitality and its links. It does not count as an access.
 
         >>> stored = memory.get("contract")                                  # doctest: +SKIP
         >>> print(stored.body, stored.vitality.zone)                               # doctest: +SKIP
@@ -248,14 +251,15 @@ class Store(Links):
 
         return self._connection.execute(pin(memory, pinned, now))
 
+    @declared("forget", "DELETE /v1/memories/{memory}")
     def forget(self, memory: int | str, *, hard: bool = False, now: datetime | None = None) -> bool:
-        """Archives a memory, or deletes it with everything about it.
+        """Archives a memory, so that search leaves it out by default. With ``hard`` it is deleted for good.
 
         >>> memory.forget("contract", hard=True)                             # doctest: +SKIP
 
         Args:
             memory: its id or key.
-            hard: delete it for good.
+            hard: delete the memory and everything about it for good.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -265,8 +269,9 @@ class Store(Links):
 
         return self._connection.execute(forget(memory, hard, now))
 
+    @declared("unarchive", "POST /v1/unarchive/{memory}")
     def unarchive(self, memory: int | str, *, now: datetime | None = None) -> bool:
-        """Restores an archived memory, with its links, accesses and vitality.
+        """Restores an archived memory, with its links and accesses.
 
         Args:
             memory: its id or key.

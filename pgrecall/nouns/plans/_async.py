@@ -9,13 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from pgrecall.client._async.group import AsyncGroup
+from pgrecall.nouns.declared import Count, Id, declared
 from pgrecall.nouns.plans import operations
-from pgrecall.nouns.plans.models import PlanUndone, joined
+from pgrecall.nouns.plans.dedupe import DedupePlan
+from pgrecall.nouns.plans.models import PlanKind, PlanOutcome, PlanSummary, PlanUndone, joined
 from pgrecall.nouns.versions.word_differences import clusters_by_word
 
 if TYPE_CHECKING:
-    from pgrecall.nouns.plans.dedupe import DedupePlan
-    from pgrecall.nouns.plans.models import Plan, PlanKind, PlanOutcome, PlanSummary
+    from pgrecall.nouns.plans.models import Plan
     from pgrecall.nouns.plans.prune import PrunePlan
 
 
@@ -95,11 +96,11 @@ class AsyncPlansGroup(AsyncGroup):
         made = await self._connection.execute(operations.plan_dedupe(request))
         return cast("DedupePlan", await self.get(made, limit=limit))
 
+    @declared("plan_merge", "POST /v1/plans/merge")
     async def merge(
         self, keeper: int | str, memories: Sequence[int | str], *, now: datetime | None = None
     ) -> DedupePlan:
-        """Plans to merge memories that you name into one that stays, even if their texts differ. Merges
-        nothing.
+        """Plans to merge memories that you name, even if their texts differ. Nothing is merged yet.
 
         Args:
             keeper: the id or key of the memory that stays.
@@ -165,12 +166,13 @@ class AsyncPlansGroup(AsyncGroup):
         clusters = await self._connection.run(partial(clusters_by_word, whole.clusters))
         return replace(whole, clusters=clusters)
 
-    async def list(self, *, limit: int = 20, kind: PlanKind | None = None) -> tuple[PlanSummary, ...]:
-        """Lists the newest plans, newest first.
+    @declared("list_plans", "GET /v1/plans")
+    async def list(self, *, limit: Count = 20, kind: PlanKind | None = None) -> tuple[PlanSummary, ...]:
+        """Lists plans and their states, newest first.
 
         Args:
-            limit: maximum number of plans, 1 to 10,000.
-            kind: only plans of this kind, ``prune`` or ``dedupe``.
+            limit: maximum number of plans.
+            kind: only plans of this kind.
 
         Returns:
             A summary of each plan.
@@ -180,10 +182,11 @@ class AsyncPlansGroup(AsyncGroup):
         """
         return await self._connection.execute(operations.plans(limit, kind=kind))
 
+    @declared("apply_plan", "POST /v1/plans/{plan}/apply", in_query=True)
     async def apply(
-        self, plan: int, *, parts: Sequence[int] | None = None, now: datetime | None = None
+        self, plan: Id, *, parts: Sequence[int] | None = None, now: datetime | None = None
     ) -> PlanOutcome:
-        """Archives the memories of a prune plan, or merges the clusters of a dedupe plan, in one transaction.
+        """Carries out a plan, or parts of it: archives or merges memories, except what has changed since.
 
         Each memory is checked again. One that was rewritten, pinned or archived since is skipped with a note.
         So is a memory of a prune plan that was used or linked since or that something now depends on, and a
@@ -191,8 +194,7 @@ class AsyncPlansGroup(AsyncGroup):
 
         Args:
             plan: the id of the plan.
-            parts: only these: ids of memories of a prune plan, or numbers of clusters of a dedupe plan; the
-                others are skipped. None for all.
+            parts: only these memories of a prune plan, or these clusters of a dedupe plan; by default all.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -204,9 +206,11 @@ class AsyncPlansGroup(AsyncGroup):
         """
         return await self._connection.execute(operations.apply_plan(plan, parts, now))
 
-    async def undo(self, plan: int, *, now: datetime | None = None) -> PlanUndone:
-        """Restores the memories that a plan archived, except those restored since, and separates keepers from
-        what was merged into them. Later accesses, links and texts of keepers stay.
+    @declared("undo_plan", "POST /v1/plans/{plan}/undo")
+    async def undo(self, plan: Id, *, now: datetime | None = None) -> PlanUndone:
+        """Restores the memories that a plan archived or merged, except those restored since.
+
+        Later accesses, links and texts of what they were merged into stay.
 
         Args:
             plan: the id of the plan.
@@ -223,7 +227,8 @@ class AsyncPlansGroup(AsyncGroup):
         [summary] = await self._connection.execute(operations.plans(1, plan))
         return PlanUndone(plan, restored, summary.archived - restored)
 
-    async def drop(self, plan: int) -> bool:
+    @declared("drop_plan", "DELETE /v1/plans/{plan}")
+    async def drop(self, plan: Id) -> bool:
         """Removes a plan that was never applied.
 
         Args:

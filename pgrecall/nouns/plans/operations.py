@@ -8,8 +8,7 @@ from datetime import datetime
 
 from pgrecall.encoding import MAX_ID, MAX_INTEGER, require_text
 from pgrecall.errors import InvalidInput
-from pgrecall.nouns.conversion import read_as
-from pgrecall.nouns.operation import NOW, Operation, id_of
+from pgrecall.nouns.operation import NOW, Operation, id_of, rows_of
 from pgrecall.nouns.plans.models import Plan, PlanKind, PlanOutcome, PlanResult, PlanSummary, read_plan
 
 PAGE = 500
@@ -52,21 +51,6 @@ class DedupeRequest:
     min_similarity: float | None = None
     max_count: int | None = None
     layers: Sequence[str] | None = None
-    now: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MergeRequest:
-    """Memories to merge, named by id or key.
-
-    Attributes:
-        keeper: the memory that stays.
-        memories: those to merge into it, 1 to 100.
-        now: time to use instead of now; None uses the database's clock.
-    """
-
-    keeper: int | str
-    memories: Sequence[int | str]
     now: datetime | None = None
 
 
@@ -121,14 +105,7 @@ def plans(
     limit: int, plan: int | None = None, kind: PlanKind | None = None
 ) -> Operation[tuple[PlanSummary, ...]]:
     """Lists the newest plans, newest first: only the one with this id, or those of this kind."""
-    if kind is not None:
-        require_text(kind, f"The kind of plan {kind!r}")
-    return Operation(
-        "SELECT * FROM recall.plans(%(limit)s, %(plan)s, %(kind)s)",
-        {"limit": limit, "plan": plan, "kind": kind},
-        lambda rows: tuple(read_as(PlanSummary, row) for row in rows),
-        repeatable=True,
-    )
+    return rows_of("plans", PlanSummary, limit=limit, plan_id=plan, kind=kind)
 
 
 def apply_plan(plan: int, parts: Sequence[int] | None, now: datetime | None) -> Operation[PlanOutcome]:

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
+from pgrecall.arguments import RankingChange
 from pgrecall.client._async.group import AsyncGroup
-from pgrecall.client._async.reads import AsyncSearchReads
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput
+from pgrecall.nouns.declared import Bounds, Count, declared
 from pgrecall.nouns.quality import operations
 from pgrecall.nouns.quality.models import Experiment, LoggedSearch, Miss, Quality, Replay
-from pgrecall.nouns.search._async import query_vectors
-from pgrecall.nouns.search._async_progress import Progress
 from pgrecall.nouns.search.models import Found, SearchRequest
 from pgrecall.nouns.search.operations import find
 from pgrecall.search.replays import Replayed, replay_report, require_change
 
 if TYPE_CHECKING:
-    from pgrecall.arguments import RankingChange, SearchOptions
+    from pgrecall.arguments import SearchOptions
+    from pgrecall.client._async.connection import AsyncConnection
+    from pgrecall.nouns.search._async_progress import Progress
 
 _BEFORE = timedelta(microseconds=1)
 """A search is replayed as of just before it was made, so that its own log entry does not count."""
@@ -29,8 +30,13 @@ _BEFORE = timedelta(microseconds=1)
 class AsyncQualityGroup(AsyncGroup):
     """Reports about the log of searches. All of them only read."""
 
+    @declared("quality", "GET /v1/quality")
     async def report(
-        self, *, since: datetime | None = None, limit: int = 10_000, unanswered: int = 20
+        self,
+        *,
+        since: datetime | None = None,
+        limit: Annotated[int, Bounds(1, 100_000)] = 10_000,
+        unanswered: Count = 20,
     ) -> Quality:
         """Reports how often hits of searches were used, by rank, and which queries had no answer.
 
@@ -51,7 +57,13 @@ class AsyncQualityGroup(AsyncGroup):
         queries = await self._connection.execute(operations.unanswered_queries(unanswered, since))
         return await self._connection.execute(operations.quality(since, limit, queries))
 
-    async def experiment(self, number: int | None = None, *, difference: float = 0.1) -> Experiment:
+    @declared("experiment", "GET /v1/quality/experiment")
+    async def experiment(
+        self,
+        number: Annotated[int, Bounds(1, 1_000_000)] | None = None,
+        *,
+        difference: Annotated[float, Bounds(0.01, 0.5)] = 0.1,
+    ) -> Experiment:
         """Reports how often hits were used in each arm of a randomised experiment, and the conclusion.
 
         The settings ``search.experiment`` (its number) and ``search.experiment_weight`` run it: sessions are
@@ -60,7 +72,7 @@ class AsyncQualityGroup(AsyncGroup):
         as none. Intervals are those of Wilson (1927) and, for differences, of Newcombe (1998, method 10).
 
         Args:
-            number: its number; None: the one that runs, else the newest.
+            number: number of the experiment; by default of the one that runs, else of the newest.
             difference: the smallest difference of shares worth knowing, 0.01 to 0.5; the smaller, the more
                 sessions are needed before anything is concluded.
 
@@ -89,9 +101,11 @@ class AsyncQualityGroup(AsyncGroup):
             MemoryNotFound: there is no such memory.
             InvalidInput: the search is refused.
         """
+        from pgrecall.nouns.search._async import query_vectors
+
         request = SearchRequest(query, **options)
         require_searchable(request)
-        progress = Progress(AsyncSearchReads(self._connection, by_replica=False))
+        progress = _progress(self._connection)
         vectors = await query_vectors(self._connection, request, progress)
         if request.rerank:
             progress.skipped.append("reranking: the ranks are those before it")
@@ -99,29 +113,31 @@ class AsyncQualityGroup(AsyncGroup):
             operations.explain_miss(memory, request, vectors, progress.skipped)
         )
 
+    @declared("replay", "POST /v1/quality/replay", repeatable=True)
     async def replay(
         self,
         *,
-        k: int = 10,
+        k: Annotated[int, Bounds(1, 100)] = 10,
         since: datetime | None = None,
         until: datetime | None = None,
-        limit: int = 100,
-        moved: int = 20,
+        limit: Count = 100,
+        moved: Annotated[int, Bounds(0, 1000)] = 20,
         **change: Unpack[RankingChange],
     ) -> Replay:
-        """Asks logged queries again, as of then: with today's settings, and with changed ones.
+        """Replays logged queries with other settings: which results would change. Nothing is changed.
 
-        For searches with a known use, it says whether the used memory would rank higher. Filters are not in
-        the log, so the queries are asked without. Nothing is logged or changed.
+        They are asked as of then, with today's settings and with changed ones. For searches with a known use,
+        it says whether the used memory would rank higher. Filters are not in the log, so the queries are
+        asked without. Nothing is logged.
 
         >>> report = await memory.quality.replay(vitality_weight=1.0)           # doctest: +SKIP
         >>> print(report.same, report.gain, report.conclusion)                  # doctest: +SKIP
 
         Args:
-            k: hits of each search, 1 to 100.
-            since, until: only searches of this period, its end excluded.
-            limit: searches at most, the newest ones, 1 to 1,000.
-            moved: maximum number of changed searches in the report, the most changed ones, up to 1,000.
+            k: number of hits of each search, 1 to 100.
+            since, until: only searches of this period, excluding its end.
+            limit: maximum number of searches, newest first, 1 to 1,000.
+            moved: maximum number of changed searches in the report, most changed first, 0 to 1,000.
             change: what to change: ``weights`` of arms, ``vitality_mode``, ``vitality_weight``, ``profile``.
 
         Returns:
@@ -134,7 +150,7 @@ class AsyncQualityGroup(AsyncGroup):
         require_change(given, k, moved)
         searches = await self._connection.execute(operations.logged_searches(since, until, limit))
         await self._check(replace(SearchRequest("a query"), **given))
-        progress = Progress(AsyncSearchReads(self._connection, by_replica=False))
+        progress = _progress(self._connection)
         replayed: list[Replayed] = []
         refused = 0
         for search in searches:
@@ -152,6 +168,8 @@ class AsyncQualityGroup(AsyncGroup):
     async def _asked_again(
         self, search: LoggedSearch, k: int, change: Mapping[str, Any], progress: Progress
     ) -> Replayed:
+        from pgrecall.nouns.search._async import query_vectors
+
         today = SearchRequest(
             search.query,
             queries=search.queries,
@@ -166,3 +184,11 @@ class AsyncQualityGroup(AsyncGroup):
             await self._connection.execute(find(request, vectors)) for request in (today, changed)
         ]
         return Replayed(search, found[0].hits, found[1].hits)
+
+
+def _progress(connection: AsyncConnection) -> Progress:
+    """The state of a search that the primary answers."""
+    from pgrecall.client._async.reads import AsyncSearchReads
+    from pgrecall.nouns.search._async_progress import Progress
+
+    return Progress(AsyncSearchReads(connection, by_replica=False))

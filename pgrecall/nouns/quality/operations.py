@@ -9,7 +9,7 @@ from typing import Any
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.embedding import Embedded
-from pgrecall.nouns.operation import Operation, Row, checked_limit, id_of
+from pgrecall.nouns.operation import Operation, Row, checked_limit, id_of, rows_of
 from pgrecall.nouns.quality.models import (
     ENOUGH,
     Experiment,
@@ -41,12 +41,7 @@ def quality(
 
 def unanswered_queries(limit: int, since: datetime | None) -> Operation[tuple[UnansweredQuery, ...]]:
     """Lists queries without an answer, most frequent first."""
-    return Operation(
-        "SELECT * FROM recall.unanswered_queries(%(limit)s, %(since)s)",
-        {"limit": checked_limit(limit, "1,000"), "since": since},
-        lambda rows: tuple(read_as(UnansweredQuery, row) for row in rows),
-        repeatable=True,
-    )
+    return rows_of("unanswered_queries", UnansweredQuery, limit=checked_limit(limit, "1,000"), since=since)
 
 
 def logged_searches(

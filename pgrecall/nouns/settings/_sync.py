@@ -3,49 +3,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pgrecall.client._sync.group import Group
+from pgrecall.nouns.declared import declared
 from pgrecall.nouns.settings import operations
-
-if TYPE_CHECKING:
-    from pgrecall.nouns.settings.models import Languages, Setting
+from pgrecall.nouns.settings.models import Languages, Setting
 
 
 class SettingsGroup(Group):
     """The numbers that a tenant can tune, and its language. ``configuration`` has the settings of the
     client."""
 
+    @declared("settings", "GET /v1/settings")
     def list(self) -> tuple[Setting, ...]:
-        """Lists every setting with the value in force for this tenant, by name.
+        """Lists every setting: its value for this tenant, where that comes from, default, bounds and meaning.
 
         Returns:
             The settings.
         """
         return self._connection.execute(operations.settings())
 
-    def set(self, name: str, value: float) -> None:
-        """Sets a value for this tenant.
+    @declared("set_setting", "PUT /v1/settings/{name}", repeatable=True)
+    def set(self, name: str, value: float) -> Setting:
+        """Sets a setting for this tenant.
 
         Args:
             name: the name of the setting.
-            value: the number.
+            value: the number, within the bounds of the setting.
+
+        Returns:
+            The setting.
 
         Raises:
             InvalidInput: there is no such setting, or the value is out of its bounds.
         """
         self._connection.execute(operations.set_setting(name, value))
+        return next(setting for setting in self.list() if setting.name == name)
 
-    def reset(self, name: str) -> None:
+    @declared("reset_setting", "DELETE /v1/settings/{name}", repeatable=True)
+    def reset(self, name: str) -> Setting:
         """Removes this tenant's own value, so that the database's or the default applies again.
 
         Args:
             name: the name of the setting.
 
+        Returns:
+            The setting.
+
         Raises:
             InvalidInput: there is no such setting.
         """
         self._connection.execute(operations.set_setting(name, None))
+        return next(setting for setting in self.list() if setting.name == name)
 
     def languages(self) -> Languages:
         """Returns the language of this tenant's memories and queries, and the available ones."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 from pgrecall.client._async.group import AsyncGroup
+from pgrecall.nouns.declared import Bounds, Count, Number, declared
+from pgrecall.nouns.memories.models import Remembered
 from pgrecall.nouns.versions import operations
+from pgrecall.nouns.versions.models import Change, ChangeKind, FieldDifference, Version
 from pgrecall.nouns.versions.word_differences import fields_by_word
-
-if TYPE_CHECKING:
-    from pgrecall.nouns.memories.models import Remembered
-    from pgrecall.nouns.versions.models import Change, ChangeKind, FieldDifference, Version
 
 
 class AsyncVersionsGroup(AsyncGroup):
@@ -24,8 +23,13 @@ class AsyncVersionsGroup(AsyncGroup):
     >>> await memory.versions.restore("contract", 1)                 # doctest: +SKIP
     """
 
+    @declared("versions", "GET /v1/versions/{memory}")
     async def list(
-        self, memory: int | str, *, limit: int = 50, before: int | None = None
+        self,
+        memory: int | str,
+        *,
+        limit: Annotated[int, Bounds(1, 1001)] = 50,
+        before: Number | None = None,
     ) -> tuple[Version, ...]:
         """Lists the versions of a memory, newest first, beginning with the current one.
 
@@ -46,17 +50,18 @@ class AsyncVersionsGroup(AsyncGroup):
         """
         return await self._connection.execute(operations.versions(memory, limit, before))
 
+    @declared("diff_versions", "GET /v1/differences/{memory}")
     async def diff(
-        self, memory: int | str, earlier: int, later: int | None = None
+        self, memory: int | str, earlier: Number, later: Number | None = None
     ) -> tuple[FieldDifference, ...]:
-        """Compares two versions of a memory: the fields that differ, texts also word by word.
+        """Compares two versions of a memory, or one with the current one; texts also word by word.
 
-        What differs between very long texts is shown as a whole (see ``word_differences.py``).
+        What differs between very long texts is shown as a whole.
 
         Args:
             memory: its id or key.
             earlier: the number of a version.
-            later: the number of another; None for the current one.
+            later: the number of another version; by default the current one.
 
         Returns:
             The fields that differ, with both values.
@@ -68,7 +73,8 @@ class AsyncVersionsGroup(AsyncGroup):
         found = await self._connection.execute(operations.diff_versions(memory, earlier, later))
         return await self._connection.run(partial(fields_by_word, found))
 
-    async def restore(self, memory: int | str, version: int, *, now: datetime | None = None) -> Remembered:
+    @declared("restore_version", "PUT /v1/versions/{memory}")
+    async def restore(self, memory: int | str, version: Number, *, now: datetime | None = None) -> Remembered:
         """Restores the text and fields of a version; the replaced ones become a version.
 
         Its layer, links, pin and accesses stay, and an archived memory stays archived.
@@ -99,17 +105,18 @@ class AsyncChangesGroup(AsyncGroup):
     ...     cursor = page[-1].cursor  # keep it: it holds across restarts
     """
 
+    @declared("changes", "GET /v1/changes", tag="versions")
     async def list(
-        self, since: str | None = None, *, limit: int = 100, kinds: Sequence[ChangeKind] | None = None
+        self, since: str | None = None, *, limit: Count = 100, kinds: Sequence[ChangeKind] | None = None
     ) -> tuple[Change, ...]:
-        """Reads the next changes after a cursor, in order; empty if there are no more yet.
+        """Reads the next changes since a cursor, in order; none is lost or repeated.
 
-        No change is lost or repeated, even if others write meanwhile. A change appears once all transactions
+        The list is empty while nothing has changed. A change appears once all transactions
         of the server that began before it have ended.
 
         Args:
-            since: the cursor of the last change that was read, or that of :meth:`cursor`; None begins with
-                the first that is kept.
+            since: the ``cursor`` of the last change that was read; by default it begins with the first that
+                is kept.
             limit: maximum number of changes, 1 to 1,000.
             kinds: only changes of these kinds.
 

@@ -10,7 +10,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.models import Remembered
-from pgrecall.nouns.operation import NOW, Operation, Row, id_of
+from pgrecall.nouns.operation import NOW, Operation, Row, id_of, rows_of
 from pgrecall.nouns.versions.models import Change, ChangeKind, FieldDifference, Version
 
 
@@ -89,16 +89,9 @@ def changes(
     since: str | None, limit: int, kinds: Sequence[ChangeKind] | None
 ) -> Operation[tuple[Change, ...]]:
     """Reads the next changes after a cursor, in order."""
-    if since is not None:
-        require_text(since, "The cursor")
     for kind in kinds or ():
         require_text(kind, "The kind of change")
-    return Operation(
-        "SELECT * FROM recall.changes(%(since)s, %(limit)s, %(kinds)s)",
-        {"since": since, "limit": limit, "kinds": None if kinds is None else list(kinds)},
-        lambda rows: tuple(read_as(Change, row) for row in rows),
-        repeatable=True,
-    )
+    return rows_of("changes", Change, since=since, limit=limit, kinds=None if kinds is None else list(kinds))
 
 
 def change_cursor() -> Operation[str]:

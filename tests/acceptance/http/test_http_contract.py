@@ -75,7 +75,7 @@ def test_a_request_has_the_fields_of_its_dataclasses(document: dict[str, Any], n
 
 
 def test_the_change_of_a_layer_has_the_fields_of_the_client(document: dict[str, Any]) -> None:
-    schema = document["components"]["schemas"]["LayerBody"]
+    schema = document["components"]["schemas"]["SetLayerBody"]
     assert set(schema["properties"]) == {*get_type_hints(LayerFields), "now"}
 
 

@@ -38,6 +38,15 @@ def links(query: Query) -> set[tuple[str, str]]:
     return {(row["src"], row["dst"]) for row in rows}
 
 
+def test_what_was_never_used_since_its_import(memory: Memory) -> None:
+    memory.remember("The yard.", key="yard")
+    bring(memory, note("winch", "The winch."), note("rope", "The rope."), note("mast", "The mast."))
+    memory.record_access("rope", "used")
+    memory.forget("mast")
+    unused = [(one.key, one.source, one.imported_at) for one in memory.imports.unused()]
+    assert unused == [("winch", SOURCE, NOW)]
+
+
 def test_a_first_import_is_deleted_and_can_be_repeated(memory: Memory, query: Query) -> None:
     memory.remember("The yard.", key="yard")
     made = bring(memory, note("winch", "The winch.", "yard", "rope"), note("rope", "The rope."))

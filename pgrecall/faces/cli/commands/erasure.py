@@ -12,21 +12,20 @@ from rich.table import Table
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces import wording as words
+from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import (
     DONE,
     NOTHING_FOUND,
     CommandGroup,
     GlobalOptions,
-    finish,
     pass_globals,
 )
-from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option
-from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, notes, output, print_json, table
+from pgrecall.faces.cli.options import TEXT, json_option, now_option
+from pgrecall.faces.cli.rendering.console import Progress, SafeConsole, output, print_json, table
+from pgrecall.nouns.erasure._sync import ErasureGroup
 from pgrecall.nouns.erasure.models import Erasure, ErasureReport, ErasureSummary, Subject
 
-erasure_argument = click.argument(
-    "number", type=int, metavar="ID", help="Id of the erasure, as in `pgrecall erasure list`."
-)
+_number = {"erasure": "Id of the erasure, as in `pgrecall erasure list`."}
 
 
 @click.group("erasure", cls=CommandGroup)
@@ -67,19 +66,8 @@ def plan(
     raise Exit(DONE if made.planned else NOTHING_FOUND)
 
 
-@erasure.command("show")
-@erasure_argument
-@json_option
-@pass_globals
-def show(given: GlobalOptions, number: int, as_json: bool) -> None:
-    """Show an erasure: its plan, its progress, or its report."""
-    with given.opened() as memory:
-        found = memory.erasure.get(number)
-    _show(found, as_json)
-
-
 @erasure.command("apply")
-@erasure_argument
+@click.argument("number", type=int, metavar="ERASURE", help=_number["erasure"])
 @click.option("--signed-by", type=TEXT, required=True, help="Person who is responsible for the erasure.")
 @click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
 @json_option
@@ -103,28 +91,6 @@ def apply(
     _show(done, as_json)
 
 
-@erasure.command("list")
-@limit_option(20, 1000, "erasures")
-@json_option
-@pass_globals
-def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
-    """List the newest erasures and their states. Exit code 1 when there are none."""
-    with given.opened() as memory:
-        found = memory.erasure.list(limit=limit)
-    nothing = "There are no erasures yet. Plan one: pgrecall erasure plan --author NAME --asked-by NAME"
-    finish(found, as_json, _show_list, found=found, otherwise=nothing)
-
-
-@erasure.command("drop")
-@erasure_argument
-@pass_globals
-def drop(given: GlobalOptions, number: int) -> None:
-    """Remove an erasure that has not begun. Its memories stay."""
-    with given.opened() as memory:
-        memory.erasure.drop(number)
-    notes().print(f"The plan of erasure {number} is removed; its memories stay.")
-
-
 def _confirm(found: Erasure) -> None:
     question = f"Delete {words.counted(found.remaining, 'memory', 'memories')} for good?"
     if not (sys.stderr.isatty() and click.confirm(question, err=True)):
@@ -144,8 +110,11 @@ def _show_list(console: SafeConsole, erasures: Sequence[ErasureSummary]) -> None
 def _show(found: Erasure, as_json: bool) -> None:
     if as_json:
         print_json(found)
-        return
-    console = output()
+    else:
+        _show_erasure(output(), found)
+
+
+def _show_erasure(console: SafeConsole, found: Erasure) -> None:
     console.print(
         f"Erasure {found.id} of {_subject(found.subject)}, asked for by {found.asked_by}, "
         f"planned on {words.moment(found.created_at)}: {found.state}."
@@ -192,3 +161,23 @@ def _show_report(console: SafeConsole, report: ErasureReport) -> None:
 def _subject(subject: Subject) -> str:
     given = {name: getattr(subject, name) for name in ("author", "session", "tag", "source", "key")}
     return ", ".join(f"{name} {text}" for name, text in given.items() if text is not None)
+
+
+add_commands(
+    erasure,
+    "plan show apply list drop",
+    command("show", ErasureGroup.get, _show_erasure, helps=_number),
+    command(
+        "list",
+        ErasureGroup.list,
+        _show_list,
+        otherwise="There are no erasures yet. Plan one: pgrecall erasure plan --author NAME --asked-by NAME",
+        more="Exit code 1 when there are none.",
+    ),
+    command(
+        "drop",
+        ErasureGroup.drop,
+        "The plan of erasure {erasure} is removed; its memories stay.",
+        helps=_number,
+    ),
+)

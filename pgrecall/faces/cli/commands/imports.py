@@ -3,55 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, ClassVar
 
 import click
 
 from pgrecall.faces.cli.commands.import_git import git
-from pgrecall.faces.cli.invocation import GlobalOptions, finish, pass_globals
-from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option
+from pgrecall.faces.cli.declared_commands import command
 from pgrecall.faces.cli.rendering.imports import show_imports, show_undone_import
+from pgrecall.nouns.imports._sync import ImportsGroup
 
-source_option = click.option("--source", type=TEXT, help="Only imports of this source.")
-
-
-@click.command("list")
-@source_option
-@limit_option(20, 1000, "imports")
-@json_option
-@pass_globals
-def list_(given: GlobalOptions, source: str | None, limit: int, as_json: bool) -> None:
-    """List the newest imports and what each stored, changed and archived. Exit code 1 when there are none."""
-    with given.opened() as memory:
-        found = memory.imports.list(limit=limit, source=source)
-    finish(found, as_json, show_imports, found=found, otherwise="No import has changed anything yet.")
-
-
-@click.command("undo")
-@click.argument(
-    "number", type=int, required=False, metavar="[ID]", help="Id of the import; by default the last one."
+list_ = command(
+    "list",
+    ImportsGroup.list,
+    show_imports,
+    otherwise="No import has changed anything yet.",
+    more="Exit code 1 when there are none.",
 )
-@source_option
-@json_option
-@now_option
-@pass_globals
-def undo(
-    given: GlobalOptions, number: int | None, source: str | None, as_json: bool, now: datetime | None
-) -> None:
-    """Undo an import: give back what it changed, restore what it archived, delete what it added.
-
-    What was changed since stays as it is. What it added and was used since is archived, not deleted.
-    """
-    with given.opened() as memory:
-        undone = memory.imports.undo(number, source=source, now=now)
-    finish(undone, as_json, show_undone_import, found=True)
+unused = command("unused", ImportsGroup.unused, otherwise="Every imported memory was used.")
+undo = command("undo", ImportsGroup.undo, show_undone_import, arguments=["import_id"])
 
 
 class ImportCommand(click.Command):
-    """`import PATH`; `import git`, `list` and `undo` are commands. A folder of such a name is ./list."""
+    """`import PATH`; `import git`, `list`, `unused` and `undo` are commands. A folder so named is ./list."""
 
-    commands: ClassVar[Mapping[str, click.Command]] = {"git": git, "list": list_, "undo": undo}
+    commands: ClassVar[Mapping[str, click.Command]] = {
+        "git": git, "list": list_, "unused": unused, "undo": undo,
+    }  # fmt: skip
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

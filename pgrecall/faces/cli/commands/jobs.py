@@ -11,8 +11,9 @@ from click.exceptions import Exit
 from rich.text import Text
 
 from pgrecall.faces.cli.commands.worker import folder_hook, runs_traced, stop_on_signals
+from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import FAILED, INTERRUPTED, CommandGroup, GlobalOptions, pass_globals
-from pgrecall.faces.cli.options import all_tenants_option, json_option, limit_option, now_option
+from pgrecall.faces.cli.options import all_tenants_option, json_option, now_option
 from pgrecall.faces.cli.rendering.console import (
     Progress,
     SafeConsole,
@@ -24,6 +25,7 @@ from pgrecall.faces.cli.rendering.console import (
     table,
 )
 from pgrecall.faces.wording import counts_words, interval_words
+from pgrecall.nouns.jobs._sync import JobsGroup
 from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
 from pgrecall.nouns.maintenance.models import Check
 
@@ -40,20 +42,6 @@ _STYLES = {
 @click.group("jobs", cls=CommandGroup)
 def jobs() -> None:
     """List the jobs of maintenance, run one, and show past runs."""
-
-
-@jobs.command("list")
-@json_option
-@now_option
-@pass_globals
-def list_(given: GlobalOptions, as_json: bool, now: datetime | None) -> None:
-    """List every job: what it does, how often, when it ran last, and its state."""
-    with given.opened() as memory:
-        found = memory.jobs.list(now=now)
-    if as_json:
-        print_json(found)
-    else:
-        show_jobs(output(), found)
 
 
 @jobs.command("run")
@@ -108,25 +96,6 @@ def run(given: GlobalOptions, name: str, all_tenants: bool, as_json: bool, now: 
         raise Exit(INTERRUPTED)
     if any(outcome.state == "failed" for outcome in outcomes):
         raise Exit(FAILED)
-
-
-@jobs.command("runs")
-@click.argument("name", metavar="[JOB]", required=False, help="Show only runs of this job.")
-@limit_option(20, 1000, "runs")
-@json_option
-@pass_globals
-def runs(given: GlobalOptions, name: str | None, limit: int, as_json: bool) -> None:
-    """Show past runs for this tenant and for the whole database, newest first."""
-    from pgrecall.jobs.catalogue import job_named
-
-    if name is not None:
-        job_named(name)
-    with given.opened() as memory:
-        found = memory.jobs.runs(name, limit=limit)
-    if as_json:
-        print_json(found)
-    else:
-        show_runs(output(), found)
 
 
 def _findings(
@@ -213,3 +182,11 @@ def _moment(at: datetime) -> str:
 
 def _state(state: str) -> Text:
     return styled((state, _STYLES.get(state, "")))
+
+
+add_commands(
+    jobs,
+    "list run runs",
+    command("list", JobsGroup.list, show_jobs),
+    command("runs", JobsGroup.runs, show_runs, arguments=["name"]),
+)

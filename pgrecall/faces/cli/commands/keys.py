@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import click
-from rich.table import Table
 
-from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.declared_commands import add_commands, command
+from pgrecall.faces.cli.invocation import DONE, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
-from pgrecall.faces.cli.rendering.console import notes, output, plain, print_json, table
+from pgrecall.faces.cli.rendering.console import SafeConsole, notes, plain, print_json, table
+from pgrecall.nouns.keys._sync import KeysGroup
 from pgrecall.nouns.keys.models import ApiKey
 
 
@@ -39,40 +40,32 @@ def create(given: GlobalOptions, name: str, read_only: bool, as_json: bool) -> N
             )
 
 
-@keys.command("list")
-@json_option
-@pass_globals
-def list_(given: GlobalOptions, as_json: bool) -> None:
-    """List the keys of this tenant, newest first: what each may do, when it was created, used, revoked."""
-    with given.opened() as memory:
-        found = memory.keys.list()
-    if as_json:
-        print_json(found)
-    elif found:
-        output().print(_table(found))
-    else:
-        output().print("There is no key yet; create one: pgrecall keys create NAME")
-
-
-@keys.command("revoke")
-@click.argument("key", type=int, metavar="ID", help="Id of the key, as in `pgrecall keys list`.")
-@pass_globals
-def revoke(given: GlobalOptions, key: int) -> None:
-    """Revoke a key, now and for good."""
-    with given.opened() as memory:
-        changed = memory.keys.revoke(key)
-    output().print("Revoked." if changed else "It was already revoked.")
-
-
-def _table(found: Sequence[ApiKey]) -> Table:
+def _show(console: SafeConsole, found: Sequence[ApiKey]) -> None:
     rows = table("id", "name", "may", "created", "last used", "state", right=("id",))
     for key in found:
         state = f"revoked {_minute(key.revoked_at)}" if key.revoked_at else "valid"
         last = _minute(key.last_used_at) if key.last_used_at else "never"
         may = "read" if key.read_only else "read and write"
         rows.add_row(str(key.id), key.name, may, _minute(key.created_at), last, state)
-    return rows
+    console.print(rows)
 
 
 def _minute(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+_key = {"key": "Id of the key, as in `pgrecall keys list`."}
+add_commands(
+    keys,
+    "create list revoke",
+    command(
+        "list",
+        KeysGroup.list,
+        _show,
+        otherwise="There is no key yet; create one: pgrecall keys create NAME",
+        code=DONE,
+    ),
+    command(
+        "revoke", KeysGroup.revoke, "Revoked.", otherwise="It was already revoked.", code=DONE, helps=_key
+    ),
+)

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli.declared_commands import command
 from pgrecall.faces.cli.invocation import BAD_INPUT, DONE, NOTHING_FOUND, GlobalOptions, finish, pass_globals
 from pgrecall.faces.cli.options import (
     MOMENT,
@@ -34,7 +35,6 @@ from pgrecall.faces.cli.rendering.console import (
     SafeConsole,
     notes,
     output,
-    print_json,
     styled,
     table,
     vitality_bar,
@@ -42,6 +42,8 @@ from pgrecall.faces.cli.rendering.console import (
 )
 from pgrecall.faces.snippets import snippet
 from pgrecall.faces.wording import counted, name_of
+from pgrecall.nouns.links._sync import Links
+from pgrecall.nouns.memories._sync import Store
 from pgrecall.nouns.memories.models import (
     AccessCounts,
     AccessKind,
@@ -74,21 +76,6 @@ def list_(given: GlobalOptions, /, limit: int, as_json: bool, **options: Any) ->
         # A page may end before its limit, by the size of its texts.
         more = not as_json and page and client.list(limit=1, **{**arguments, "after": page[-1].cursor})
     finish(page, as_json, partial(_show_list, more=bool(more)), found=page, otherwise="Nothing was found.")
-
-
-@click.command("show")
-@reference_argument
-@json_option
-@now_option
-@pass_globals
-def show(given: GlobalOptions, memory: int | str, as_json: bool, now: datetime | None) -> None:
-    """Show a memory: its text, the terms of its vitality, its links."""
-    with given.opened() as client:
-        found = client.get(memory, now=now)
-    if as_json:
-        print_json(found)
-    else:
-        show_memory(output(), found)
 
 
 @click.command("access")
@@ -140,57 +127,6 @@ def _load_history(given: GlobalOptions, file: Path, now: datetime | None) -> Non
     output().print(f"{counted(loaded.new, 'access', 'accesses')} recorded{known}.")
     show_problems(output(), loaded.problems)
     raise Exit(BAD_INPUT if loaded.problems and not (loaded.new or loaded.known) else DONE)
-
-
-@click.command("link")
-@click.argument("source", type=REFERENCE, metavar="SOURCE", help="Memory that links: an id or key.")
-@click.argument("target", type=REFERENCE, metavar="TARGET", help="Memory it links to: an id or key.")
-@click.option(
-    "--relation", type=TEXT, default="links_to", help="Relation: links_to, supports, contradicts and so on."
-)
-@pass_globals
-def link(given: GlobalOptions, source: int | str, target: int | str, relation: str) -> None:
-    """Link two memories."""
-    with given.opened() as client:
-        new = client.link(source, target, relation)
-    output().print("Linked." if new else "They are already linked.")
-
-
-@click.command("unlink")
-@click.argument("source", type=REFERENCE, metavar="SOURCE", help="Where the links start: an id or key.")
-@click.argument("target", type=REFERENCE, metavar="TARGET", help="Where the links lead: an id or key.")
-@click.option("--relation", type=TEXT, help="Remove only links with this relation.")
-@pass_globals
-def unlink(given: GlobalOptions, source: int | str, target: int | str, relation: str | None) -> None:
-    """Remove links between two memories. Without `supersedes` the target is valid again.
-
-    Exit code 1 when there was none.
-    """
-    with given.opened() as client:
-        removed = client.unlink(source, target, relation)
-    output().print("Unlinked." if removed else "They have no such link.")
-    raise Exit(DONE if removed else NOTHING_FOUND)
-
-
-@click.command("unarchive")
-@reference_argument
-@pass_globals
-def unarchive(given: GlobalOptions, memory: int | str) -> None:
-    """Restore an archived memory, with its links and accesses."""
-    with given.opened() as client:
-        changed = client.unarchive(memory)
-    output().print("It was restored." if changed else "It is not archived.")
-
-
-@click.command("supersede")
-@click.argument("old", type=REFERENCE, metavar="OLD", help="Memory that is no longer valid: an id or key.")
-@click.argument("new", type=REFERENCE, metavar="NEW", help="Memory that replaces it: an id or key.")
-@pass_globals
-def supersede(given: GlobalOptions, old: int | str, new: int | str) -> None:
-    """Supersede a memory by a newer one; searches then omit the old one by default."""
-    with given.opened() as client:
-        changed = client.supersede(old, new)
-    output().print("Superseded." if changed else "It is already superseded.")
 
 
 @click.command("pin")
@@ -293,3 +229,26 @@ def _link(link: Link) -> Text:
     arrow = "→" if link.outgoing else "←"
     name = name_of(link.other_title, link.other_key, link.other)
     return styled(f"{arrow} {link.relation.replace('_', ' ')} ", (name, "bold"), f" ({link.other})")
+
+
+show = command("show", Store.get, show_memory)
+link = command(
+    "link",
+    Links.link,
+    "Linked.",
+    otherwise="They are already linked.",
+    code=DONE,
+)
+unlink = command(
+    "unlink",
+    Links.unlink,
+    "Unlinked.",
+    otherwise="They have no such link.",
+    more="Exit code 1 when there was none.",
+)
+supersede = command(
+    "supersede", Links.supersede, "Superseded.", otherwise="It is already superseded.", code=DONE
+)
+unarchive = command(
+    "unarchive", Store.unarchive, "It was restored.", otherwise="It is not archived.", code=DONE
+)

@@ -12,6 +12,7 @@ from click.exceptions import Exit
 
 from pgrecall import Memory
 from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import (
     DONE,
     NOTHING_FOUND,
@@ -20,7 +21,7 @@ from pgrecall.faces.cli.invocation import (
     finish,
     pass_globals,
 )
-from pgrecall.faces.cli.options import REFERENCE, TEXT, json_option, limit_option, now_option
+from pgrecall.faces.cli.options import TEXT, json_option, now_option
 from pgrecall.faces.cli.rendering.console import notes, output, plain, print_json
 from pgrecall.faces.cli.rendering.plans import (
     SHOWN_CLUSTERS,
@@ -29,12 +30,12 @@ from pgrecall.faces.cli.rendering.plans import (
     show_plans,
     show_undone,
 )
-from pgrecall.nouns.plans.models import Plan, PlanKind
+from pgrecall.nouns.plans._sync import PlansGroup
+from pgrecall.nouns.plans.models import Plan
 from pgrecall.nouns.plans.prune import PrunePlan
 
-plan_argument = click.argument(
-    "number", type=int, metavar="ID", help="Id of the plan, as in `pgrecall plan list`."
-)
+_plan = {"plan": "Id of the plan, as in `pgrecall plan list`."}
+plan_argument = click.argument("number", type=int, metavar="PLAN", help=_plan["plan"])
 html_option = click.option(
     "--html",
     type=click.Path(path_type=Path),
@@ -119,32 +120,6 @@ def dedupe(
     raise Exit(DONE if made.clusters else NOTHING_FOUND)
 
 
-@plan.command("merge")
-@click.argument("keeper", type=REFERENCE, metavar="KEEPER", help="Id or key of the memory that stays.")
-@click.argument(
-    "memories",
-    type=REFERENCE,
-    nargs=-1,
-    required=True,
-    metavar="MEMORY...",
-    help="Memories to merge into it.",
-)
-@json_option
-@now_option
-@pass_globals
-def merge(
-    given: GlobalOptions,
-    keeper: int | str,
-    memories: tuple[int | str, ...],
-    as_json: bool,
-    now: datetime | None,
-) -> None:
-    """Plan to merge memories that you name, even if their texts differ; nothing is merged yet."""
-    with given.opened() as memory:
-        made = memory.plans.merge(keeper, memories, now=now)
-    _report(made, as_json)
-
-
 @plan.command("show")
 @plan_argument
 @json_option
@@ -186,41 +161,6 @@ def apply(
         outcome = memory.plans.apply(number, parts=parts or None, now=now)
         applied = _read(memory, number)
     finish(outcome, as_json, partial(show_outcome, plan=applied), found=outcome.archived)
-
-
-@plan.command("undo")
-@plan_argument
-@json_option
-@now_option
-@pass_globals
-def undo(given: GlobalOptions, number: int, as_json: bool, now: datetime | None) -> None:
-    """Restore all memories that a plan archived or merged. Exit code 1 when there was nothing to restore."""
-    with given.opened() as memory:
-        undone = memory.plans.undo(number, now=now)
-    finish(undone, as_json, show_undone, found=undone.restored)
-
-
-@plan.command("drop")
-@plan_argument
-@pass_globals
-def drop(given: GlobalOptions, number: int) -> None:
-    """Remove a plan that was never applied."""
-    with given.opened() as memory:
-        memory.plans.drop(number)
-    output().print(f"Plan {number} is removed.")
-
-
-@plan.command("list")
-@click.option("--kind", type=click.Choice(["prune", "dedupe"]), help="Only plans of this kind.")
-@limit_option(20, 1000, "plans")
-@json_option
-@pass_globals
-def list_(given: GlobalOptions, kind: PlanKind | None, limit: int, as_json: bool) -> None:
-    """List the newest plans and their states. Exit code 1 when there are none."""
-    with given.opened() as memory:
-        plans = memory.plans.list(limit=limit, kind=kind)
-    nothing = "There are no plans yet. Create one: pgrecall prune, or pgrecall dedupe"
-    finish(plans, as_json, show_plans, found=plans, otherwise=nothing)
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
@@ -271,3 +211,31 @@ def _write_page(plan: PrunePlan, file: Path) -> None:
             f"{file} cannot be written: {error.strerror}.",
             hint=f"The plan is stored; choose another file: pgrecall plan show {plan.id} --html FILE",
         ) from error
+
+
+add_commands(
+    plan,
+    "prune dedupe merge show apply undo drop list",
+    command(
+        "merge",
+        PlansGroup.merge,
+        show_plan,
+        document=plan_document,
+    ),
+    command(
+        "undo",
+        PlansGroup.undo,
+        show_undone,
+        found=lambda undone: undone.restored,
+        more="Exit code 1 when there was nothing to restore.",
+        helps=_plan,
+    ),
+    command("drop", PlansGroup.drop, "Plan {plan} is removed.", helps=_plan),
+    command(
+        "list",
+        PlansGroup.list,
+        show_plans,
+        otherwise="There are no plans yet. Create one: pgrecall prune, or pgrecall dedupe",
+        more="Exit code 1 when there are none.",
+    ),
+)

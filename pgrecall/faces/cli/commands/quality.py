@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import click
 
+from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, finish, pass_globals
 from pgrecall.faces.cli.options import (
     TEXT,
@@ -24,6 +25,7 @@ from pgrecall.faces.cli.options import (
     since_option,
 )
 from pgrecall.faces.cli.rendering.quality import show_experiment, show_miss, show_quality, show_replay
+from pgrecall.nouns.quality._sync import QualityGroup
 from pgrecall.nouns.search.models import VitalityMode
 
 NO_SEARCH = "No search is logged."
@@ -70,32 +72,6 @@ def report(given: GlobalOptions, since: str | None, limit: int, unanswered: int,
     with given.opened() as memory:
         found = memory.quality.report(since=begin, limit=limit, unanswered=unanswered)
     finish(found, as_json, show_quality, found=found.searches, otherwise=NONE_SINCE if since else NO_SEARCH)
-
-
-@quality.command("experiment")
-@click.option(
-    "--number",
-    type=click.IntRange(1, 1_000_000),
-    metavar="N",
-    help="Number of the experiment; by default the newest.",
-)
-@click.option(
-    "--difference",
-    type=click.FloatRange(0.01, 0.5),
-    default=0.1,
-    metavar="SHARE",
-    help="Smallest difference of shares that matters.",
-)
-@json_option
-@pass_globals
-def experiment(given: GlobalOptions, number: int | None, difference: float, as_json: bool) -> None:
-    """Show how often hits were used in each arm of a randomised experiment, and the conclusion.
-
-    Set search.experiment to 1 to begin the first. Exit code 1 when nothing can be concluded.
-    """
-    with given.opened() as memory:
-        found = memory.quality.experiment(number, difference=difference)
-    finish(found, as_json, show_experiment, found=found.refused is None)
 
 
 @quality.command("miss")
@@ -174,3 +150,16 @@ def replay(
         found = client.quality.replay(since=begin, until=end, weights=arms or None, **options)
     none = NONE_SINCE if since or until else NO_SEARCH
     finish(found, as_json, show_replay, found=found.searches, otherwise=None if found.refused else none)
+
+
+add_commands(
+    quality,
+    "report experiment miss replay",
+    command(
+        "experiment",
+        QualityGroup.experiment,
+        show_experiment,
+        found=lambda shown: shown.refused is None,
+        more="Set search.experiment to 1 to begin the first. Exit code 1 when nothing can be concluded.",
+    ),
+)

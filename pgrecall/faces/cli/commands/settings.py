@@ -6,55 +6,18 @@ from collections.abc import Sequence
 
 import click
 
+from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
 from pgrecall.faces.cli.rendering.console import SafeConsole, output, print_json, styled, table
 from pgrecall.faces.wording import counted
+from pgrecall.nouns.settings._sync import SettingsGroup
 from pgrecall.nouns.settings.models import Setting
-
-name_argument = click.argument(
-    "name", type=TEXT, metavar="NAME", help="Name of the setting, as in `pgrecall settings list`."
-)
 
 
 @click.group("settings", cls=CommandGroup)
 def settings() -> None:
     """Show and change the numbers that tune search, forgetting and jobs for this tenant."""
-
-
-@settings.command("list")
-@json_option
-@pass_globals
-def list_(given: GlobalOptions, as_json: bool) -> None:
-    """List every setting: its value, where that comes from, its default, bounds and meaning."""
-    with given.opened() as memory:
-        found = memory.settings.list()
-    if as_json:
-        print_json(found)
-    else:
-        show_settings(output(), found)
-
-
-@settings.command("set")
-@name_argument
-@click.argument("value", type=float, metavar="VALUE", help="Number within the bounds.")
-@pass_globals
-def set_(given: GlobalOptions, name: str, value: float) -> None:
-    """Set a setting for this tenant."""
-    with given.opened() as memory:
-        memory.settings.set(name, value)
-    output().print(f"{name} is now {value:g}.")
-
-
-@settings.command("reset")
-@name_argument
-@pass_globals
-def reset(given: GlobalOptions, name: str) -> None:
-    """Reset a setting to the database's value or the default."""
-    with given.opened() as memory:
-        memory.settings.reset(name)
-        value = next(setting.value for setting in memory.settings.list() if setting.name == name)
-    output().print(f"{name} is now {value:g}.")
 
 
 @click.command("language")
@@ -83,6 +46,10 @@ def language(given: GlobalOptions, name: str | None, as_json: bool) -> None:
         output().print(f"{counted(changed, 'memory was', 'memories were')} indexed again.")
 
 
+def _show_value(console: SafeConsole, setting: Setting) -> None:
+    console.print(f"{setting.name} is now {setting.value:g}.")
+
+
 def show_settings(console: SafeConsole, settings: Sequence[Setting]) -> None:
     """A table of settings; values other than the default are highlighted."""
     rows = table("setting", "value", "default", "bounds", "source", "meaning")
@@ -100,3 +67,13 @@ def show_settings(console: SafeConsole, settings: Sequence[Setting]) -> None:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value.is_integer() else f"{value:g}"
+
+
+_name = {"name": "Name of the setting, as in `pgrecall settings list`."}
+add_commands(
+    settings,
+    "list set reset",
+    command("list", SettingsGroup.list, show_settings),
+    command("set", SettingsGroup.set, _show_value, helps=_name),
+    command("reset", SettingsGroup.reset, _show_value, helps=_name),
+)

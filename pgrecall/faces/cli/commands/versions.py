@@ -4,80 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, get_args
 
 import click
-from click.exceptions import Exit
 from rich.text import Text
 
-from pgrecall.encoding import MAX_INTEGER
-from pgrecall.faces.cli.invocation import NOTHING_FOUND, GlobalOptions, finish, pass_globals
-from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option, reference_argument
-from pgrecall.faces.cli.rendering.console import SafeConsole, notes, output, print_json, styled, table
+from pgrecall.faces.cli.declared_commands import command
+from pgrecall.faces.cli.invocation import GlobalOptions, finish, pass_globals
+from pgrecall.faces.cli.options import TEXT, json_option, limit_option
+from pgrecall.faces.cli.rendering.console import SafeConsole, notes, output, styled, table
 from pgrecall.faces.snippets import snippet
 from pgrecall.faces.wording import name_of
+from pgrecall.nouns.versions._sync import VersionsGroup
 from pgrecall.nouns.versions.models import Change, ChangeKind, FieldDifference, Version
 
 _SNIPPET = 80
-
-_number = click.IntRange(1, MAX_INTEGER)
-
-
-@click.command("history")
-@reference_argument
-@click.option("--before", type=_number, metavar="VERSION", help="Only versions with lower numbers.")
-@limit_option(50, 1001, "versions")
-@json_option
-@pass_globals
-def history(given: GlobalOptions, memory: int | str, before: int | None, limit: int, as_json: bool) -> None:
-    """List the versions of a memory, newest first, with the current one on top."""
-    with given.opened() as client:
-        found = client.versions.list(memory, limit=limit, before=before)
-    if as_json:
-        print_json(found)
-    else:
-        _show_versions(output(), found)
-
-
-@click.command("diff")
-@reference_argument
-@click.argument("earlier", type=_number, metavar="EARLIER", help="Number of a version.")
-@click.argument(
-    "later",
-    type=_number,
-    metavar="[LATER]",
-    required=False,
-    help="Number of another version; by default the current one.",
-)
-@json_option
-@pass_globals
-def diff(given: GlobalOptions, memory: int | str, earlier: int, later: int | None, as_json: bool) -> None:
-    """Show what differs between two versions of a memory, word by word: [-removed-] and {+added+}.
-
-    Exit code 1 when nothing differs.
-    """
-    with given.opened() as client:
-        found = client.versions.diff(memory, earlier, later)
-    finish(found, as_json, _show_differences, found=found, otherwise="Nothing differs.")
-
-
-@click.command("restore")
-@reference_argument
-@click.argument("version", type=_number, metavar="VERSION", help="Number of the version.")
-@now_option
-@pass_globals
-def restore(given: GlobalOptions, memory: int | str, version: int, now: datetime | None) -> None:
-    """Restore the text and fields of a version; the replaced ones become a version.
-
-    An archived memory stays archived. Exit code 1 when the memory already has this text.
-    """
-    with given.opened(embeds=True) as client:
-        outcome = client.versions.restore(memory, version, now=now).outcome
-    if outcome == "unchanged":
-        notes().print("The memory already has this text.")
-        raise Exit(NOTHING_FOUND)
-    output().print(f"Restored version {version}.")
 
 
 @click.command("changes")
@@ -154,3 +95,24 @@ def _show_changes(console: SafeConsole, page: Sequence[Change]) -> None:
         rows.add_row(f"{change.at:%Y-%m-%d %H:%M}", what, str(change.id), name)
     console.print(rows)
     notes().print(f"Continue with --since {page[-1].cursor}")
+
+
+history = command("history", VersionsGroup.list, _show_versions)
+diff = command(
+    "diff",
+    VersionsGroup.diff,
+    _show_differences,
+    otherwise="Nothing differs.",
+    more="What was removed is shown as [-removed-], what was added as {+added+}.\n\n"
+    "Exit code 1 when nothing differs.",
+    arguments=["later"],
+)
+restore = command(
+    "restore",
+    VersionsGroup.restore,
+    "Restored version {version}.",
+    otherwise="The memory already has this text.",
+    found=lambda restored: restored.outcome != "unchanged",
+    more="Exit code 1 when the memory already has this text.",
+    embeds=True,
+)

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Path, Query
 
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
-from pgrecall.faces.http.schemas import Body, NowField, response_list, response_model
-from pgrecall.nouns.erasure.models import Erasure, ErasureSummary, Subject
+from pgrecall.faces.http.schemas import Body, NowField, response_model
+from pgrecall.nouns.erasure.models import Erasure, Subject
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute, tags=["erasures"])
 
@@ -50,20 +50,6 @@ async def plan_erasure(
 ) -> Erasure:
     """Plan which memories of a subject to delete for good, with counts and a sample. Nothing is deleted."""
     return await memory.erasure.plan(**subject, sample=sample)
-
-
-@router.get("/erasures", response_model=response_list(ErasureSummary))
-async def erasures(
-    memory: TenantMemory, limit: Annotated[int, Query(ge=1, le=1000)] = 20
-) -> tuple[ErasureSummary, ...]:
-    """List erasures, newest first."""
-    return await memory.erasure.list(limit=limit)
-
-
-@router.get("/erasures/{erasure}", response_model=response_model(Erasure))
-async def get_erasure(memory: TenantMemory, erasure: ErasureId, sample: Sample = 10) -> Erasure:
-    """Return an erasure: its plan, its progress, or its report."""
-    return await memory.erasure.get(erasure, sample=sample)
 
 
 @router.post("/erasures/{erasure}/apply", response_model=response_model(Erasure))

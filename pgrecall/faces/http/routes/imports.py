@@ -11,10 +11,9 @@ from starlette.requests import Request
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.imports import NAME, Import, ImportOptions, checked_name
 from pgrecall.faces.http.request_handling import UploadRoute
-from pgrecall.faces.http.schemas import OptionalTimestamp, response_list, response_model
+from pgrecall.faces.http.schemas import OptionalTimestamp, response_model
 from pgrecall.faces.http.service import get_service
 from pgrecall.importers.detect import SourceKind
-from pgrecall.nouns.imports.models import ImportSummary, ImportUndone
 
 router = APIRouter(prefix="/v1", route_class=UploadRoute, tags=["imports"])
 
@@ -68,33 +67,6 @@ async def import_file(
     if wait:
         await imports.wait(memory, made)
     return made
-
-
-@router.get("/imports", response_model=response_list(ImportSummary))
-async def list_imports(
-    memory: TenantMemory,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
-    source: Annotated[str | None, Query(description="Only imports of this source.")] = None,
-) -> tuple[ImportSummary, ...]:
-    """List imports that changed something, newest first, however they were made. Their ids undo them."""
-    return await memory.imports.list(limit=limit, source=source)
-
-
-@router.post("/imports/undo", response_model=response_model(ImportUndone))
-async def undo_import(
-    memory: TenantMemory,
-    import_id: Annotated[
-        int | None,
-        Query(description="`report.import_id` of an import; by default the last one.", ge=1, lt=2**63),
-    ] = None,
-    source: Annotated[str | None, Query(description="Only an import of this source.")] = None,
-    now: OptionalTimestamp = None,
-) -> ImportUndone:
-    """Undo an import: give back what it changed, restore what it archived, delete what it added.
-
-    What was changed since stays. What it added and was used or linked since is archived. `kept` names both.
-    """
-    return await memory.imports.undo(import_id, source=source, now=now)
 
 
 @router.get("/imports/{number}", response_model=response_model(Import))

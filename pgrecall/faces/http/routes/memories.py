@@ -17,7 +17,6 @@ from pgrecall.faces.http.schemas import (
     Changed,
     Counted,
     OptionalTimestamp,
-    Timestamp,
     response_list,
     response_model,
 )
@@ -28,10 +27,8 @@ from pgrecall.nouns.memories.models import (
     ListOrder,
     Remembered,
     SpeechAct,
-    StoredMemory,
     VitalityTerms,
 )
-from pgrecall.nouns.status.models import LayerStatus
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute)
 
@@ -63,41 +60,6 @@ class AccessBatch:
     """
 
     accesses: tuple[Access, ...]
-    now: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NewLink:
-    """A link to add.
-
-    Attributes:
-        source: id or key of the memory that it leads from.
-        target: id or key of the memory that it leads to.
-        relation: one of links_to, next, mentions, part_of, implies, supports, contradicts,
-            derived_from.
-        weight: strength, above 0 and at most 100.
-        now: time to use instead of the database's clock.
-    """
-
-    source: Reference
-    target: Reference
-    relation: str = "links_to"
-    weight: float = 1.0
-    now: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Supersession:
-    """A memory and its replacement.
-
-    Attributes:
-        old: id or key of the memory that no longer holds.
-        new: id or key of the memory that replaces it.
-        now: time to use instead of the database's clock.
-    """
-
-    old: Reference
-    new: Reference
     now: datetime | None = None
 
 
@@ -193,14 +155,6 @@ def _tuple(values: list[str] | None) -> tuple[str, ...] | None:
     return None if values is None else tuple(values)
 
 
-@router.get("/memories/{memory:path}", response_model=response_model(StoredMemory), tags=["memories"])
-async def get(
-    memory: TenantMemory, reference: MemoryReference, now: OptionalTimestamp = None
-) -> StoredMemory:
-    """Return a memory with its vitality and its links. This does not count as an access."""
-    return await memory.get(reference, now=now)
-
-
 @router.patch("/memories/{memory:path}", response_model=response_model(Remembered), tags=["memories"])
 async def edit(
     memory: TenantMemory,
@@ -216,25 +170,6 @@ async def edit(
     return await memory.edit(reference, now=now, **cast(EditFields, changes))
 
 
-@router.delete("/memories/{memory:path}", response_model=response_model(Changed), tags=["memories"])
-async def forget(
-    memory: TenantMemory,
-    reference: MemoryReference,
-    hard: Annotated[bool, Query(description="Delete the memory and everything about it for good.")] = False,
-    now: OptionalTimestamp = None,
-) -> Changed:
-    """Archive a memory, so that search leaves it out by default. With `hard`, delete it."""
-    return Changed(await memory.forget(reference, hard=hard, now=now))
-
-
-@router.post("/unarchive/{memory:path}", response_model=response_model(Changed), tags=["memories"])
-async def unarchive(
-    memory: TenantMemory, reference: MemoryReference, now: OptionalTimestamp = None
-) -> Changed:
-    """Restore an archived memory, with its links and accesses."""
-    return Changed(await memory.unarchive(reference, now=now))
-
-
 @router.get("/history/vitality/{memory:path}", response_model=response_model(VitalityTerms), tags=["history"])
 async def vitality(
     memory: TenantMemory, reference: MemoryReference, at: OptionalTimestamp = None
@@ -243,12 +178,6 @@ async def vitality(
     return (
         (await memory.get(reference)).vitality if at is None else await memory.history.vitality(reference, at)
     )
-
-
-@router.get("/history/zones", response_model=response_list(LayerStatus), tags=["history"])
-async def zones(memory: TenantMemory, at: Timestamp) -> tuple[LayerStatus, ...]:
-    """Count the memories of each layer in each zone at a time in the past."""
-    return await memory.history.zones(at)
 
 
 @router.put("/pins/{memory:path}", response_model=response_model(Changed), tags=["memories"])
@@ -261,32 +190,6 @@ async def pin(memory: TenantMemory, reference: MemoryReference, now: OptionalTim
 async def unpin(memory: TenantMemory, reference: MemoryReference, now: OptionalTimestamp = None) -> Changed:
     """Unpin a memory."""
     return Changed(await memory.pin(reference, False, now=now))
-
-
-@router.post("/links", response_model=response_model(Changed), tags=["memories"])
-async def link(memory: TenantMemory, new: Annotated[NewLink, Body(NewLink)]) -> Changed:
-    """Link two memories; `changed` is false when they had this link."""
-    changed = await memory.link(new.source, new.target, new.relation, weight=new.weight, now=new.now)
-    return Changed(changed)
-
-
-@router.delete("/links", response_model=response_model(Counted), tags=["memories"])
-async def unlink(
-    memory: TenantMemory,
-    source: Annotated[str, Query(description="Id or key of the memory that the links lead from.")],
-    target: Annotated[str, Query(description="Id or key of the memory that they lead to.")],
-    relation: Annotated[str | None, Query(description="Remove only links with this relation.")] = None,
-    now: OptionalTimestamp = None,
-) -> Counted:
-    """Remove links from one memory to another; without `supersedes` the target is valid again."""
-    ends = memory_reference(source), memory_reference(target)
-    return Counted(await memory.unlink(*ends, relation, now=now))
-
-
-@router.post("/supersede", response_model=response_model(Changed), tags=["memories"])
-async def supersede(memory: TenantMemory, pair: Annotated[Supersession, Body(Supersession)]) -> Changed:
-    """Replace a memory by another: search leaves the old one out by default."""
-    return Changed(await memory.supersede(pair.old, pair.new, now=pair.now))
 
 
 @router.post("/accesses", response_model=response_model(Counted), tags=["memories"])

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Path, Query
 
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
-from pgrecall.faces.http.schemas import Body, Changed, OptionalTimestamp, response_list, response_model
+from pgrecall.faces.http.schemas import Body, response_model
 from pgrecall.nouns.plans.dedupe import DedupePlan
-from pgrecall.nouns.plans.models import Plan, PlanKind, PlanOutcome, PlanSummary, PlanUndone
-from pgrecall.nouns.plans.operations import DedupeRequest, MergeRequest, PruneRequest
+from pgrecall.nouns.plans.models import Plan
+from pgrecall.nouns.plans.operations import DedupeRequest, PruneRequest
 from pgrecall.nouns.plans.prune import PrunePlan
 
 router = APIRouter(prefix="/v1/plans", route_class=ApiRoute, tags=["plans"])
@@ -48,24 +48,6 @@ async def plan_dedupe(
     return await memory.plans.dedupe(**bounds, limit=PAGE)
 
 
-@router.post("/merge", response_model=response_model(DedupePlan))
-async def plan_merge(
-    memory: TenantMemory, merge: Annotated[dict[str, Any], Body(MergeRequest)]
-) -> DedupePlan:
-    """Plan to merge memories that you name into one that stays. Nothing is merged yet."""
-    return await memory.plans.merge(**merge)
-
-
-@router.get("", response_model=response_list(PlanSummary))
-async def list_plans(
-    memory: TenantMemory,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
-    kind: Annotated[PlanKind | None, Query(description="Only plans of this kind.")] = None,
-) -> tuple[PlanSummary, ...]:
-    """List plans, newest first."""
-    return await memory.plans.list(limit=limit, kind=kind)
-
-
 @router.get("/{plan}", response_model=_PLAN)
 async def get_plan(
     memory: TenantMemory,
@@ -82,32 +64,3 @@ async def get_plan(
     than 50 memories.
     """
     return await memory.plans.get(plan, limit=limit, offset=offset)
-
-
-@router.post("/{plan}/apply", response_model=response_model(PlanOutcome))
-async def apply_plan(
-    memory: TenantMemory,
-    plan: PlanId,
-    parts: Annotated[
-        list[int] | None,
-        Query(
-            description="Only these memories of a prune plan, or these clusters of a dedupe plan; may be "
-            "repeated. By default all."
-        ),
-    ] = None,
-    now: OptionalTimestamp = None,
-) -> PlanOutcome:
-    """Archive or merge the memories of a plan, or some of them, except what has changed since."""
-    return await memory.plans.apply(plan, parts=parts, now=now)
-
-
-@router.post("/{plan}/undo", response_model=response_model(PlanUndone))
-async def undo_plan(memory: TenantMemory, plan: PlanId, now: OptionalTimestamp = None) -> PlanUndone:
-    """Restore the memories that a plan archived or merged."""
-    return await memory.plans.undo(plan, now=now)
-
-
-@router.delete("/{plan}", response_model=response_model(Changed))
-async def drop_plan(memory: TenantMemory, plan: PlanId) -> Changed:
-    """Remove a plan that was never applied."""
-    return Changed(await memory.plans.drop(plan))

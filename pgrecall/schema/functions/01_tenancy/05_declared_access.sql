@@ -15,7 +15,7 @@ SET search_path FROM CURRENT AS $$
         'health_report', 'hit_explanation', 'id_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
         'erasures', 'experiment', 'get_erasure', 'languages', 'layers', 'list_memories', 'logged_searches', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates',
         'plans', 'projects', 'get_plan', 'imports', 'quality', 'queries_without_names', 'relevance_models', 'require_memory',
-        'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'unanswered_queries', 'verify',
+        'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'unanswered_queries', 'unused_imports', 'verify',
         'vitality', 'vitality_as_of', 'vitality_curve', 'vitality_histogram', 'zones_as_of',
         'zones_over_time',
         'change_cursor', 'changes', 'completed_query', 'derivations', 'diff_versions', 'stale_summaries', 'versions']) u

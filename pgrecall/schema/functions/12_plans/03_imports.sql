@@ -171,6 +171,22 @@ BEGIN
     RETURN recall_private.import_number(v_import);
 END $$;
 
+-- unused_imports: live memories that an import added and that were never used since, newest first.
+CREATE OR REPLACE FUNCTION recall.unused_imports(p_limit int DEFAULT 50)
+RETURNS TABLE (id bigint, key text, title text, source text, imported_at timestamptz)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM recall_private.require_between(p_limit, 1, 1000, 'p_limit');
+    RETURN QUERY SELECT m.id, m.key, coalesce(nullif(m.title, ''), left(m.body, 60)), p.options ->> 'source', p.created_at
+    FROM recall.plan p
+    JOIN recall.plan_item i ON i.tenant = p.tenant AND i.plan_id = p.id AND i.outcome = 'created'
+    JOIN recall.memory m ON m.tenant = p.tenant AND m.id = i.memory_id AND m.archived_at IS NULL
+    WHERE p.tenant = recall.current_tenant() AND p.kind = 'import' AND NOT EXISTS (
+        SELECT FROM recall_private.used_memories(recall.current_tenant()) u WHERE u.memory_id = m.id)
+    ORDER BY p.id DESC, m.id DESC LIMIT p_limit;
+END $$;
+
 -- imports: the newest imports that stored, changed or archived something, newest first; with p_source only those of this
 -- source. Counts are of memories. What changed since then does not change them.
 CREATE OR REPLACE FUNCTION recall.imports(p_limit int DEFAULT 20, p_source text DEFAULT NULL)
