@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +12,10 @@ from typing import Any, BinaryIO, cast
 from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.encodings import WINDOWS_1252, as_utf8, decode
 from pgrecall.importers.files import (
     MAX_BYTES,
     ZIP_FAULTS,
-    decode,
     failure_reason,
     leads_out_of,
     named_entries,
@@ -72,7 +72,7 @@ class ChatFile:
                 with ZipFile(self.path) as archive:
                     found = next(one for one in named_entries(archive) if one.filename == self.entry)
                     with archive.open(found) as entry:
-                        yield cast(BinaryIO, entry)
+                        yield as_utf8(cast(BinaryIO, entry))
         except ZIP_FAULTS as error:
             raise InvalidInput(
                 f"{self.shown} cannot be read: {failure_reason(error)}.", hint=_REPACK
@@ -159,8 +159,11 @@ def _require_readable(path: Path, entry: ZipInfo) -> None:
         )
 
 
-def json_values(file: ChatFile) -> Iterator[Any]:
+def json_values(file: ChatFile, count: Callable[[str], None]) -> Iterator[Any]:
     """The elements of a JSON file's array or of its list ``conversations`` or ``loglines``, or its one value.
+
+    Args:
+        count: counts what was assumed, a plural noun.
 
     Raises:
         InvalidInput: the file is not JSON.
@@ -175,14 +178,20 @@ def json_values(file: ChatFile) -> Iterator[Any]:
                     yield from listed
                 else:
                     yield value
+            if stream.guessed:
+                count(WINDOWS_1252)
         except ValueError as error:
             raise InvalidInput(
                 f"{file.shown} is not JSON: {error}.", hint="What came before it may be stored already."
             ) from error
 
 
-def json_lines(file: ChatFile) -> Iterator[tuple[str, Any] | Problem]:
-    """The value of each line that is not blank, with its place; a Problem for a line that is not JSON."""
+def json_lines(file: ChatFile, count: Callable[[str], None]) -> Iterator[tuple[str, Any] | Problem]:
+    """The value of each line that is not blank, with its place; a Problem for a line that is not JSON.
+
+    Args:
+        count: counts what was assumed, a plural noun.
+    """
     with file.opened() as data:
         number = 0
         while line := data.readline(_MAX_LINE_BYTES + 1):
@@ -194,7 +203,10 @@ def json_lines(file: ChatFile) -> Iterator[tuple[str, Any] | Problem]:
                 yield Problem(file.shown, f"{place}: longer than {_MAX_LINE_BYTES // 1_000_000} MB.")
             elif line.strip():
                 try:
-                    yield place, parse_json(decode(line))
+                    text, guessed = decode(line)
+                    if guessed:
+                        count(WINDOWS_1252)
+                    yield place, parse_json(text)
                 except RecursionError:
                     yield Problem(file.shown, f"{place}: its JSON is nested too deep.")
                 except ValueError as error:

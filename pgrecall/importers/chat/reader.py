@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -81,12 +81,16 @@ def _first_of(file: ChatFile) -> Iterator[Any]:
     """The first values of a file."""
     try:
         if file.has_lines:
-            lines = (line for line in json_lines(file) if not isinstance(line, Problem))
+            lines = (line for line in json_lines(file, _uncounted) if not isinstance(line, Problem))
             yield from _beginning(value for _, value in islice(lines, _MAX_SNIFFED))
         else:
-            yield from islice(json_values(file), _SNIFFED)
+            yield from islice(json_values(file, _uncounted), _SNIFFED)
     except InvalidInput:
         return
+
+
+def _uncounted(_: str) -> None:
+    """The beginning of a file is read twice, and counted once."""
 
 
 def _beginning(values: Iterable[Any]) -> Iterator[Any]:
@@ -129,8 +133,9 @@ def read_chats(
     if kind == "chat" and not path.is_dir():
         require_file(path)
         if path.suffix.lower() != ".zip" and chat_kind(path) != "chat" and not ChatFile(path).has_lines:
-            value = load_json(path, "a transcript", _LOCOMO_HINT)
-            return _drafts(read_locomo(value, path), path, target, Tally(rules))
+            notices: list[Skipped] = []
+            value = load_json(path, "a transcript", _LOCOMO_HINT, notices)
+            return chain(notices, _drafts(read_locomo(value, path), path, target, Tally(rules)))
     files = chat_files(path)
     if not files:
         raise InvalidInput(
@@ -186,17 +191,19 @@ def _conversations(
         case "chatgpt" | "claude":
             return _exported(file, kind, tally, tools)
         case "chat":
-            return read_messages(_placed(file, problems), file.stem, tally, problems, tools=tools)
+            return read_messages(_placed(file, problems, tally), file.stem, tally, problems, tools=tools)
         case "claude-code":
-            title = session_title(value for _, value in _placed(file, []))
-            return read_claude_code(_placed(file, problems), file.stem, tally, title=title, tools=tools)
+            title = session_title(value for _, value in _placed(file, [], Tally()))
+            return read_claude_code(
+                _placed(file, problems, tally), file.stem, tally, title=title, tools=tools
+            )
         case _:
-            return SESSIONS[kind](_placed(file, problems), file.stem, tally, tools=tools)
+            return SESSIONS[kind](_placed(file, problems, tally), file.stem, tally, tools=tools)
 
 
 def _exported(file: ChatFile, kind: ChatKind, tally: Tally, tools: bool) -> Iterator[Conversation | Problem]:
     empty = True
-    for number, value in enumerate(json_values(file), start=1):
+    for number, value in enumerate(json_values(file, tally.add), start=1):
         empty = False
         place = f"conversation {number}"
         try:
@@ -207,13 +214,13 @@ def _exported(file: ChatFile, kind: ChatKind, tally: Tally, tools: bool) -> Iter
         tally.add("files without a conversation")
 
 
-def _placed(file: ChatFile, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
+def _placed(file: ChatFile, problems: list[Problem], tally: Tally) -> Iterator[tuple[str, Any]]:
     """The values of a file with their places; lines that are not JSON become problems."""
     if not file.has_lines:
-        for number, value in enumerate(json_values(file), start=1):
+        for number, value in enumerate(json_values(file, tally.add), start=1):
             yield f"message {number}", value
         return
-    for line in json_lines(file):
+    for line in json_lines(file, tally.add):
         if isinstance(line, Problem):
             problems.append(line)
         else:
