@@ -61,6 +61,17 @@ def printable_path(path: Path) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def leads_out(path: Path, root: Path) -> bool:
+    """Whether a path, with all symbolic links followed, is outside of ``root``, a resolved folder."""
+    return not Path(os.path.realpath(path)).is_relative_to(root)
+
+
+def link_problem(path: Path) -> Problem:
+    """The problem of a symbolic link that is not followed."""
+    reason = "It is a symbolic link to a place outside of the folder; --follow-links imports it."
+    return Problem(printable_path(path), reason)
+
+
 def open_bytes(path: Path) -> BinaryIO:
     """Opens a file for reading bytes, decompressing ``.gz``, as UTF-8 if a mark names UTF-16 or UTF-32.
 

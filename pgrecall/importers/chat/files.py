@@ -17,7 +17,9 @@ from pgrecall.importers.files import (
     MAX_BYTES,
     ZIP_FAULTS,
     failure_reason,
+    leads_out,
     leads_out_of,
+    link_problem,
     named_entries,
     open_bytes,
     printable_path,
@@ -79,41 +81,72 @@ class ChatFile:
             ) from error
 
 
-def chat_files(path: Path) -> Sequence[ChatFile]:
+def chat_files(path: Path, *, follow_links: bool = False) -> Sequence[ChatFile]:
     """The files with conversations at a path, in the order of their names.
+
+    A symbolic link out of a folder is no such file, unless ``follow_links``.
 
     Raises:
         InvalidInput: the path does not exist, or is an archive that cannot or must not be read.
     """
     if path.is_dir():
-        return _in_folder(path)
+        return _in_folder(path, follow_links)
     require_file(path)
     return _in_archive(path) if path.suffix.lower() == ".zip" else [ChatFile(path)]
 
 
-def _in_folder(folder: Path) -> list[ChatFile]:
+def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
     exports: list[ChatFile] = []
     lines: list[ChatFile] = []
-    for place, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            if not Path(place, name).is_file():  # a pipe or a device may never end
-                continue
-            if _CONVERSATIONS.fullmatch(name):
-                exports.append(ChatFile(Path(place, name)))
-            elif name.lower().endswith(_LINES) or _SESSION.fullmatch(name):
-                lines.append(ChatFile(Path(place, name)))
+    for path in _walk(folder, follow_links):
+        if not path.is_file():  # a pipe or a device may never end
+            continue
+        if _CONVERSATIONS.fullmatch(path.name):
+            exports.append(ChatFile(path))
+        elif _has_session(path.name):
+            lines.append(ChatFile(path))
     return exports or lines
 
 
-def count_other_files(path: Path, read: Sequence[ChatFile]) -> int:
+def _has_session(name: str) -> bool:
+    return name.lower().endswith(_LINES) or _SESSION.fullmatch(name) is not None
+
+
+def _walk(folder: Path, follow_links: bool) -> Iterator[Path]:
+    """The entries of a folder that are no folders. Enters each linked folder once, so that loops end."""
+    root = folder.resolve()
+    entered = {str(root)}
+    for place, folders, names in os.walk(folder, followlinks=True):
+        within = {name: os.path.realpath(Path(place, name)) for name in sorted(folders)}
+        folders[:] = []
+        for name, real in within.items():
+            if real not in entered and (follow_links or Path(real).is_relative_to(root)):
+                entered.add(real)
+                folders.append(name)
+        for path in (Path(place, name) for name in sorted(names)):
+            if follow_links or not path.is_symlink() or not leads_out(path, root):
+                yield path
+
+
+def links_out(folder: Path) -> list[Problem]:
+    """The symbolic links to folders, and to what would be read, outside of a folder."""
+    root = folder.resolve()
+    links = (
+        Path(place, name)
+        for place, folders, names in os.walk(folder)
+        for name in sorted([*folders, *filter(_CONVERSATIONS.fullmatch, names), *filter(_has_session, names)])
+    )
+    return [link_problem(link) for link in links if link.is_symlink() and leads_out(link, root)]
+
+
+def count_other_files(path: Path, read: Sequence[ChatFile], *, follow_links: bool = False) -> int:
     """How many files at a path are not among those that are read: pictures, settings, a page to look at.
 
     Raises:
         InvalidInput: the path is an archive that cannot be read.
     """
     if path.is_dir():
-        return sum(len(names) for _, _, names in os.walk(path)) - len(read)
+        return sum(1 for _ in _walk(path, follow_links)) - len(read)
     if path.suffix.lower() != ".zip":
         return 0
     return len(_entries(path)) - len(read)

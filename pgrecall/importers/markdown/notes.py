@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from pgrecall.importers.dates import day_in_name
 from pgrecall.importers.encodings import WINDOWS_1252, decode
 from pgrecall.importers.fields import ANY, Rules, fits
-from pgrecall.importers.files import MAX_BYTES, failure_reason, printable_path
+from pgrecall.importers.files import MAX_BYTES, failure_reason, leads_out, link_problem, printable_path
 from pgrecall.importers.markdown.blocks import Block, read_blocks
 from pgrecall.importers.markdown.front_matter import FrontMatter, is_placeholder, read_front_matter
 from pgrecall.importers.markdown.inline import Line, RawLink
@@ -160,17 +160,6 @@ def walk(folder: Path, *, follow_links: bool = False) -> Iterator[Path | Problem
     leads out of ``folder`` is a Problem, unless ``follow_links``.
     """
     return _walk(folder, None if follow_links else folder.resolve(), set())
-
-
-def leads_out(path: Path, root: Path) -> bool:
-    """Whether a path, with all symbolic links followed, is outside of ``root``, a resolved folder."""
-    return not Path(os.path.realpath(path)).is_relative_to(root)
-
-
-def link_problem(path: Path) -> Problem:
-    """The problem of a symbolic link that is not followed."""
-    reason = "It is a symbolic link to a place outside of the folder; --follow-links imports it."
-    return Problem(printable_path(path), reason)
 
 
 def _walk(
