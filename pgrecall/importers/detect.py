@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple, assert_never, get_args
+from typing import Literal, assert_never, get_args
 from zipfile import ZipFile
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.fields import ANY, Rules
+from pgrecall.importers.fields import ANY, NOTHING, Keep, Rules
 from pgrecall.importers.files import (
     ZIP_FAULTS,
     named_entries,
@@ -45,21 +45,6 @@ _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
 )
 
 
-class Keep(NamedTuple):
-    """What is kept of chats, though it is left out or replaced otherwise.
-
-    Attributes:
-        tools: tool calls, their results, and the turns of sub-agents.
-        secrets: passwords, keys and tokens.
-    """
-
-    tools: bool = False
-    secrets: bool = False
-
-
-NOTHING = Keep()
-
-
 def open_source(
     path: Path,
     *,
@@ -80,7 +65,7 @@ def open_source(
         prefix: put before every key.
         layer: the layer of all drafts; None is the default of the importer. JSON Lines set their own layers.
         keep: what to keep of chats.
-        follow_links: read what symbolic links in a folder of notes lead to outside of it.
+        follow_links: read what symbolic links in a folder lead to outside of it.
         rules: what the store takes: times until now, and layers.
 
     Raises:
@@ -105,8 +90,8 @@ def open_source(
 
             layer = layer or "episodic"
             return read_chats(
-                path, known, source=name, prefix=prefix, layer=layer, tools=keep.tools,
-                keep_secrets=keep.secrets, rules=rules,
+                path, known, source=name, prefix=prefix, layer=layer, keep=keep,
+                follow_links=follow_links, rules=rules,
             )  # fmt: skip
         case "mem0":
             from pgrecall.importers.mem0 import read_mem0

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from pgrecall.importers.dates import parse_time
 from pgrecall.nouns.imports.report import Skipped
@@ -45,6 +45,21 @@ class Rules:
 
 
 ANY = Rules()
+
+
+class Keep(NamedTuple):
+    """What is kept of chats, though it is left out or replaced otherwise.
+
+    Attributes:
+        tools: tool calls, their results, and the turns of sub-agents.
+        secrets: passwords, keys and tokens.
+    """
+
+    tools: bool = False
+    secrets: bool = False
+
+
+NOTHING = Keep()
 
 
 class Unfit(ValueError):

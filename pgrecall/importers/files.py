@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import BinaryIO, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.encodings import as_utf8
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
@@ -61,11 +61,23 @@ def printable_path(path: Path) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def leads_out(path: Path, root: Path) -> bool:
+    """Whether a path, with all symbolic links followed, is outside of ``root``, a resolved folder."""
+    return not Path(os.path.realpath(path)).is_relative_to(root)
+
+
+def link_problem(path: Path) -> Problem:
+    """The problem of a symbolic link that is not followed."""
+    reason = "It is a symbolic link to a place outside of the folder; --follow-links imports it."
+    return Problem(printable_path(path), reason)
+
+
 def open_bytes(path: Path) -> BinaryIO:
-    """Opens a file for reading bytes, decompressing ``.gz``. Raises OSError."""
-    if path.suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    return path.open("rb")
+    """Opens a file for reading bytes, decompressing ``.gz``, as UTF-8 if a mark names UTF-16 or UTF-32.
+
+    Raises OSError.
+    """
+    return as_utf8(cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb"))
 
 
 def named_entries(archive: ZipFile) -> list[ZipInfo]:
@@ -145,21 +157,6 @@ def failure_reason(error: Exception) -> str:
     """The reason of a failed read, without the path, which the caller adds."""
     words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return words or type(error).__name__
-
-
-def decode(data: bytes) -> str:
-    """UTF-8 text, or UTF-16 that begins with its mark, with ``\\n`` line ends and no byte order mark.
-
-    Raises ValueError with the position of bytes that are neither.
-    """
-    encoding = "utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"byte {error.start} (0x{data[error.start]:02x}) is not UTF-8; convert the file to UTF-8"
-        ) from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write_undated(path: Path, data: bytes) -> None:

@@ -13,10 +13,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.dates import parse_time
+from pgrecall.importers.encodings import WINDOWS_1252, decode, wrong_byte
 from pgrecall.importers.fields import Fields, Rules
-from pgrecall.importers.files import MAX_BYTES, decode, printable_path, read_bytes, read_lines
+from pgrecall.importers.files import MAX_BYTES, printable_path, read_bytes, read_lines
 from pgrecall.importers.json_stream import require_few_containers
-from pgrecall.nouns.imports.report import Problem
+from pgrecall.nouns.imports.report import Problem, Skipped
 
 
 def _moment(value: object) -> datetime:
@@ -38,41 +39,50 @@ AnyShape = TypeVar("AnyShape", bound=BaseModel)
 T = TypeVar("T")
 
 
-def record_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
-    """The object in each line that is not blank, with its number; a Problem for a line without one."""
-    return _lines(path, _object)
+def record_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Problem | Skipped]:
+    """The object in each line that is not blank, with its number; a Problem for a line without one, and a
+    notice before a line that is not UTF-8 and was read as Windows-1252."""
+    for line in _lines(path, _object):
+        if isinstance(line, Problem):
+            yield line
+        else:
+            number, (record, guessed) = line
+            if guessed:
+                yield Skipped(WINDOWS_1252, 1, (f"{printable_path(path)}: line {number}",))
+            yield number, record
 
 
 def validated_lines(path: Path, shape: type[AnyShape]) -> Iterator[tuple[int, AnyShape] | Problem]:
     """Each line that is not blank, with its number; a Problem for a line that does not match the model."""
 
-    def read(text: str) -> AnyShape:
+    def read(line: bytes) -> AnyShape:
         try:
-            return shape.model_validate_json(text)
+            return shape.model_validate_json(_utf8(line))
         except ValidationError as error:
             raise ValueError(validation_message(error)) from error
 
     return _lines(path, read)
 
 
-def _lines(path: Path, read: Callable[[str], T]) -> Iterator[tuple[int, T] | Problem]:
+def _lines(path: Path, read: Callable[[bytes], T]) -> Iterator[tuple[int, T] | Problem]:
     for number, data in read_lines(path):
         if data is None:
             yield Problem(printable_path(path), f"line {number}: longer than {MAX_BYTES // 1_000_000} MB.")
         elif data.strip():
             try:
-                yield number, read(_utf8(data))
+                yield number, read(data)
             except RecursionError:
                 yield Problem(printable_path(path), f"line {number}: its JSON is nested too deep.")
             except ValueError as error:
                 yield Problem(printable_path(path), f"line {number}: {_words(error)}.")
 
 
-def _object(text: str) -> dict[str, Any]:
+def _object(line: bytes) -> tuple[dict[str, Any], bool]:
+    text, guessed = decode(line)
     value = parse_json(text)
     if not isinstance(value, dict):
         raise ValueError("must be a JSON object")
-    return value
+    return value, guessed
 
 
 def _words(error: ValueError) -> str:
@@ -85,7 +95,7 @@ def _utf8(line: bytes) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8") from error
+        raise ValueError(wrong_byte(error, "utf-8")) from error
 
 
 def validation_message(error: ValidationError) -> str:
@@ -111,10 +121,16 @@ def _fault(kind: str, place: tuple[int | str, ...], message: str) -> str:
     return f"{name}: {message[:1].lower()}{message[1:]}" if name else message
 
 
-def load_json(path: Path, thing: str, hint: str) -> Any:
-    """The one JSON value of a file; ``thing`` and ``hint`` name what is expected. Raises InvalidInput."""
+def load_json(path: Path, thing: str, hint: str, notices: list[Skipped]) -> Any:
+    """The one JSON value of a file; ``thing`` and ``hint`` name what is expected. Raises InvalidInput.
+
+    Args:
+        notices: gets one if the file is not UTF-8 and was read as Windows-1252.
+    """
     try:
-        return parse_json(decode(read_bytes(path)))
+        text, guessed = decode(read_bytes(path))
+        notices += [Skipped(WINDOWS_1252, 1, (printable_path(path),))] if guessed else []
+        return parse_json(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise InvalidInput(f"{printable_path(path)} is not JSON: {place}: {error.msg}.", hint=hint) from error

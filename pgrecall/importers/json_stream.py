@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from pgrecall.encoding import without_json_strings
+from pgrecall.importers.encodings import western, wrong_byte
 
 _CHUNK = 1 << 20
 MAX_ELEMENT_LENGTH = 128_000_000
@@ -40,12 +41,15 @@ class JsonStream:
 
     Attributes:
         is_array: whether the file contains an array.
+        guessed: whether it is not UTF-8, and is read as Windows-1252.
     """
 
     def __init__(self, file: BinaryIO) -> None:
         """Reads the beginning of the file. Raises ValueError with the position of what is not JSON."""
         self._file = file
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._ascii = True
+        self.guessed = False
         self._json = json.JSONDecoder(strict=False)
         self._text = ""
         self._at = 0
@@ -125,13 +129,17 @@ class JsonStream:
             )
         data = self._file.read(max(_CHUNK, len(self._text)))
         try:
-            self._text += self._decoder.decode(data, final=not data)
+            read = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
-            pending = len(error.object) - len(data)
-            place = self._bytes - pending + error.start
-            raise ValueError(
-                f"byte {place} (0x{error.object[error.start]:02x}) is not UTF-8; convert the file to UTF-8"
-            ) from error
+            guess = western(error.object) if self._ascii and not self.guessed else None
+            if guess is None:
+                pending = len(error.object) - len(data)
+                encoding = "Windows-1252" if self.guessed else "UTF-8"
+                raise ValueError(wrong_byte(error, encoding, self._bytes - pending)) from error
+            read, self.guessed = guess, True
+            self._decoder = codecs.getincrementaldecoder("cp1252")()
+        self._ascii = self._ascii and read.isascii()
+        self._text += read
         self._bytes += len(data)
         self._ended = not data
         require_few_containers(self._text)  # it begins with an element, or between two

@@ -97,7 +97,7 @@ def _read_drafts(path: Path, source: str, prefix: str, rules: Rules) -> Iterator
     shown = printable_path(path)
     lines_of: dict[str, int] = {}
     for line in record_lines(path):
-        if isinstance(line, Problem):
+        if isinstance(line, Problem | Skipped):
             yield line
             continue
         number, record = line
@@ -155,5 +155,5 @@ def _draft(
 
 
 def _keys(path: Path) -> frozenset[str]:
-    lines = (line for line in record_lines(path) if not isinstance(line, Problem))
+    lines = (line for line in record_lines(path) if isinstance(line, tuple))
     return frozenset(key for _, record in lines if (key := Fields(record).take("key")))

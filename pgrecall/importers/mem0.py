@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 from pgrecall.errors import InvalidInput
@@ -84,10 +85,11 @@ def read_mem0(
         InvalidInput: the file is not JSON or contains no memory.
     """
     require_file(path)
-    value = load_json(path, "an export of mem0", _HINT)
+    notices: list[Skipped] = []
+    value = load_json(path, "an export of mem0", _HINT, notices)
     if not is_mem0(value) and any(True for _ in records(value, _LISTS)):
         raise InvalidInput(f"{printable_path(path)} contains no memories of mem0.", hint=_HINT)
-    return _read(value, path, source, prefix, layer, rules)
+    return chain(notices, _read(value, path, source, prefix, layer, rules))
 
 
 def _read(

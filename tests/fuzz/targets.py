@@ -13,6 +13,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat.reader import read_chats, read_transcript
 from pgrecall.importers.dates import parse_since, parse_spoken, parse_time, parse_until
 from pgrecall.importers.detect import known_kind
+from pgrecall.importers.fields import Keep
 from pgrecall.importers.hindsight.reader import read_hindsight
 from pgrecall.importers.jsonl import read_accesses, read_jsonl
 from pgrecall.importers.markdown.blocks import read_blocks
@@ -25,6 +26,9 @@ from pgrecall.nouns.calibration.models import JudgedQuery
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Access, Draft
 from pgrecall.nouns.memories.remember import remember_many
+
+TOOLS = Keep(tools=True)
+
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 PARTS = 200
@@ -108,15 +112,15 @@ FILES: dict[str, Target] = {
     "markdown": _file("note.md", lambda path: read_note_file(path, source="s", split_at=PARTS)),
     "jsonl": _file("a.jsonl", lambda path: read_jsonl(path, source="s", prefix="p/")),
     "accesses": _file("a.jsonl", read_accesses),
-    "messages": _file("a.jsonl", lambda path: read_chats(path, "chat", source="s", tools=True)),
-    "chatgpt": _file("conversations.json", lambda path: read_chats(path, "chatgpt", source="s", tools=True)),
+    "messages": _file("a.jsonl", lambda path: read_chats(path, "chat", source="s", keep=TOOLS)),
+    "chatgpt": _file("conversations.json", lambda path: read_chats(path, "chatgpt", source="s", keep=TOOLS)),
     "chatgpt archive": _file("a.zip", lambda path: read_chats(path, "chatgpt", source="s")),
-    "claude": _file("conversations.json", lambda path: read_chats(path, "claude", source="s", tools=True)),
-    "claude code": _file("a.jsonl", lambda path: read_chats(path, "claude-code", source="s", tools=True)),
-    "codex": _file("a.jsonl", lambda path: read_chats(path, "codex", source="s", tools=True)),
-    "cursor": _file("a.jsonl", lambda path: read_chats(path, "cursor", source="s", tools=True)),
-    "gemini": _file("a.jsonl", lambda path: read_chats(path, "gemini", source="s", tools=True)),
-    "vscode": _file("a.jsonl", lambda path: read_chats(path, "vscode", source="s", tools=True)),
+    "claude": _file("conversations.json", lambda path: read_chats(path, "claude", source="s", keep=TOOLS)),
+    "claude code": _file("a.jsonl", lambda path: read_chats(path, "claude-code", source="s", keep=TOOLS)),
+    "codex": _file("a.jsonl", lambda path: read_chats(path, "codex", source="s", keep=TOOLS)),
+    "cursor": _file("a.jsonl", lambda path: read_chats(path, "cursor", source="s", keep=TOOLS)),
+    "gemini": _file("a.jsonl", lambda path: read_chats(path, "gemini", source="s", keep=TOOLS)),
+    "vscode": _file("a.jsonl", lambda path: read_chats(path, "vscode", source="s", keep=TOOLS)),
     "transcript": _file("a.json", lambda path: read_transcript(path, source="s")),
     "mem0": _file("a.json", lambda path: read_mem0(path, source="s")),
     "hindsight list": _file("a.json", lambda path: read_hindsight(path, source="s")),

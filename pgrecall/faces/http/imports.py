@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.import_rules import import_rules
 from pgrecall.importers.bounds import bounded, require_unpacked
-from pgrecall.importers.detect import BY_SESSION, Keep, SourceKind, known_kind, open_source
-from pgrecall.importers.fields import Rules
+from pgrecall.importers.detect import BY_SESSION, SourceKind, known_kind, open_source
+from pgrecall.importers.fields import Keep, Rules
 from pgrecall.importers.files import problems_without_folder, without_folder, write_undated
 from pgrecall.nouns.export.file import is_export
 from pgrecall.nouns.imports.report import ImportReport, Problem, Skipped

@@ -6,7 +6,8 @@ module imports the standard library alone.
 
 A pipe takes the place of standard input. A thread answers what it knows and passes everything else on through
 the pipe, where the SDK finds it. ``initialize`` is passed on too, as the SDK must know the client; its second
-answer is dropped.
+answer is dropped. A client of the newer protocol asks ``server/discover`` instead, and introduces itself in
+every request.
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ from pgrecall.errors import InvalidInput
 
 FILE = Path(__file__).with_name("handshake.json")
 
+LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
+
 CORE = ("search", "context", "remember", "used", "forget")
 """The tools that an agent needs in every conversation; the schemas of all take twice as much of a request."""
 
 _CHUNK = 65_536
+_META = "io.modelcontextprotocol/"
 
 
 class Handshake:
@@ -44,7 +48,10 @@ class Handshake:
         known: dict[str, Any] = json.loads(FILE.read_bytes())
         self._versions: list[str] = known["versions"]
         self._results: dict[str, Any] = known["results"]
+        self._discovered: dict[str, Any] = known["discovered"]
+        self._added = {name: self._discovered[name] for name in known["added"]}
         self._results["initialize"]["serverInfo"]["version"] = __version__
+        self._discovered["_meta"][f"{_META}serverInfo"]["version"] = __version__
         tools = self._results["tools/list"]["tools"]
         names = [tool["name"] for tool in tools]
         for name in only:
@@ -90,12 +97,25 @@ class Handshake:
             asked = params["protocolVersion"]
             version = asked if asked in self._versions else self._versions[-1]
             result = self._results[method] | {"protocolVersion": version}
+        elif method == "server/discover" and self._is_introduced(params):
+            result = self._discovered
+        elif method in LISTS and self.initialize is None and self._is_introduced(params):
+            result = self._results[method] | self._added
         elif method in self._results and self.initialize is not None and params.keys() <= {"_meta"}:
             result = self._results[method]
         else:
             return None
         answer = {"jsonrpc": "2.0", "id": number, "result": result}
         return json.dumps(answer, separators=(",", ":")).encode() + b"\n"
+
+    def _is_introduced(self, params: Mapping[str, Any]) -> bool:
+        """Whether a client of the newer protocol introduces itself in these parameters, and asks no more."""
+        meta = params.get("_meta")
+        if params.keys() != {"_meta"} or not isinstance(meta, dict):
+            return False
+        client = {name: meta.get(_META + name) for name in ("protocolVersion", "clientInfo")}
+        client["capabilities"] = meta.get(f"{_META}clientCapabilities")
+        return _is_complete(client) and client["protocolVersion"] in self._discovered["supportedVersions"]
 
     def _relay(self, given: int, answers: int, pipe: int) -> None:
         rest = b""
@@ -112,14 +132,14 @@ class Handshake:
         *lines, rest = received.split(b"\n")
         passed = []
         for line in lines:
-            was_greeted = self.initialize is not None
+            greeted = self.initialize
             answer = None if self._over else self.answer(line)
             if answer is None:  # an answer to a later line would overtake that of the server
                 self._over = True
             elif answer:
                 client.write(answer)
                 client.flush()
-            if not answer or not was_greeted:
+            if not answer or self.initialize != greeted:
                 passed.append(line + b"\n")
         if self._over:
             passed.append(rest)

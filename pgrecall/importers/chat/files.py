@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +12,14 @@ from typing import Any, BinaryIO, cast
 from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.encodings import WINDOWS_1252, as_utf8, decode
 from pgrecall.importers.files import (
     MAX_BYTES,
     ZIP_FAULTS,
-    decode,
     failure_reason,
+    leads_out,
     leads_out_of,
+    link_problem,
     named_entries,
     open_bytes,
     printable_path,
@@ -72,48 +74,79 @@ class ChatFile:
                 with ZipFile(self.path) as archive:
                     found = next(one for one in named_entries(archive) if one.filename == self.entry)
                     with archive.open(found) as entry:
-                        yield cast(BinaryIO, entry)
+                        yield as_utf8(cast(BinaryIO, entry))
         except ZIP_FAULTS as error:
             raise InvalidInput(
                 f"{self.shown} cannot be read: {failure_reason(error)}.", hint=_REPACK
             ) from error
 
 
-def chat_files(path: Path) -> Sequence[ChatFile]:
+def chat_files(path: Path, *, follow_links: bool = False) -> Sequence[ChatFile]:
     """The files with conversations at a path, in the order of their names.
+
+    A symbolic link out of a folder is no such file, unless ``follow_links``.
 
     Raises:
         InvalidInput: the path does not exist, or is an archive that cannot or must not be read.
     """
     if path.is_dir():
-        return _in_folder(path)
+        return _in_folder(path, follow_links)
     require_file(path)
     return _in_archive(path) if path.suffix.lower() == ".zip" else [ChatFile(path)]
 
 
-def _in_folder(folder: Path) -> list[ChatFile]:
+def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
     exports: list[ChatFile] = []
     lines: list[ChatFile] = []
-    for place, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            if not Path(place, name).is_file():  # a pipe or a device may never end
-                continue
-            if _CONVERSATIONS.fullmatch(name):
-                exports.append(ChatFile(Path(place, name)))
-            elif name.lower().endswith(_LINES) or _SESSION.fullmatch(name):
-                lines.append(ChatFile(Path(place, name)))
+    for path in _walk(folder, follow_links):
+        if not path.is_file():  # a pipe or a device may never end
+            continue
+        if _CONVERSATIONS.fullmatch(path.name):
+            exports.append(ChatFile(path))
+        elif _has_session(path.name):
+            lines.append(ChatFile(path))
     return exports or lines
 
 
-def count_other_files(path: Path, read: Sequence[ChatFile]) -> int:
+def _has_session(name: str) -> bool:
+    return name.lower().endswith(_LINES) or _SESSION.fullmatch(name) is not None
+
+
+def _walk(folder: Path, follow_links: bool) -> Iterator[Path]:
+    """The entries of a folder that are no folders. Enters each linked folder once, so that loops end."""
+    root = folder.resolve()
+    entered = {str(root)}
+    for place, folders, names in os.walk(folder, followlinks=True):
+        within = {name: os.path.realpath(Path(place, name)) for name in sorted(folders)}
+        folders[:] = []
+        for name, real in within.items():
+            if real not in entered and (follow_links or Path(real).is_relative_to(root)):
+                entered.add(real)
+                folders.append(name)
+        for path in (Path(place, name) for name in sorted(names)):
+            if follow_links or not path.is_symlink() or not leads_out(path, root):
+                yield path
+
+
+def links_out(folder: Path) -> list[Problem]:
+    """The symbolic links to folders, and to what would be read, outside of a folder."""
+    root = folder.resolve()
+    links = (
+        Path(place, name)
+        for place, folders, names in os.walk(folder)
+        for name in sorted([*folders, *filter(_CONVERSATIONS.fullmatch, names), *filter(_has_session, names)])
+    )
+    return [link_problem(link) for link in links if link.is_symlink() and leads_out(link, root)]
+
+
+def count_other_files(path: Path, read: Sequence[ChatFile], *, follow_links: bool = False) -> int:
     """How many files at a path are not among those that are read: pictures, settings, a page to look at.
 
     Raises:
         InvalidInput: the path is an archive that cannot be read.
     """
     if path.is_dir():
-        return sum(len(names) for _, _, names in os.walk(path)) - len(read)
+        return sum(1 for _ in _walk(path, follow_links)) - len(read)
     if path.suffix.lower() != ".zip":
         return 0
     return len(_entries(path)) - len(read)
@@ -159,8 +192,11 @@ def _require_readable(path: Path, entry: ZipInfo) -> None:
         )
 
 
-def json_values(file: ChatFile) -> Iterator[Any]:
+def json_values(file: ChatFile, count: Callable[[str], None]) -> Iterator[Any]:
     """The elements of a JSON file's array or of its list ``conversations`` or ``loglines``, or its one value.
+
+    Args:
+        count: counts what was assumed, a plural noun.
 
     Raises:
         InvalidInput: the file is not JSON.
@@ -175,14 +211,20 @@ def json_values(file: ChatFile) -> Iterator[Any]:
                     yield from listed
                 else:
                     yield value
+            if stream.guessed:
+                count(WINDOWS_1252)
         except ValueError as error:
             raise InvalidInput(
                 f"{file.shown} is not JSON: {error}.", hint="What came before it may be stored already."
             ) from error
 
 
-def json_lines(file: ChatFile) -> Iterator[tuple[str, Any] | Problem]:
-    """The value of each line that is not blank, with its place; a Problem for a line that is not JSON."""
+def json_lines(file: ChatFile, count: Callable[[str], None]) -> Iterator[tuple[str, Any] | Problem]:
+    """The value of each line that is not blank, with its place; a Problem for a line that is not JSON.
+
+    Args:
+        count: counts what was assumed, a plural noun.
+    """
     with file.opened() as data:
         number = 0
         while line := data.readline(_MAX_LINE_BYTES + 1):
@@ -194,7 +236,10 @@ def json_lines(file: ChatFile) -> Iterator[tuple[str, Any] | Problem]:
                 yield Problem(file.shown, f"{place}: longer than {_MAX_LINE_BYTES // 1_000_000} MB.")
             elif line.strip():
                 try:
-                    yield place, parse_json(decode(line))
+                    text, guessed = decode(line)
+                    if guessed:
+                        count(WINDOWS_1252)
+                    yield place, parse_json(text)
                 except RecursionError:
                     yield Problem(file.shown, f"{place}: its JSON is nested too deep.")
                 except ValueError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,13 +14,20 @@ from pgrecall.importers.chat.claude_code import is_claude_code, read_claude_code
 from pgrecall.importers.chat.codex import is_codex, read_codex
 from pgrecall.importers.chat.cursor import is_cursor, read_cursor
 from pgrecall.importers.chat.drafts import Target, conversation_drafts
-from pgrecall.importers.chat.files import ChatFile, chat_files, count_other_files, json_lines, json_values
+from pgrecall.importers.chat.files import (
+    ChatFile,
+    chat_files,
+    count_other_files,
+    json_lines,
+    json_values,
+    links_out,
+)
 from pgrecall.importers.chat.gemini import is_gemini, read_gemini
 from pgrecall.importers.chat.locomo import read_locomo
 from pgrecall.importers.chat.messages import is_message, is_messages, read_messages
 from pgrecall.importers.chat.turns import OTHER_FILES, Conversation, Tally
 from pgrecall.importers.chat.vscode import is_vscode, read_vscode
-from pgrecall.importers.fields import ANY, Rules
+from pgrecall.importers.fields import ANY, NOTHING, Keep, Rules
 from pgrecall.importers.files import printable_path, require_file
 from pgrecall.importers.json_records import load_json
 from pgrecall.nouns.imports.report import Problem, Skipped
@@ -73,7 +80,7 @@ def chat_kind(path: Path) -> ChatKind | None:
 
 def first_values(path: Path) -> Iterator[Any]:
     """The first values of the first files at a path, as far as they are JSON."""
-    for file in chat_files(path)[:_SNIFFED_FILES]:
+    for file in chat_files(path, follow_links=True)[:_SNIFFED_FILES]:
         yield from _first_of(file)
 
 
@@ -81,12 +88,16 @@ def _first_of(file: ChatFile) -> Iterator[Any]:
     """The first values of a file."""
     try:
         if file.has_lines:
-            lines = (line for line in json_lines(file) if not isinstance(line, Problem))
+            lines = (line for line in json_lines(file, _uncounted) if not isinstance(line, Problem))
             yield from _beginning(value for _, value in islice(lines, _MAX_SNIFFED))
         else:
-            yield from islice(json_values(file), _SNIFFED)
+            yield from islice(json_values(file, _uncounted), _SNIFFED)
     except InvalidInput:
         return
+
+
+def _uncounted(_: str) -> None:
+    """The beginning of a file is read twice, and counted once."""
 
 
 def _beginning(values: Iterable[Any]) -> Iterator[Any]:
@@ -106,8 +117,8 @@ def read_chats(
     source: str,
     prefix: str = "",
     layer: str = "episodic",
-    tools: bool = False,
-    keep_secrets: bool = False,
+    keep: Keep = NOTHING,
+    follow_links: bool = False,
     rules: Rules = ANY,
 ) -> Iterator[Item]:
     """Reads each turn at a path as a draft, then what was left out, with counts.
@@ -118,28 +129,30 @@ def read_chats(
         source: the source of all drafts.
         prefix: put before every key.
         layer: the layer of all drafts.
-        tools: keep tool calls, their results, and the turns of sub-agents.
-        keep_secrets: keep passwords, keys and tokens, which are replaced otherwise.
+        keep: what to keep, though it is left out or replaced otherwise.
+        follow_links: read what symbolic links in a folder lead to outside of it.
         rules: what the store takes.
 
     Raises:
         InvalidInput: the path cannot be read, is not JSON, or contains no conversation.
     """
-    target = Target(source, prefix, layer, keep_secrets)
+    target = Target(source, prefix, layer, keep.secrets)
     if kind == "chat" and not path.is_dir():
         require_file(path)
         if path.suffix.lower() != ".zip" and chat_kind(path) != "chat" and not ChatFile(path).has_lines:
-            value = load_json(path, "a transcript", _LOCOMO_HINT)
-            return _drafts(read_locomo(value, path), path, target, Tally(rules))
-    files = chat_files(path)
-    if not files:
+            notices: list[Skipped] = []
+            value = load_json(path, "a transcript", _LOCOMO_HINT, notices)
+            return chain(notices, _drafts(read_locomo(value, path), path, target, Tally(rules)))
+    files = chat_files(path, follow_links=follow_links)
+    left_out = links_out(path) if path.is_dir() and not follow_links else []
+    if not files and not left_out:
         raise InvalidInput(
             f"{printable_path(path)} contains no conversations.",
             hint="An export has a conversations.json; sessions are .jsonl files.",
         )
     tally = Tally(rules)
-    tally.add(OTHER_FILES, count_other_files(path, files))
-    return _read(files, kind, target, tally, tools)
+    tally.add(OTHER_FILES, count_other_files(path, files, follow_links=follow_links))
+    return chain(left_out, _read(files, kind, target, tally, keep.tools))
 
 
 def read_transcript(
@@ -186,17 +199,19 @@ def _conversations(
         case "chatgpt" | "claude":
             return _exported(file, kind, tally, tools)
         case "chat":
-            return read_messages(_placed(file, problems), file.stem, tally, problems, tools=tools)
+            return read_messages(_placed(file, problems, tally), file.stem, tally, problems, tools=tools)
         case "claude-code":
-            title = session_title(value for _, value in _placed(file, []))
-            return read_claude_code(_placed(file, problems), file.stem, tally, title=title, tools=tools)
+            title = session_title(value for _, value in _placed(file, [], Tally()))
+            return read_claude_code(
+                _placed(file, problems, tally), file.stem, tally, title=title, tools=tools
+            )
         case _:
-            return SESSIONS[kind](_placed(file, problems), file.stem, tally, tools=tools)
+            return SESSIONS[kind](_placed(file, problems, tally), file.stem, tally, tools=tools)
 
 
 def _exported(file: ChatFile, kind: ChatKind, tally: Tally, tools: bool) -> Iterator[Conversation | Problem]:
     empty = True
-    for number, value in enumerate(json_values(file), start=1):
+    for number, value in enumerate(json_values(file, tally.add), start=1):
         empty = False
         place = f"conversation {number}"
         try:
@@ -207,13 +222,13 @@ def _exported(file: ChatFile, kind: ChatKind, tally: Tally, tools: bool) -> Iter
         tally.add("files without a conversation")
 
 
-def _placed(file: ChatFile, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
+def _placed(file: ChatFile, problems: list[Problem], tally: Tally) -> Iterator[tuple[str, Any]]:
     """The values of a file with their places; lines that are not JSON become problems."""
     if not file.has_lines:
-        for number, value in enumerate(json_values(file), start=1):
+        for number, value in enumerate(json_values(file, tally.add), start=1):
             yield f"message {number}", value
         return
-    for line in json_lines(file):
+    for line in json_lines(file, tally.add):
         if isinstance(line, Problem):
             problems.append(line)
         else:

@@ -9,10 +9,11 @@ from typing import Any
 from zipfile import ZipFile
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import ZIP_FAULTS, decode, failure_reason, printable_path
+from pgrecall.importers.encodings import WINDOWS_1252, decode
+from pgrecall.importers.files import ZIP_FAULTS, failure_reason, printable_path
 from pgrecall.importers.hindsight.facts import NamedFact, fact_name
 from pgrecall.importers.json_records import parse_json
-from pgrecall.nouns.imports.report import Problem
+from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import DraftLink
 
 MAX_ENTRY_BYTES = 256_000_000
@@ -21,11 +22,11 @@ _DOCUMENT = re.compile(r"documents/[0-9]+\.json")
 _HINT = "Export the bank again, and pass the file without unpacking it."
 
 
-def read_archive(path: Path) -> Iterator[NamedFact | Problem]:
+def read_archive(path: Path) -> Iterator[NamedFact | Problem | Skipped]:
     """The facts and the observations of the archive. Raises InvalidInput for any other file."""
     try:
         with ZipFile(path) as archive:
-            manifest = _entry(archive, "manifest.json")
+            manifest = _entry(archive, "manifest.json", [])
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=_HINT
@@ -43,10 +44,11 @@ def read_archive(path: Path) -> Iterator[NamedFact | Problem]:
     return _read(path, bank if isinstance(bank, str) else None)
 
 
-def _read(path: Path, bank: str | None) -> Iterator[NamedFact | Problem]:
+def _read(path: Path, bank: str | None) -> Iterator[NamedFact | Problem | Skipped]:
+    notices: list[Skipped] = []
     try:
         with ZipFile(path) as archive:
-            observations, problems = _observations(archive, path)
+            observations, problems = _observations(archive, path, notices)
             yield from problems
             names: dict[tuple[str, int], list[str]] = {}
             for number, record in enumerate(observations, start=1):
@@ -55,7 +57,8 @@ def _read(path: Path, bank: str | None) -> Iterator[NamedFact | Problem]:
                     names.setdefault(fact, []).append(name)
                 yield NamedFact(record, name, f"observation {number}", bank, kind="observation")
             for entry in sorted(filter(_DOCUMENT.fullmatch, archive.namelist())):
-                yield from _facts(archive, entry, path, bank, names)
+                yield from _facts(archive, entry, path, bank, names, notices)
+            yield from notices
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=_HINT
@@ -63,10 +66,15 @@ def _read(path: Path, bank: str | None) -> Iterator[NamedFact | Problem]:
 
 
 def _facts(
-    archive: ZipFile, entry: str, path: Path, bank: str | None, names: dict[tuple[str, int], list[str]]
+    archive: ZipFile,
+    entry: str,
+    path: Path,
+    bank: str | None,
+    names: dict[tuple[str, int], list[str]],
+    notices: list[Skipped],
 ) -> Iterator[NamedFact | Problem]:
     try:
-        document, facts = _document(_entry(archive, entry))
+        document, facts = _document(_entry(archive, entry, notices))
     except ValueError as error:
         yield Problem(printable_path(path), f"{entry}: {error}.")
         return
@@ -103,12 +111,12 @@ def _causes(fact: Any, count: int) -> list[int]:
     return sorted(found)
 
 
-def _observations(archive: ZipFile, path: Path) -> tuple[list[Any], list[Problem]]:
+def _observations(archive: ZipFile, path: Path, notices: list[Skipped]) -> tuple[list[Any], list[Problem]]:
     """The records of the observations."""
     if "observations.json" not in archive.namelist():
         return [], []
     try:
-        value = _entry(archive, "observations.json")
+        value = _entry(archive, "observations.json", notices)
         if not isinstance(value, list):
             raise ValueError("must be a list")
     except ValueError as error:
@@ -127,12 +135,14 @@ def _sources(record: Any) -> list[tuple[str, int]]:
     return [(name, index) for name, index in pairs if isinstance(name, str) and type(index) is int]
 
 
-def _entry(archive: ZipFile, name: str) -> Any:
+def _entry(archive: ZipFile, name: str, notices: list[Skipped]) -> Any:
     """The JSON value of an entry. Raises KeyError if there is none, ValueError if it cannot be used."""
     if archive.getinfo(name).file_size > MAX_ENTRY_BYTES:
         raise ValueError(f"{name} is larger than {MAX_ENTRY_BYTES // 1_000_000} MB")
     try:
-        return parse_json(decode(archive.read(name)))
+        text, guessed = decode(archive.read(name))
+        notices += [Skipped(WINDOWS_1252, 1, (name,))] if guessed else []
+        return parse_json(text)
     except RecursionError as error:
         raise ValueError("its JSON is nested too deep") from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,11 @@ def read_hindsight(
     if path.suffix.lower() == ".zip":
         facts = read_archive(path)
     else:
-        value = load_json(path, "an export of Hindsight", _HINT)
+        notices: list[Skipped] = []
+        value = load_json(path, "an export of Hindsight", _HINT, notices)
         if not is_hindsight(value) and any(True for _ in records(value, _LISTS)):
             raise InvalidInput(f"{printable_path(path)} contains no memories of Hindsight.", hint=_HINT)
-        facts = _listed(value, path)
+        facts = chain(notices, _listed(value, path))
     return _drafts(facts, path, source, prefix, layer, rules)
 
 
@@ -79,7 +81,7 @@ def _observations_of(value: object) -> dict[str, list[str]]:
 
 
 def _drafts(
-    facts: Iterator[NamedFact | Problem],
+    facts: Iterator[NamedFact | Problem | Skipped],
     path: Path,
     source: str,
     prefix: str,
@@ -90,7 +92,7 @@ def _drafts(
     places: dict[str, str] = {}
     before = f"{prefix}hindsight/"
     for placed in facts:
-        if isinstance(placed, Problem):
+        if isinstance(placed, Problem | Skipped):
             yield placed
             continue
         first = places.setdefault(placed.name, placed.place)

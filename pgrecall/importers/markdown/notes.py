@@ -11,8 +11,9 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from pgrecall.importers.dates import day_in_name
+from pgrecall.importers.encodings import WINDOWS_1252, decode
 from pgrecall.importers.fields import ANY, Rules, fits
-from pgrecall.importers.files import MAX_BYTES, decode, failure_reason, printable_path
+from pgrecall.importers.files import MAX_BYTES, failure_reason, leads_out, link_problem, printable_path
 from pgrecall.importers.markdown.blocks import Block, read_blocks
 from pgrecall.importers.markdown.front_matter import FrontMatter, is_placeholder, read_front_matter
 from pgrecall.importers.markdown.inline import Line, RawLink
@@ -87,12 +88,13 @@ class Note:
 def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
     """Reads and parses one note. Raises ValueError if it cannot be used."""
     data, changed_at = _read(file.path)
-    text = decode(data)
+    text, guessed = decode(data)
     if not text.strip():
         raise ValueError("the file is empty")
     front, body = read_front_matter(text, rules)
     shown_path = printable_path(file.path)
     notices = [Skipped(what, 1, (f"{shown_path}: line {line}",)) for what, line in front.notices]
+    notices += [Skipped(WINDOWS_1252, 1, (shown_path,))] if guessed else []
     day = day_in_name(file.stem)
     if day is not None and fits("occurred_at", day, rules):
         changed_at = day
@@ -158,17 +160,6 @@ def walk(folder: Path, *, follow_links: bool = False) -> Iterator[Path | Problem
     leads out of ``folder`` is a Problem, unless ``follow_links``.
     """
     return _walk(folder, None if follow_links else folder.resolve(), set())
-
-
-def leads_out(path: Path, root: Path) -> bool:
-    """Whether a path, with all symbolic links followed, is outside of ``root``, a resolved folder."""
-    return not Path(os.path.realpath(path)).is_relative_to(root)
-
-
-def link_problem(path: Path) -> Problem:
-    """The problem of a symbolic link that is not followed."""
-    reason = "It is a symbolic link to a place outside of the folder; --follow-links imports it."
-    return Problem(printable_path(path), reason)
 
 
 def _walk(

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.draft_checks import MAX_BODY_LENGTH, storable
 from pgrecall.importers.fields import ANY, Rules
-from pgrecall.importers.files import printable_path, require_file, require_folder
+from pgrecall.importers.files import leads_out, printable_path, require_file, require_folder
 from pgrecall.importers.markdown.inline import RawLink
 from pgrecall.importers.markdown.names import Named, NameIndex
 from pgrecall.importers.markdown.notes import (
@@ -17,7 +17,6 @@ from pgrecall.importers.markdown.notes import (
     Note,
     NoteFile,
     is_note,
-    leads_out,
     note_file,
     read_note,
     walk,

@@ -6,9 +6,11 @@ import asyncio
 import signal
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 
 import httpx
 import psycopg
@@ -16,6 +18,7 @@ import pytest
 
 from pgrecall import Draft
 from pgrecall.faces.http.connections import MAX_WAITING_OF_ADDRESS
+from pgrecall.faces.http.server import SHUTDOWN_TIMEOUT
 from tests.acceptance.http.http_tools import (
     PLAIN,
     Served,
@@ -25,6 +28,8 @@ from tests.acceptance.http.http_tools import (
     serving,
     waiting,
 )
+from tests.given_server import own_server_only
+from tests.integration.client.blocking import silent
 from tests.waiting import PATIENCE, until
 
 SEARCH = b'{"query": "harbour contract"}'
@@ -286,3 +291,45 @@ def is_open(connection: socket.socket) -> bool:
     except OSError:
         return False
     return False
+
+
+def test_it_ends_within_its_bound_though_postgres_never_answers(served: Served, database_url: str) -> None:
+    """Beside a request that waits for Postgres there are an idle connection and a half sent request."""
+    with memories_locked(database_url), ExitStack() as opened, ThreadPoolExecutor(1) as pool:
+        idle = opened.enter_context(httpx.Client(base_url=served.client.base_url))
+        assert idle.get("/healthz").status_code == 200
+        half = opened.enter_context(served.raw())
+        half.sendall(HEAD % 1000 + b'{"query"')
+        asked = pool.submit(served.client.post, "/v1/search", content=SEARCH, headers=JSON)
+        until(lambda: waiting(database_url) == 1, "a wait")
+        began = time.monotonic()
+        served.process.send_signal(signal.SIGTERM)
+        code = served.process.wait(PATIENCE)
+        took = time.monotonic() - began
+        assert code == 0
+        assert took < SHUTDOWN_TIMEOUT + 5
+        with suppress(httpx.HTTPError):
+            assert asked.result(PATIENCE).status_code >= 500
+    until(lambda: waiting(database_url) == 0, "its end in Postgres")
+
+
+def test_it_ends_though_a_process_of_postgres_hangs(served: Served, database_url: str) -> None:
+    """Such a process does not confirm that a statement was cancelled."""
+    own_server_only("stops a process of the server")
+    with memories_locked(database_url), ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(served.client.post, "/v1/search", content=SEARCH, headers=JSON)
+        until(lambda: waiting(database_url) == 1, "a wait")
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            row = connection.execute(
+                "SELECT pid FROM pg_stat_activity "
+                "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            ).fetchone()
+        assert row is not None
+        with silent(row[0]):
+            began = time.monotonic()
+            served.process.send_signal(signal.SIGTERM)
+            assert served.process.wait(PATIENCE) == 0
+            took = time.monotonic() - began
+        with suppress(httpx.HTTPError):
+            asked.result(PATIENCE)
+        assert took < SHUTDOWN_TIMEOUT + 5

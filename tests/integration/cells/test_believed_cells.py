@@ -76,6 +76,28 @@ def test_a_cell_makes_no_tenant(apart: Installation) -> None:
     assert "nobody" not in {place.tenant for place in apart.fleet.directory.places()}
 
 
+def test_a_key_that_another_cell_claims_by_its_digest_opens_nothing_of_its_tenant(
+    apart: Installation,
+) -> None:
+    """Nobody can prove whose a digest is: the claim opens the claiming tenant at most."""
+    own = apart.memory("beta").status().memories
+    client = apart.memory()
+    client.remember("Mira signs the harbour contract.", key="contract")
+    secret = client.keys.create("key").secret
+    digest = hashlib.sha256(secret.encode()).hexdigest()
+    assert (known := client.keys.holder(secret)) is not None
+    assert known.tenant == "acme"
+    apart.ask(
+        1,
+        "INSERT INTO recall.api_key (tenant, name, hash, created_at) "
+        f"VALUES ('beta', 'claimed', '\\x{digest}', now())",
+    )
+    apart.ask(0, "UPDATE recall.api_key SET revoked_at = now()")
+    assert (found := client.keys.holder(secret)) is not None
+    assert found.tenant == "beta"
+    assert apart.memory(found.tenant).status().memories == own
+
+
 def test_a_session_ends_where_its_tenant_lives(apart: Installation) -> None:
     client = apart.memory()
     secret = client.keys.create("key").secret

@@ -66,6 +66,36 @@ def test_what_the_server_might_refuse_is_left_to_it(asked: bytes) -> None:
     assert handshake.initialize is None
 
 
+def introduced(version: str = "2026-07-28") -> dict[str, Any]:
+    meta = "io.modelcontextprotocol/"
+    return {
+        f"{meta}protocolVersion": version,
+        f"{meta}clientInfo": HELLO["clientInfo"],
+        f"{meta}clientCapabilities": {},
+    }
+
+
+def test_a_client_that_begins_with_discover_is_answered() -> None:
+    handshake = Handshake(["search"])
+    found = answered(handshake, line("server/discover", 1, _meta=introduced()))["result"]
+    assert found["supportedVersions"] == ["2026-07-28"]
+    assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["version"] == __version__
+    listed = answered(handshake, line("tools/list", 2, _meta=introduced()))["result"]
+    assert [tool["name"] for tool in listed["tools"]] == ["search"]
+    assert (listed["resultType"], listed["_meta"]) == ("complete", found["_meta"])
+    assert handshake.initialize is None
+
+
+@pytest.mark.parametrize("missing", list(introduced()))
+@pytest.mark.parametrize("method", ["server/discover", "tools/list"])
+def test_who_does_not_introduce_itself_is_left_to_the_server(method: str, missing: str) -> None:
+    meta = {name: value for name, value in introduced().items() if name != missing}
+    assert Handshake().answer(line(method, 1, _meta=meta)) is None
+    assert Handshake().answer(line(method, 1, _meta=introduced("1999-01-01"))) is None
+    assert Handshake().answer(line(method, 1, _meta=introduced(), cursor="x")) is None
+    assert Handshake().answer(line("ping", 1, _meta=introduced())) is None
+
+
 def test_after_the_greeting_lists_are_known() -> None:
     handshake = Handshake(["get", "search"])
     handshake.answer(line("initialize", **HELLO))

@@ -92,7 +92,8 @@ def test_pipes_devices_and_circles_in_a_folder_of_sessions_are_not_opened(tmp_pa
     assert known_kind(tmp_path) == "claude-code"
     found = list(open_source(tmp_path, kind="claude-code"))
     assert [item.body for item in found if isinstance(item, Draft)] == ["Hello."]
-    assert [item.count for item in found if isinstance(item, Skipped) and item.what == OTHER_FILES] == [4]
+    assert [item.count for item in found if isinstance(item, Skipped) and item.what == OTHER_FILES] == [3]
+    assert [Path(item.where).name for item in found if isinstance(item, Problem)] == ["c.jsonl"]
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "/etc/group"])

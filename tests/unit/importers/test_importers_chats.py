@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat.reader import read_chats
 from pgrecall.importers.chat.turns import Tally
-from pgrecall.importers.detect import Keep, known_kind, open_source, source_name
+from pgrecall.importers.detect import known_kind, open_source, source_name
+from pgrecall.importers.fields import Keep
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft, DraftLink
 from tests.unit.importers import chat_forms
@@ -525,7 +526,9 @@ def test_a_mutated_file_gives_drafts_and_sentences(kind: str, tmp_path: Path, da
     else:
         write_json(path, value)
     try:
-        items = list(read_chats(path, DETECTED.get(kind, kind), source="s", tools=data.draw(st.booleans())))  # type: ignore[arg-type]
+        items = list(
+            read_chats(path, DETECTED.get(kind, kind), source="s", keep=Keep(data.draw(st.booleans())))
+        )  # type: ignore[arg-type]
     except InvalidInput as refused:
         assert refused.message.endswith(".")
         return

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.importers.chat import read_chats
+from pgrecall.importers.fields import Keep
 from pgrecall.importers.secrets import without_secrets
 from pgrecall.nouns.imports.report import Skipped
 from pgrecall.nouns.memories.models import Draft
@@ -109,6 +110,6 @@ def test_a_chat_says_what_was_replaced_and_can_keep_it(tmp_path: Path) -> None:
 
 
 def read(path: Path, *, keep_secrets: bool = False) -> tuple[list[Draft], list[Skipped]]:
-    items = list(read_chats(path, "chat", source="chat", keep_secrets=keep_secrets))
+    items = list(read_chats(path, "chat", source="chat", keep=Keep(secrets=keep_secrets)))
     drafts = [item for item in items if isinstance(item, Draft)]
     return drafts, [item for item in items if isinstance(item, Skipped)]

@@ -41,13 +41,13 @@ from pgrecall.faces.import_rules import import_rules, in_projects
 from pgrecall.faces.note_folder import Items, NoteFolder, settle
 from pgrecall.importers.detect import (
     BY_SESSION,
-    Keep,
     KnownKind,
     count_items,
     known_kind,
     open_source,
     source_name,
 )  # fmt: skip
+from pgrecall.importers.fields import Keep
 from pgrecall.nouns.export.file import is_export
 from pgrecall.nouns.imports.report import ImportReport, Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
@@ -92,9 +92,7 @@ class _Archives:
 )  # fmt: skip
 @json_option
 @click.option("--strict", is_flag=True, help="Stop at the first problem.")
-@click.option(
-    "--follow-links", is_flag=True, help="Follow symbolic links that lead out of the folder of notes."
-)
+@click.option("--follow-links", is_flag=True, help="Follow symbolic links that lead out of the folder.")
 @click.option(
     "--embeddings/--no-embeddings", default=True, help="With an export: import its embeddings, or omit them."
 )
