@@ -195,7 +195,7 @@ class RememberArguments(Arguments):
         None, description="Links to other memories."
     )
     metadata: Annotated[dict[str, Any], BeforeValidator(parse_json)] | None = Field(
-        None, description="Any other data to store with it, to filter by later; it is not searched."
+        None, description="Other data to store with it, to filter by; it is not searched."
     )
     pinned: bool | None = Field(None, description="Never archive it when pruning.")
     speech_act: Literal[SpeechAct, ""] | None = Field(

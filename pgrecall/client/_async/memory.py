@@ -33,9 +33,7 @@ class AsyncMemory(AsyncStore):
     ...     for hit in result.hits:
     ...         print(f"{hit.score:.2f}  {hit.body}")
 
-    Daily operations are methods; everything else is in groups: ``prune``, ``layers``, ``settings``,
-    ``jobs``, ``keys``, ``feedback``, ``quality``, ``calibration``, ``export``, ``charts``, ``history``,
-    ``versions``, ``changes``, ``erasure``, ``maintenance`` and ``service``.
+    Daily operations are methods; everything else is in groups such as ``plans``, ``layers`` and ``imports``.
 
     Nothing is opened before ``async with`` or ``await memory.open()``. Models, files and the link graph are
     processed in threads, and callbacks such as a token counter may be called there. Cancelling a task also

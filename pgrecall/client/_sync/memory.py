@@ -34,9 +34,7 @@ class Memory(Store):
     ...     for hit in result.hits:
     ...         print(f"{hit.score:.2f}  {hit.body}")
 
-    Daily operations are methods; everything else is in groups: ``prune``, ``layers``, ``settings``,
-    ``jobs``, ``keys``, ``feedback``, ``quality``, ``calibration``, ``export``, ``charts``, ``history``,
-    ``versions``, ``changes``, ``erasure``, ``maintenance`` and ``service``.
+    Daily operations are methods; everything else is in groups such as ``plans``, ``layers`` and ``imports``.
 
     It is open once it is made. Threads may share one; a forked child gets connections of its own.
 
