@@ -10,6 +10,9 @@ from pgrecall.settings import environment_variables
 SECONDS = 2.0
 """For one question about a repository."""
 
+_ONLY_READS = {"GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0"}
+"""A repository that lacks commits may name a program that fetches them: nothing is fetched."""
+
 
 def git_output(folder: Path, *arguments: str, seconds: float = SECONDS) -> str | None:
     """What git prints about a folder.
@@ -25,6 +28,7 @@ def git_output(folder: Path, *arguments: str, seconds: float = SECONDS) -> str |
     variables = {
         name: value for name, value in environment_variables().items() if not name.startswith("GIT_")
     }
+    variables |= _ONLY_READS
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments],

@@ -131,6 +131,25 @@ def test_a_broken_repository_and_variables_of_another_are_passed_over(
     assert project_of(one) == str(one.resolve())
 
 
+def test_a_repository_that_lacks_commits_runs_no_program(tmp_path: Path) -> None:
+    one = repository(tmp_path / "one", "ssh://localhost/clock")
+    begun = git_program.git_output(one, "rev-parse", "HEAD")
+    git(one, "commit", "--allow-empty", "-m", "go on")
+    assert begun is not None
+    (one / ".git" / "objects" / begun[:2] / begun[2:].strip()).unlink()
+    ran = tmp_path / "ran"
+    for name, value in {
+        "core.repositoryFormatVersion": "1", "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true", "protocol.ssh.allow": "always", "core.sshCommand": f"touch {ran};",
+    }.items():  # fmt: skip
+        git(one, "config", name, value)
+
+    assert git_program.git_output(one, "log", "--format=%B") is None
+    assert not ran.exists()
+    subprocess.run(["git", "-C", str(one), "log"], check=False, capture_output=True)
+    assert ran.exists(), "the repository is not what is tested"
+
+
 def test_a_git_that_hangs_is_left_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = tmp_path / "git"
     slow.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
