@@ -227,6 +227,20 @@ def test_what_changed_goes_before_what_was_said(memory: Memory) -> None:
     assert past.hits[0].key == request.hits[0].key == "said"
 
 
+def test_how_it_was_before_is_what_the_change_changed(memory: Memory) -> None:
+    later = datetime(2026, 4, 1, tzinfo=UTC)
+    memory.remember("Concert on 27 June in the church, summer concert", role="user", key="said", occurred_at=DAY)
+    said = "The summer concert is put off, the church concert is on 12 September"
+    memory.remember(said, role="user", key="moved", occurred_at=later)
+    memory.remember_many([Draft(f"Note {n} on the garden, bed {n}.") for n in range(20)])
+
+    now = memory.search("which day is the summer concert that was put off?", roles=("user",))
+    before = memory.search("which day was the summer concert first, before it was put off?")
+
+    assert [hit.key for hit in now.hits[:2]] == ["moved", "said"]
+    assert [hit.key for hit in before.hits[:2]] == ["said", "moved"]
+
+
 def test_what_somebody_else_changed_is_something_else(memory: Memory) -> None:
     later = datetime(2026, 4, 1, tzinfo=UTC)
     memory.remember("My rent is 900 a month.", role="user", author="Ann", key="ann", occurred_at=DAY)

@@ -73,16 +73,18 @@ END $$;
 
 -- changed_statements: for each of these memories (best first) that says that something changed (see change_pattern), the
 -- earlier statement among them that it changes: its nearest in meaning, with a cosine of at least 0.35, of the same author,
--- and to which it is the nearest of all later ones. Up to p_gap log-odds less relevant, it ranks by the older one, whose
--- log-odds these are. It may be about something else, so neither names the other.
+-- and to which it is the nearest of all later ones. `raised` ranks by `log_odds` before `other`: the change before what it
+-- changes or, with p_past, what the best memory changed before that one. At most p_gap log-odds are made up for. Either may be
+-- about something else, so neither names the other.
 CREATE OR REPLACE FUNCTION recall_private.changed_statements(
-    p_tenant text, p_ids bigint[], p_log_odds double precision[], p_gap double precision
-) RETURNS TABLE (older bigint, newer bigint, log_odds double precision)
+    p_tenant text, p_ids bigint[], p_log_odds double precision[], p_gap double precision, p_past boolean
+) RETURNS TABLE (other bigint, raised bigint, log_odds double precision)
 LANGUAGE plpgsql STABLE ROWS 3 AS $$
 BEGIN
     RETURN QUERY
     WITH said AS MATERIALIZED (
-        SELECT u.id, u.log_odds, m.happened_at, m.author, m.speech_act = 'change' AS changes, v.embedded_with, v.embedding
+        SELECT u.id, u.log_odds, m.happened_at, m.author, v.embedded_with, v.embedding,
+               m.speech_act = 'change' AND (u.id = p_ids[1] OR NOT p_past) AS changes
         FROM unnest(p_ids, p_log_odds) u(id, log_odds)
         CROSS JOIN LATERAL (
             SELECT k.happened_at, k.author, k.speech_act FROM recall.memory k
@@ -97,9 +99,11 @@ BEGIN
         WHERE n.changes
         ORDER BY n.id, o.embedding <=> n.embedding, o.id
     )
-    SELECT c.id, c.newer, c.log_odds
+    SELECT CASE WHEN p_past THEN c.newer ELSE c.id END, CASE WHEN p_past THEN c.id ELSE c.newer END,
+           greatest(c.log_odds, c.newer_log_odds)
     FROM nearest c
-    WHERE c.of_author AND c.distance <= 0.65 AND c.newer_log_odds BETWEEN c.log_odds - p_gap AND c.log_odds
+    WHERE c.of_author AND c.distance <= 0.65
+      AND CASE WHEN p_past THEN c.newer_log_odds - c.log_odds ELSE c.log_odds - c.newer_log_odds END BETWEEN 0 AND p_gap
       AND NOT EXISTS (
           SELECT FROM said l
           WHERE (l.happened_at, l.id) > (c.happened_at, c.id) AND l.id <> c.newer AND l.embedded_with = c.embedded_with

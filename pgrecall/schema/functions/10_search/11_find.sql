@@ -95,6 +95,7 @@ DECLARE
     v_intents recall.query_intent[];
     v_needs_context boolean;
     v_newer_gap double precision;
+    v_past boolean;
     v_may_have_changed boolean;
     v_weights recall.weights := recall_private.vitality_weights_from(v_settings);
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall_private.effective_layers(v_tenant) l);
@@ -182,9 +183,9 @@ BEGIN
     v_intents := ARRAY(SELECT recall_private.query_intent(u.query) FROM unnest(v_queries) WITH ORDINALITY u(query, place)
                        ORDER BY u.place);
     v_needs_context := cardinality(v_intents) = 1 AND (v_intents[1]).needs_context;
-    v_newer_gap := CASE WHEN v_window OR EXISTS (SELECT FROM unnest(v_intents) i WHERE i.about_past) THEN 0
-                        ELSE (v_settings ->> 'search.newer_gap')::double precision END;
-    v_may_have_changed := NOT EXISTS (SELECT FROM unnest(v_intents) i WHERE i.in_past OR i.seeks = 'request');
+    v_past := EXISTS (SELECT FROM unnest(v_intents) i WHERE i.about_past);
+    v_newer_gap := CASE WHEN v_window THEN 0 ELSE (v_settings ->> 'search.newer_gap')::double precision END;
+    v_may_have_changed := v_past OR NOT EXISTS (SELECT FROM unnest(v_intents) i WHERE i.in_past OR i.seeks = 'request');
     IF v_model.period * v_arms[7] > 0 THEN
         v_periods := ARRAY(
             SELECT recall_private.period_in_query(v_tenant, u.query, v_moment)
@@ -235,17 +236,19 @@ BEGIN
         SELECT array_agg(o.id ORDER BY o.log_odds DESC, o.id) AS ids,
                array_agg(o.log_odds ORDER BY o.log_odds DESC, o.id) AS log_odds,
                array_agg(CASE WHEN cardinality(v_queries) = 1 THEN o.held ELSE 0 END ORDER BY o.log_odds DESC, o.id) AS held,
-               bool_or(o.speech_act = 'change') AS changes
-        FROM (SELECT s.id, s.log_odds, s.held, s.speech_act FROM scored s ORDER BY s.log_odds DESC, s.id LIMIT 30) o
+               CASE WHEN v_past THEN (array_agg(o.speech_act ORDER BY o.log_odds DESC, o.id))[1] = 'change'
+                    ELSE bool_or(o.speech_act = 'change') END AS changes
+        FROM (SELECT s.id, s.log_odds, s.held, s.speech_act FROM scored s ORDER BY s.log_odds DESC, s.id LIMIT 50) o
     ), newer AS MATERIALIZED (
         SELECT n.*, true AS named
         FROM best
         CROSS JOIN LATERAL recall_private.newer_statements(
             v_tenant, best.ids[1:10], best.log_odds[1:10], best.held[1:10], v_newer_gap) n
-        WHERE v_newer_gap > 0 AND cardinality(best.ids) > 1
+        WHERE v_newer_gap > 0 AND NOT v_past AND cardinality(best.ids) > 1
         UNION ALL
         SELECT c.*, false
-        FROM best CROSS JOIN LATERAL recall_private.changed_statements(v_tenant, best.ids, best.log_odds, 2 * v_newer_gap) c
+        FROM best
+        CROSS JOIN LATERAL recall_private.changed_statements(v_tenant, best.ids, best.log_odds, 2 * v_newer_gap, v_past) c
         WHERE v_newer_gap > 0 AND v_may_have_changed AND best.changes
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
@@ -275,7 +278,8 @@ BEGIN
            t.vital, t.zone, t.rank, t.superseded_by, t.supersedes, t.contradicts, t.valid_from, t.valid_until,
            t.expires_at, t.archived_at, NULL::jsonb, t.logit, t.use_term, t.named, t.evidence_logit,
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
-        'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight, 'newer_gap', v_newer_gap,
+        'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight,
+        'newer_gap', CASE WHEN v_past THEN 0 ELSE v_newer_gap END,
         'experiment', CASE WHEN v_arm IS NOT NULL THEN jsonb_build_object(
             'number', floor((v_settings ->> 'search.experiment')::double precision), 'arm', v_arm,
             'weight', CASE WHEN v_mode = 'off' THEN 0 ELSE v_weight END) END,
