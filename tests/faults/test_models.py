@@ -111,7 +111,7 @@ def judge_embedder(memory: Memory, url: str, query: Query, heal: Callable[[], No
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Failed runs of a job are not tried three times: what is wrong here stays wrong."""
-    monkeypatch.setattr("pgrecall.nouns.jobs._sync.Runner", partial(Runner, pauses=()))
+    monkeypatch.setattr("pgrecall.jobs.runner.Runner", partial(Runner, pauses=()))
 
 
 @pytest.fixture

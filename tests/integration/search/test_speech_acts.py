@@ -229,7 +229,8 @@ def test_what_changed_goes_before_what_was_said(memory: Memory) -> None:
 
 def test_how_it_was_before_is_what_the_change_changed(memory: Memory) -> None:
     later = datetime(2026, 4, 1, tzinfo=UTC)
-    memory.remember("Concert on 27 June in the church, summer concert", role="user", key="said", occurred_at=DAY)
+    first = "Concert on 27 June in the church, summer concert"
+    memory.remember(first, role="user", key="said", occurred_at=DAY)
     said = "The summer concert is put off, the church concert is on 12 September"
     memory.remember(said, role="user", key="moved", occurred_at=later)
     memory.remember_many([Draft(f"Note {n} on the garden, bed {n}.") for n in range(20)])
