@@ -150,18 +150,20 @@ def test_a_folder_with_faults_gives_everything_else(pgrecall: Command, tmp_path:
     (folder / "circle-b.md").write_text("To [[circle-a]].\n")
     (folder / "nul.md").write_bytes(b"one\0two\n")
     (folder / "latin.md").write_bytes(b"caf\xe9\n")
+    (folder / "bytes.md").write_bytes(b"a\x81\x8db\n")
     (folder / "broken.md").write_text("---\ntags: [unclosed\n---\nText.\n")
     done = pgrecall("import", str(folder))
     assert done.code == 4
-    assert done.out.startswith("5 created, 0 updated, 0 unchanged; 1 link without")
+    assert done.out.startswith("6 created, 0 updated, 0 unchanged; 1 link without")
+    assert re.search(r"Windows-1252.*latin.md", done.out), done.out
     assert re.search(r"replaced by U\+FFFD: 1, first in .*nul.md", done.out)
     assert "2 could not be used:" in done.out
-    for file, reason in (("latin.md", "UTF-8"), ("broken.md", "line 3")):
+    for file, reason in (("bytes.md", "UTF-8"), ("broken.md", "line 3")):
         assert re.search(rf"{file}: .*{reason}", done.out), done.out
-    only_bad = pgrecall("import", str(folder / "latin.md"))
+    only_bad = pgrecall("import", str(folder / "bytes.md"))
     assert only_bad.code == 2
     assert pgrecall("import", str(folder), "--strict").code == 2
-    assert pgrecall("status", "--json").json["memories"] == 5
+    assert pgrecall("status", "--json").json["memories"] == 6
 
 
 def test_all_problems_can_be_seen(pgrecall: Command, tmp_path: Path) -> None:
@@ -188,8 +190,9 @@ def test_lines_with_faults(pgrecall: Command, tmp_path: Path) -> None:
     )
     done = pgrecall("import", str(lines))
     assert done.code == 4
-    assert done.out.startswith("3 created")
-    for line in (2, 3, 5):
+    assert done.out.startswith("4 created")
+    assert re.search(r"Windows-1252.*line 5", done.out), done.out
+    for line in (2, 3):
         assert f"line {line}: " in done.out
     assert pgrecall("show", "a", "--json").json["body"] == "First."
     strict = pgrecall("import", str(lines), "--strict", "--source", "again", "--prefix", "again/")
