@@ -79,10 +79,11 @@ BEGIN
 END $$;
 
 -- answers_to: the turns that answer those of these memories that are questions: the next turn of somebody else, unless it
--- only asks or acknowledges. Turns that name no speaker may be anybody's. Inlined.
+-- only asks or acknowledges. Turns that name no speaker may be anybody's.
 CREATE OR REPLACE FUNCTION recall_private.answers_to(p_tenant text, p_ids bigint[])
 RETURNS TABLE (question bigint, answer bigint)
-LANGUAGE sql STABLE ROWS 5 AS $$
+LANGUAGE sql STABLE ROWS 5
+SET search_path FROM CURRENT AS $$
     SELECT q.id, a.id
     FROM (SELECT DISTINCT u AS id FROM unnest(p_ids) u) s
     CROSS JOIN LATERAL (
