@@ -12,7 +12,7 @@ RETURN ('''' || replace(replace(p_lexeme, '\', '\\'), '''', '''''') || '''')::ts
 CREATE OR REPLACE FUNCTION recall_private.tenant_query(p_tenant text, p_query tsquery) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(
-    p_query::text, '''(([^'']|'''')*)''', '''' || recall_private.tenant_mark(p_tenant) || '\1''', 'g')::tsquery;
+    p_query::text, '''((?:[^'']|'''')*)''', '''' || recall_private.tenant_mark(p_tenant) || '\1''', 'g')::tsquery;
 
 -- idf: inverse document frequency in the form of BM25, never negative.
 CREATE OR REPLACE FUNCTION recall_private.idf(p_documents bigint, p_total bigint) RETURNS double precision

@@ -47,14 +47,19 @@ END $$;
 -- key_like_words: the words of a query that look like the key of a memory: they contain a digit or one of - _ / . : # @,
 -- and are not just a number or a time of day. Only the first 60 words are read.
 CREATE OR REPLACE FUNCTION recall_private.key_like_words(p_query text) RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT coalesce(array_agg(DISTINCT k.word) FILTER (
-        WHERE k.word ~ '[0-9_/.:#@-]' AND k.word !~ '^[0-9.,:]*$'), '{}')
-    FROM (
-        SELECT btrim(w.word, '.,:;!?"()[]') AS word
-        FROM regexp_split_to_table(p_query, '[[:space:]]+') WITH ORDINALITY w(word, place)
-        WHERE w.word <> '' ORDER BY w.place LIMIT 60) k
-$$;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF p_query !~ '[0-9_/.:#@-]' THEN
+        RETURN '{}';  -- most queries have no such character
+    END IF;
+    RETURN (
+        SELECT coalesce(array_agg(DISTINCT k.word) FILTER (
+            WHERE k.word ~ '[0-9_/.:#@-]' AND k.word !~ '^[0-9.,:]*$'), '{}')
+        FROM (
+            SELECT btrim(w.word, '.,:;!?"()[]') AS word
+            FROM regexp_split_to_table(p_query, '[[:space:]]+') WITH ORDINALITY w(word, place)
+            WHERE w.word <> '' ORDER BY w.place LIMIT 60) k);
+END $$;
 
 -- plain_texts: plain() of each of these texts, in their order.
 CREATE OR REPLACE FUNCTION recall_private.plain_texts(p_texts text[]) RETURNS text[]
@@ -125,15 +130,13 @@ BEGIN
     SELECT DISTINCT a.phrase, a.plain, NULL::bigint, 1::double precision, a.phrase = p_query
     FROM (
         SELECT p.phrase, p.plain FROM unnest(p_phrases, p_plain) p(phrase, plain)
-        WHERE EXISTS (  -- the whole name; two conditions, so that each is one index probe
+        WHERE EXISTS (  -- the whole name or the first one, as one index probe
                 SELECT FROM recall.memory m
                 WHERE m.tenant = p_tenant AND m.author IS NOT NULL
-                  AND recall_private.plain(lower(m.author)) COLLATE "C" = p.plain)
-           OR EXISTS (  -- the first name
-                SELECT FROM recall.memory m
-                WHERE m.tenant = p_tenant AND m.author IS NOT NULL
-                  AND recall_private.plain(lower(m.author)) COLLATE "C" > p.plain || ' '
-                  AND recall_private.plain(lower(m.author)) COLLATE "C" < p.plain || '!')
+                  AND recall_private.plain(lower(m.author)) COLLATE "C" >= p.plain
+                  AND recall_private.plain(lower(m.author)) COLLATE "C" < p.plain || '!'
+                  AND (recall_private.plain(lower(m.author)) COLLATE "C" = p.plain
+                       OR recall_private.plain(lower(m.author)) COLLATE "C" > p.plain || ' '))
         OFFSET 0) a
     WHERE to_tsvector(p_language, a.phrase) <> '' AND a.phrase NOT IN ('user', 'assistant', 'system', 'tool');
 END $$;

@@ -33,14 +33,16 @@ DECLARE
     v_wholes text[] := '{}';
     v_hiragana text;
 BEGIN
-    v_words := v_words || ARRAY(
-        SELECT h.found[1] FROM regexp_matches(
-            left(v_text, 1000), '(?<![\u4E00-\u9FFF])[\u4E00-\u9FFF](?![\u4E00-\u9FFF])', 'g') h(found));
+    IF octet_length(v_text) > length(v_text) THEN  -- ASCII has no such letters
+        v_words := v_words || ARRAY(
+            SELECT h.found[1] FROM regexp_matches(
+                left(v_text, 1000), '(?<![\u4E00-\u9FFF])[\u4E00-\u9FFF](?![\u4E00-\u9FFF])', 'g') h(found));
+        IF EXISTS (SELECT FROM unnest(v_words) u WHERE u !~ '[\u3041-\u3096]') THEN
+            v_hiragana := '^.?[\u3041-\u3096].?$';
+        END IF;
+    END IF;
     IF v_parts <> '{}' THEN
         v_wholes := tsvector_to_array(to_tsvector(p_language, array_to_string(v_compounds, ' ')));
-    END IF;
-    IF EXISTS (SELECT FROM unnest(v_words) u WHERE u !~ '[\u3041-\u3096]') THEN
-        v_hiragana := '^.?[\u3041-\u3096].?$';
     END IF;
     -- Together with the tenant's mark, a longer lexeme does not fit into the text index.
     RETURN QUERY SELECT u, u = ANY (v_wholes) AND u <> ALL (v_parts) OR coalesce(u ~ v_hiragana, false)

@@ -69,19 +69,14 @@ SET hnsw.iterative_scan = relaxed_order
 SET hnsw.ef_search = 100 AS $$
 DECLARE
     v_table text := recall_private.vector_table(p_tenant);
-    -- The greater of two counts, because the planner's count of a table does not include recent writes.
-    v_memories bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
-    v_total bigint := greatest(v_memories, (
-        SELECT nullif(c.reltuples, -1) FROM pg_class c
-        WHERE v_table <> 'vector_shared' AND c.oid = to_regclass('recall.' || quote_ident(v_table)))::bigint);
-    v_indexed boolean := v_table <> 'vector_shared' AND coalesce(v_total > 4000, true);
+    v_memories bigint;
+    v_total bigint;
+    v_indexed boolean := false;
     v_filtered boolean := recall_private.narrows(p_filter) OR p_filter.until IS NOT NULL;
     -- Without a filter few memories are hidden; a fifth more than needed makes up for them.
     v_limit int := CASE WHEN v_filtered THEN p_pool ELSE p_pool * 6 / 5 END;
-    -- The average number of vectors for each memory, at most 4. It is rounded, because both counts are somewhat outdated.
-    v_vectors int := v_limit * CASE
-        WHEN v_indexed AND v_memories > 0 THEN least(round(1.25 * v_total / v_memories - 0.25), 4) ELSE 1 END;
-    v_ef int := coalesce(recall_private.hnsw_ef_search(v_total), 100);
+    v_vectors int := v_limit;
+    v_ef int := 100;
     v_ids bigint[];
     v_distances double precision[];
     v_found bigint[];
@@ -90,8 +85,21 @@ DECLARE
     v_hidden bigint[] := '{}';
     v_long bigint[] := '{}';  -- memories with passages, which have more than one vector
 BEGIN
-    IF v_indexed AND v_ef > 100 THEN
-        PERFORM set_config('hnsw.ef_search', v_ef::text, true);
+    IF v_table <> 'vector_shared' THEN
+        v_memories := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
+        -- The greater of two counts, because the planner's count of a table does not include recent writes.
+        v_total := greatest(v_memories, (
+            SELECT nullif(c.reltuples, -1) FROM pg_class c
+            WHERE c.oid = to_regclass('recall.' || quote_ident(v_table)))::bigint);
+        v_indexed := coalesce(v_total > 4000, true);
+    END IF;
+    IF v_indexed THEN
+        -- The average number of vectors for each memory, at most 4. It is rounded, because both counts are somewhat outdated.
+        v_vectors := v_limit * CASE WHEN v_memories > 0 THEN least(round(1.25 * v_total / v_memories - 0.25), 4) ELSE 1 END;
+        v_ef := coalesce(recall_private.hnsw_ef_search(v_total), 100);
+        IF v_ef > 100 THEN
+            PERFORM set_config('hnsw.ef_search', v_ef::text, true);
+        END IF;
     END IF;
     LOOP
         v_ids := '{}';
