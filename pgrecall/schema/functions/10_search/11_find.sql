@@ -78,7 +78,8 @@ LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT
 -- Postgres would keep the texts of hits by their ids, which are all different.
 SET enable_memoize = off
--- Where Postgres found a plan for these arguments a little cheaper, it would plan every search, a third of the cost in a small tenant.
+-- Where a plan for these arguments looked a little cheaper, Postgres would plan every search: a third of the cost in a small
+-- tenant.
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
