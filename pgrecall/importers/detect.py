@@ -60,7 +60,7 @@ def open_source(
 
     Args:
         path: the folder or file.
-        kind: the format; ``auto`` detects it.
+        kind: the format; ``auto`` detects it, for chats in a folder that of each file.
         source: the name of the source; None is `source_name`.
         prefix: put before every key.
         layer: the layer of all drafts; None is the default of the importer. JSON Lines set their own layers.
@@ -91,7 +91,7 @@ def open_source(
             layer = layer or "episodic"
             return read_chats(
                 path, known, source=name, prefix=prefix, layer=layer, keep=keep,
-                follow_links=follow_links, rules=rules,
+                follow_links=follow_links, mixed=kind == "auto", rules=rules,
             )  # fmt: skip
         case "mem0":
             from pgrecall.importers.mem0 import read_mem0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
@@ -71,11 +72,11 @@ def chat_kind(path: Path) -> ChatKind | None:
     Raises:
         InvalidInput: the path does not exist or cannot be read.
     """
-    for value in first_values(path):
-        for kind, matches in _DETECTORS:
-            if matches(value):
-                return kind
-    return None
+    return _kind_of(first_values(path))
+
+
+def _kind_of(values: Iterable[Any]) -> ChatKind | None:
+    return next((kind for value in values for kind, matches in _DETECTORS if matches(value)), None)
 
 
 def first_values(path: Path) -> Iterator[Any]:
@@ -119,6 +120,7 @@ def read_chats(
     layer: str = "episodic",
     keep: Keep = NOTHING,
     follow_links: bool = False,
+    mixed: bool = False,
     rules: Rules = ANY,
 ) -> Iterator[Item]:
     """Reads each turn at a path as a draft, then what was left out, with counts.
@@ -131,6 +133,8 @@ def read_chats(
         layer: the layer of all drafts.
         keep: what to keep, though it is left out or replaced otherwise.
         follow_links: read what symbolic links in a folder lead to outside of it.
+        mixed: read files of other formats in a folder as what they are. Where ``source`` is the name of the
+            format, as it is by default, theirs is the name of their own.
         rules: what the store takes.
 
     Raises:
@@ -152,7 +156,8 @@ def read_chats(
         )
     tally = Tally(rules)
     tally.add(OTHER_FILES, count_other_files(path, files, follow_links=follow_links))
-    return chain(left_out, _read(files, kind, target, tally, keep.tools))
+    formats = ((file, _format(file, kind) if mixed and path.is_dir() else kind) for file in files)
+    return chain(left_out, _read(formats, kind, target, tally, keep.tools))
 
 
 def read_transcript(
@@ -167,17 +172,24 @@ def read_transcript(
     return (item for item in items if not isinstance(item, Skipped))
 
 
+def _format(file: ChatFile, of_folder: ChatKind) -> ChatKind:
+    """The format of a file in a folder; that of the folder where the file does not tell."""
+    found = _kind_of(_first_of(file))
+    return of_folder if found is None or found == "chat" else found
+
+
 def _read(
-    files: Sequence[ChatFile], kind: ChatKind, target: Target, tally: Tally, tools: bool
+    files: Iterable[tuple[ChatFile, ChatKind]], usual: ChatKind, target: Target, tally: Tally, tools: bool
 ) -> Iterator[Item]:
     seen: set[str] = set()
-    for file in files:
+    for file, kind in files:
+        own = replace(target, source=kind) if target.source == usual else target
         problems: list[Problem] = []
         for conversation in _conversations(file, kind, tally, problems, tools):
             if isinstance(conversation, Problem):
                 yield conversation
             else:
-                yield from conversation_drafts(conversation, Path(file.shown), target, seen, tally)
+                yield from conversation_drafts(conversation, Path(file.shown), own, seen, tally)
             yield from _reported(problems, file)
         yield from _reported(problems, file)
     yield from tally.skipped()
