@@ -90,8 +90,8 @@ def open_source(
 
             layer = layer or "episodic"
             return read_chats(
-                path, known, source=name, prefix=prefix, layer=layer, keep=keep,
-                follow_links=follow_links, mixed=kind == "auto", rules=rules,
+                path, kind if kind == "auto" else known, source=name, prefix=prefix, layer=layer, keep=keep,
+                follow_links=follow_links, rules=rules,
             )  # fmt: skip
         case "mem0":
             from pgrecall.importers.mem0 import read_mem0

@@ -113,35 +113,34 @@ def _beginning(values: Iterable[Any]) -> Iterator[Any]:
 
 def read_chats(
     path: Path,
-    kind: ChatKind,
+    kind: ChatKind | Literal["auto"],
     *,
     source: str,
     prefix: str = "",
     layer: str = "episodic",
     keep: Keep = NOTHING,
     follow_links: bool = False,
-    mixed: bool = False,
     rules: Rules = ANY,
 ) -> Iterator[Item]:
     """Reads each turn at a path as a draft, then what was left out, with counts.
 
     Args:
         path: a file, possibly ``.gz``, a ZIP archive, or a folder of them.
-        kind: the format.
+        kind: the format. With ``auto`` each file has its own, and where ``source`` is the name of the first
+            one, as it is by default, theirs is the name of their own.
         source: the source of all drafts.
         prefix: put before every key.
         layer: the layer of all drafts.
         keep: what to keep, though it is left out or replaced otherwise.
         follow_links: read what symbolic links in a folder lead to outside of it.
-        mixed: read files of other formats in a folder as what they are. Where ``source`` is the name of the
-            format, as it is by default, theirs is the name of their own.
         rules: what the store takes.
 
     Raises:
         InvalidInput: the path cannot be read, is not JSON, or contains no conversation.
     """
     target = Target(source, prefix, layer, keep.secrets)
-    if kind == "chat" and not path.is_dir():
+    usual = (chat_kind(path) or "chat") if kind == "auto" else kind
+    if usual == "chat" and not path.is_dir():
         require_file(path)
         if path.suffix.lower() != ".zip" and chat_kind(path) != "chat" and not ChatFile(path).has_lines:
             notices: list[Skipped] = []
@@ -156,8 +155,8 @@ def read_chats(
         )
     tally = Tally(rules)
     tally.add(OTHER_FILES, count_other_files(path, files, follow_links=follow_links))
-    formats = ((file, _format(file, kind) if mixed and path.is_dir() else kind) for file in files)
-    return chain(left_out, _read(formats, kind, target, tally, keep.tools))
+    formats = ((file, _format(file, usual) if kind == "auto" else usual) for file in files)
+    return chain(left_out, _read(formats, usual, target, tally, keep.tools))
 
 
 def read_transcript(
@@ -173,7 +172,7 @@ def read_transcript(
 
 
 def _format(file: ChatFile, of_folder: ChatKind) -> ChatKind:
-    """The format of a file in a folder; that of the folder where the file does not tell."""
+    """The format of a file; that of its folder where the file does not tell."""
     found = _kind_of(_first_of(file))
     return of_folder if found is None or found == "chat" else found
 

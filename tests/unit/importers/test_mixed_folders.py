@@ -59,4 +59,5 @@ def test_exports_of_two_programs_in_a_folder_are_both_read(tmp_path: Path) -> No
 
 def test_the_history_of_prompts_is_bookkeeping(home: Path) -> None:
     found = [item.what for item in open_source(home / ".claude") if isinstance(item, Skipped)]
-    assert "lines of bookkeeping" in found and "lines without a type" not in found
+    assert "lines of bookkeeping" in found
+    assert "lines without a type" not in found
