@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, assert_never, get_args
 from zipfile import ZipFile
@@ -10,6 +10,7 @@ from zipfile import ZipFile
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.fields import ANY, NOTHING, Keep, Rules
 from pgrecall.importers.files import (
+    OTHER_CHATS,
     ZIP_FAULTS,
     named_entries,
     printable_path,
@@ -45,6 +46,10 @@ _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
 )
 
 
+_OTHER_TEXTS = (".json", ".html", ".txt")
+"""What programs export chats as; a folder of pictures can become a folder of notes."""
+
+
 def open_source(
     path: Path,
     *,
@@ -60,7 +65,7 @@ def open_source(
 
     Args:
         path: the folder or file.
-        kind: the format; ``auto`` detects it.
+        kind: the format; ``auto`` detects it, for chats in a folder that of each file.
         source: the name of the source; None is `source_name`.
         prefix: put before every key.
         layer: the layer of all drafts; None is the default of the importer. JSON Lines set their own layers.
@@ -90,7 +95,7 @@ def open_source(
 
             layer = layer or "episodic"
             return read_chats(
-                path, known, source=name, prefix=prefix, layer=layer, keep=keep,
+                path, kind if kind == "auto" else known, source=name, prefix=prefix, layer=layer, keep=keep,
                 follow_links=follow_links, rules=rules,
             )  # fmt: skip
         case "mem0":
@@ -134,7 +139,7 @@ def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
     raise InvalidInput(
         f"{printable_path(path)} has an unknown format.",
         hint="Pass a folder or a .md, .jsonl, .json or .zip file, or set its kind: "
-        f"{', '.join(get_args(KnownKind))}.",
+        f"{', '.join(get_args(KnownKind))}. {OTHER_CHATS}",
     )
 
 
@@ -148,7 +153,29 @@ def _kind_of_folder(path: Path) -> KnownKind:
     from pgrecall.importers.chat.reader import chat_kind
 
     found = chat_kind(path)
-    return found if found in BY_SESSION else "markdown"
+    if found in BY_SESSION:
+        return found
+    _require_notes(path)
+    return "markdown"
+
+
+def _require_notes(folder: Path) -> None:
+    """Raises InvalidInput for a folder of texts of other kinds without any note."""
+    names: list[str] = []
+    for found in walk(folder):
+        if not isinstance(found, Skipped):  # a note, or what could be one
+            return
+        names += found.places
+    if any(name.lower().endswith(_OTHER_TEXTS) for name in names):
+        raise InvalidInput(
+            f"{printable_path(folder)} contains no notes and no chats that can be read: it has only "
+            f"{_endings(names)}.",
+            hint=f"Notes end in .md. {OTHER_CHATS}",
+        )
+
+
+def _endings(names: Iterable[str]) -> str:
+    return ", ".join(sorted({Path(name).suffix.lower() or Path(name).name for name in names})[:5])[:100]
 
 
 def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
@@ -185,11 +212,10 @@ def _kind_of_archive(path: Path) -> KnownKind:
         return "hindsight"
     if "manifest.json" in names:
         return "hindsight"
-    endings = sorted({Path(name).suffix.lower() or name for name in names})
-    held = f"it has only {', '.join(endings[:5])[:100]}" if names else "it is empty"
+    held = f"it has only {_endings(names)}" if names else "it is empty"
     raise InvalidInput(
         f"{printable_path(path)} contains no notes, no chats and no bank of Hindsight: {held}.",
-        hint="Notes end in .md; an export of chats has a conversations.json.",
+        hint=f"Notes end in .md; an export of ChatGPT or Claude has a conversations.json. {OTHER_CHATS}",
     )
 
 

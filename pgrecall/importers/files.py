@@ -18,6 +18,12 @@ from pgrecall.importers.encodings import as_utf8
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
+OTHER_CHATS = (
+    'Chats of other programs are imported as records in a .jsonl file, one a line: {"body": "See you at '
+    'noon", "author": "Ann", "session_id": "team", "occurred_at": "2026-05-08T11:30:00Z"}.'
+)
+"""The way out for exports that no importer reads."""
+
 MAX_BYTES = 10_000_000
 _SAYS_UTF8 = 0x800
 READ_FAULTS = (OSError, EOFError, zlib.error)

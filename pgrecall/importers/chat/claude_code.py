@@ -35,6 +35,9 @@ _BOOKKEEPING = frozenset({
     "system", "file-history-snapshot", "queue-operation", "progress", "attachment", "last-prompt",
     "permission-mode", "agent-name", "tag", "pr-link", "mode", "summary", *_TITLES,
 })  # fmt: skip
+_HISTORY = frozenset({"display", "timestamp", "project"})
+"""Fields of a line of ``history.jsonl``, which repeats what was typed in every session."""
+
 _COMMAND = re.compile(
     r"<(command-name|command-message|command-args|local-command-stdout|local-command-stderr"
     r"|local-command-caveat|bash-input|bash-stdout|bash-stderr|task-notification)>"
@@ -95,7 +98,8 @@ def _turn(value: Any, name: str, place: str, tally: Tally, tools: bool) -> tuple
     kind = kind_of(value)
     message = value.get("message") if isinstance(value, dict) else None
     if kind not in ("user", "assistant") or not isinstance(message, dict):
-        tally.add(BOOKKEEPING if kind in _BOOKKEEPING else of_type("lines", kind))
+        known = kind in _BOOKKEEPING or (isinstance(value, dict) and value.keys() >= _HISTORY)
+        tally.add(BOOKKEEPING if known else of_type("lines", kind))
         return None
     role, own = role_of_sender(message.get("role") or kind), value.get("uuid")
     if role is None:

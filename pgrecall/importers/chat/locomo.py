@@ -13,7 +13,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat.turns import Conversation, Turn, role_of
 from pgrecall.importers.dates import parse_spoken
 from pgrecall.importers.draft_checks import required_text
-from pgrecall.importers.files import printable_path
+from pgrecall.importers.files import OTHER_CHATS, printable_path
 from pgrecall.nouns.imports.report import Problem
 
 _SESSION = re.compile(r"session_([0-9]{1,9})")
@@ -39,7 +39,8 @@ def read_locomo(value: Any, path: Path) -> Iterator[Conversation | Problem]:
     if not is_locomo(value):
         raise InvalidInput(
             f"{printable_path(path)} contains no conversation.",
-            hint="Expected an export of a chat program, a list of role and content, or LoCoMo's samples.",
+            hint="Expected an export of ChatGPT or Claude, a list of role and content, or LoCoMo's samples. "
+            + OTHER_CHATS,
         )
     samples = value if isinstance(value, list) else [value]
     return (

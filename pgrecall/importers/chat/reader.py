@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
@@ -71,11 +72,11 @@ def chat_kind(path: Path) -> ChatKind | None:
     Raises:
         InvalidInput: the path does not exist or cannot be read.
     """
-    for value in first_values(path):
-        for kind, matches in _DETECTORS:
-            if matches(value):
-                return kind
-    return None
+    return _kind_of(first_values(path))
+
+
+def _kind_of(values: Iterable[Any]) -> ChatKind | None:
+    return next((kind for value in values for kind, matches in _DETECTORS if matches(value)), None)
 
 
 def first_values(path: Path) -> Iterator[Any]:
@@ -112,7 +113,7 @@ def _beginning(values: Iterable[Any]) -> Iterator[Any]:
 
 def read_chats(
     path: Path,
-    kind: ChatKind,
+    kind: ChatKind | Literal["auto"],
     *,
     source: str,
     prefix: str = "",
@@ -125,7 +126,8 @@ def read_chats(
 
     Args:
         path: a file, possibly ``.gz``, a ZIP archive, or a folder of them.
-        kind: the format.
+        kind: the format. With ``auto`` each file has its own, and where ``source`` is the name of the first
+            one, as it is by default, theirs is the name of their own.
         source: the source of all drafts.
         prefix: put before every key.
         layer: the layer of all drafts.
@@ -137,7 +139,8 @@ def read_chats(
         InvalidInput: the path cannot be read, is not JSON, or contains no conversation.
     """
     target = Target(source, prefix, layer, keep.secrets)
-    if kind == "chat" and not path.is_dir():
+    usual = (chat_kind(path) or "chat") if kind == "auto" else kind
+    if usual == "chat" and not path.is_dir():
         require_file(path)
         if path.suffix.lower() != ".zip" and chat_kind(path) != "chat" and not ChatFile(path).has_lines:
             notices: list[Skipped] = []
@@ -152,7 +155,8 @@ def read_chats(
         )
     tally = Tally(rules)
     tally.add(OTHER_FILES, count_other_files(path, files, follow_links=follow_links))
-    return chain(left_out, _read(files, kind, target, tally, keep.tools))
+    formats = ((file, _format(file, usual) if kind == "auto" else usual) for file in files)
+    return chain(left_out, _read(formats, usual, target, tally, keep.tools))
 
 
 def read_transcript(
@@ -167,17 +171,24 @@ def read_transcript(
     return (item for item in items if not isinstance(item, Skipped))
 
 
+def _format(file: ChatFile, of_folder: ChatKind) -> ChatKind:
+    """The format of a file; that of its folder where the file does not tell."""
+    found = _kind_of(_first_of(file))
+    return of_folder if found is None or found == "chat" else found
+
+
 def _read(
-    files: Sequence[ChatFile], kind: ChatKind, target: Target, tally: Tally, tools: bool
+    files: Iterable[tuple[ChatFile, ChatKind]], usual: ChatKind, target: Target, tally: Tally, tools: bool
 ) -> Iterator[Item]:
     seen: set[str] = set()
-    for file in files:
+    for file, kind in files:
+        own = replace(target, source=kind) if target.source == usual else target
         problems: list[Problem] = []
         for conversation in _conversations(file, kind, tally, problems, tools):
             if isinstance(conversation, Problem):
                 yield conversation
             else:
-                yield from conversation_drafts(conversation, Path(file.shown), target, seen, tally)
+                yield from conversation_drafts(conversation, Path(file.shown), own, seen, tally)
             yield from _reported(problems, file)
         yield from _reported(problems, file)
     yield from tally.skipped()

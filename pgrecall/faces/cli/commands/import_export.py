@@ -145,7 +145,7 @@ def import_(
     wanted = known_kind(path, kind)
     name = source if source is not None else source_name(path, wanted)
     read = in_projects(partial(
-        open_source, path, kind=wanted, source=name, prefix=prefix, layer=layer,
+        open_source, path, kind=kind, source=name, prefix=prefix, layer=layer,
         keep=Keep(tools, keep_secrets), follow_links=follow_links,
     ), wanted, project)  # fmt: skip
     folder = NoteFolder(path.resolve(), name, prefix, follow_links)
