@@ -92,6 +92,10 @@ def reads(ids: list[int]) -> dict[str, Call]:
         "logged_searches": ("SELECT recall.logged_searches()", ()),
         "plans": ("SELECT recall.plans()", ()),
         "imports": ("SELECT recall.imports()", ()),
+        "unused_imports": ("SELECT recall.unused_imports()", ()),
+        "projects": ("SELECT recall.projects(%s)", (some,)),
+        "derivations": ("SELECT recall.derivations(%s)", (some,)),
+        "stale_summaries": ("SELECT recall.stale_summaries()", ()),
         "queries_without_names": (
             "SELECT recall.queries_without_names(%s)",
             ([f"who tied rope {n}?" for n in range(SOME)],),
