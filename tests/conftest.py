@@ -28,6 +28,7 @@ from pgrecall.settings import Settings
 from tests import scheduling
 from tests.emptying import Emptying
 from tests.given_server import GIVEN, Server, in_use, leave_alone, own_server_only, template_of
+from tests.http_endpoint import Endpoint
 from tests.scale import SCALE
 from tests.server_folders import PREFIX, parent_folder, remove_forgotten
 from tests.slow import SLOW
@@ -229,6 +230,15 @@ def memory(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Memor
         return
     with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
         yield client
+
+
+@pytest.fixture
+def endpoint(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    """A server of models over HTTP, which answers as ``honest`` of the module says."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    server = Endpoint(request.module.honest)
+    yield server
+    server.stop()
 
 
 Query = Callable[..., list[dict[str, Any]]]

@@ -63,14 +63,6 @@ WRONG: dict[str, Reply | Answer] = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Endpoint(honest)
-    yield server
-    server.stop()
-
-
 @contextmanager
 def opened(url: str, tenant: str, *, embedder: Any, reranker: Any = None) -> Iterator[Memory]:
     settings = Settings(database_url=url, tenant=tenant, embedder="none", reranker_deadline=0.5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,14 +23,6 @@ def honest(request: dict[str, Any]) -> Reply:
     return (
         judging(lambda text: 1.0 if "moon" in text else 0.0)(request) if "memories" in form else answering({})
     )
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Endpoint(honest)
-    yield server
-    server.stop()
 
 
 @pytest.fixture

@@ -36,14 +36,6 @@ def honest(request: dict[str, Any]) -> Reply:
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Endpoint(honest)
-    yield server
-    server.stop()
-
-
-@pytest.fixture
 def chosen(settings: Settings, endpoint: Endpoint) -> Settings:
     return replace(settings, llm_url=endpoint.url, llm_model="m", reranker="llm")
 

@@ -55,14 +55,6 @@ def honest(request: dict[str, Any]) -> Reply:
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Endpoint(honest)
-    yield server
-    server.stop()
-
-
-@pytest.fixture
 def embedder(endpoint: Endpoint) -> Iterator[HttpEmbedder]:
     with HttpEmbedder(endpoint.url, "m", key=SecretStr(KEY), timeout=60, batch=2, attempts=2) as made:
         yield made

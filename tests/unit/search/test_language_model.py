@@ -37,14 +37,6 @@ honest = judging(by_length)
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Endpoint(honest)
-    yield server
-    server.stop()
-
-
-@pytest.fixture
 def judge(endpoint: Endpoint) -> Iterator[LanguageModelJudge]:
     with LanguageModel(endpoint.url, "m", key=SecretStr(KEY)) as model:  # type: ignore[arg-type]  # has its method
         yield LanguageModelJudge(model)

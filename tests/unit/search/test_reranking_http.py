@@ -42,14 +42,6 @@ def honest(request: dict[str, Any]) -> Reply:
     return Reply(body=json.dumps([{"index": i, "score": scores[i]} for i in order]).encode())
 
 
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Endpoint(honest)
-    yield server
-    server.stop()
-
-
 @pytest.fixture(params=["cohere", "tei"])
 def form(request: pytest.FixtureRequest) -> Form:
     chosen: Form = request.param
