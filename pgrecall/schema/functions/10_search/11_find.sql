@@ -101,7 +101,7 @@ DECLARE
     v_intents recall.query_intent[];
     v_needs_context boolean;
     v_newer_gap double precision;
-    v_past boolean;
+    v_about_past boolean;
     v_may_have_changed boolean;
     v_weights recall.weights := recall_private.vitality_weights_from(v_settings);
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall_private.effective_layers(v_tenant) l);
@@ -190,9 +190,9 @@ BEGIN
     v_intents := ARRAY(SELECT recall_private.query_intent(u.query) FROM unnest(v_queries) WITH ORDINALITY u(query, place)
                        ORDER BY u.place);
     v_needs_context := cardinality(v_intents) = 1 AND (v_intents[1]).needs_context;
-    v_past := EXISTS (SELECT FROM unnest(v_intents) i WHERE i.about_past);
+    v_about_past := EXISTS (SELECT FROM unnest(v_intents) i WHERE i.about_past);
     v_newer_gap := CASE WHEN v_window THEN 0 ELSE (v_settings ->> 'search.newer_gap')::double precision END;
-    v_may_have_changed := v_past OR NOT EXISTS (SELECT FROM unnest(v_intents) i WHERE i.in_past OR i.seeks = 'request');
+    v_may_have_changed := v_about_past OR NOT EXISTS (SELECT FROM unnest(v_intents) i WHERE i.in_past OR i.seeks = 'request');
     IF v_model.period * v_arms[7] > 0 THEN
         v_periods := ARRAY(
             SELECT recall_private.period_in_query(v_tenant, u.query, v_moment)
@@ -243,19 +243,20 @@ BEGIN
         SELECT array_agg(o.id ORDER BY o.log_odds DESC, o.id) AS ids,
                array_agg(o.log_odds ORDER BY o.log_odds DESC, o.id) AS log_odds,
                array_agg(CASE WHEN cardinality(v_queries) = 1 THEN o.held ELSE 0 END ORDER BY o.log_odds DESC, o.id) AS held,
-               CASE WHEN v_past THEN (array_agg(o.speech_act ORDER BY o.log_odds DESC, o.id))[1] = 'change'
+               CASE WHEN v_about_past THEN (array_agg(o.speech_act ORDER BY o.log_odds DESC, o.id))[1] = 'change'
                     ELSE bool_or(o.speech_act = 'change') END AS changes
         FROM (SELECT s.id, s.log_odds, s.held, s.speech_act FROM scored s ORDER BY s.log_odds DESC, s.id LIMIT 50) o
-    ), newer AS MATERIALIZED (
-        SELECT n.*, true AS named
+    ), raised AS MATERIALIZED (
+        -- A memory that goes before another one, for its time; `names` says whether that one names it as its newer version.
+        SELECT n.older AS other, n.newer AS id, n.log_odds, true AS names
         FROM best
         CROSS JOIN LATERAL recall_private.newer_statements(
             v_tenant, best.ids[1:10], best.log_odds[1:10], best.held[1:10], v_newer_gap) n
-        WHERE v_newer_gap > 0 AND NOT v_past AND cardinality(best.ids) > 1
+        WHERE v_newer_gap > 0 AND NOT v_about_past AND cardinality(best.ids) > 1
         UNION ALL
-        SELECT c.*, false
+        SELECT c.other, c.raised, c.log_odds, false
         FROM best
-        CROSS JOIN LATERAL recall_private.changed_statements(v_tenant, best.ids, best.log_odds, 2 * v_newer_gap, v_past) c
+        CROSS JOIN LATERAL recall_private.changed_statements(v_tenant, best.ids, best.log_odds, 2 * v_newer_gap, v_about_past) c
         WHERE v_newer_gap > 0 AND v_may_have_changed AND best.changes
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
@@ -264,7 +265,7 @@ BEGIN
                (row_number() OVER (ORDER BY least(greatest(s.log_odds, p.log_odds), b.log_odds) DESC,
                                             coalesce(b.steps, 0), p.id IS NULL, s.id))::int AS rank
         FROM scored s
-        LEFT JOIN (SELECT n.newer AS id, max(n.log_odds) AS log_odds FROM newer n GROUP BY n.newer) p ON p.id = s.id
+        LEFT JOIN (SELECT r.id, max(r.log_odds) AS log_odds FROM raised r GROUP BY r.id) p ON p.id = s.id
         LEFT JOIN (
             SELECT c.id, min(n.log_odds) AS log_odds, max(c.step) AS steps
             FROM (SELECT array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS ids FROM judged o) o
@@ -286,7 +287,7 @@ BEGIN
            t.expires_at, t.archived_at, NULL::jsonb, t.logit, t.use_term, t.named, t.evidence_logit,
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
         'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight,
-        'newer_gap', CASE WHEN v_past THEN 0 ELSE v_newer_gap END,
+        'newer_gap', CASE WHEN v_about_past THEN 0 ELSE v_newer_gap END,
         'experiment', CASE WHEN v_arm IS NOT NULL THEN jsonb_build_object(
             'number', floor((v_settings ->> 'search.experiment')::double precision), 'arm', v_arm,
             'weight', CASE WHEN v_mode = 'off' THEN 0 ELSE v_weight END) END,
@@ -352,7 +353,7 @@ BEGIN
                              FROM recall_private.activations_as_of(v_tenant, ARRAY[h.id], v_filter.as_of) a) END)
                    END AS evidence,
                    h.logit, h.use_term, j.named, j.evidence_logit, j.speech_act,
-                   (SELECT n.newer FROM newer n WHERE n.older = h.id AND n.named) AS newer_version,
+                   (SELECT r.id FROM raised r WHERE r.other = h.id AND r.names) AS newer_version,
                    -- A passage is given by its place in the current text.
                    CASE WHEN v.past IS NULL OR v.body = m.body THEN p.passage END AS passage,
                    -- The first hit is returned whatever its size.
