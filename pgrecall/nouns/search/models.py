@@ -206,14 +206,23 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Raised:
+    """A memory that ranks before another one for its time, such as a newer version, if its score is at most
+    ``gap`` log-odds lower."""
+
+    id: int
+    before: int
+    gap: float
+
+
+@dataclass(frozen=True, slots=True)
 class Weighing:
     """How relevance and vitality combine to a score, and a reranker's logit and the fused one to a relevance:
-    logit(p) = intercept + rerank * r + fused * logit(p_fused). A newer version of a hit ranks before it if it
-    is at most ``newer_gap`` log-odds behind; 0 is never."""
+    logit(p) = intercept + rerank * r + fused * logit(p_fused)."""
 
     mode: VitalityMode
     weight: float
-    newer_gap: float = 0.0
+    raised: tuple[Raised, ...] = ()
     intercept: float = 0.0
     rerank: float = 0.0
     fused: float = 1.0

@@ -19,6 +19,7 @@ from pgrecall.nouns.search.models import (
     Found,
     Hit,
     Passage,
+    Raised,
     SearchRequest,
     Weighing,
 )
@@ -216,7 +217,12 @@ def _found(rows: Sequence[Row]) -> Found:
         tuple(Candidate(hit, *(row[name] for name in _CANDIDATE_FIELDS)) for row, hit in hits)
         if "logit" in rows[0]
         else (),
-        Weighing(summary["mode"], summary["weight"], summary["newer_gap"], **blend),
+        Weighing(
+            summary["mode"],
+            summary["weight"],
+            tuple(Raised(**one) for one in summary.get("raised") or ()),
+            **blend,
+        ),
         summary["confidence"],
         summary["min_confidence"],
         read_as(ConfidenceTerms, terms) if terms else None,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from pgrecall.nouns.search.models import Candidate, ConfidenceTerms, Hit, Reranked, Weighing
+from pgrecall.nouns.search.models import Candidate, ConfidenceTerms, Hit, Raised, Reranked, Weighing
 from pgrecall.search.probabilities import logistic, logit_of
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 
@@ -51,11 +51,13 @@ def rescore(
     )
 
 
-def best(hits: Sequence[Hit], *, k: int, min_relevance: float, newer_gap: float = 0.0) -> tuple[Hit, ...]:
+def best(
+    hits: Sequence[Hit], *, k: int, min_relevance: float, raised: Sequence[Raised] = ()
+) -> tuple[Hit, ...]:
     """Returns the best ``k`` hits by score, ranked. A superseded memory ranks behind the hit that supersedes
-    it, and a newer version before the older one if it is at most ``newer_gap`` log-odds behind."""
+    it, and a raised one before the other if it is near enough."""
     good = [hit for hit in hits if hit.relevance >= min_relevance]
-    ordered = sorted(good, key=_Order(good, newer_gap))[:k]
+    ordered = sorted(good, key=_Order(good, raised))[:k]
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, 1))
 
 
@@ -117,22 +119,22 @@ def confidence(candidates: Sequence[Candidate], hits: Sequence[Hit], terms: Conf
 
 
 class _Order:
-    """Sorts by score, each superseded memory behind its successors among the hits and each newer version
-    before the older, ties by id."""
+    """Sorts by score, each superseded memory behind its successors among the hits and each raised one before
+    the other, ties by id."""
 
-    def __init__(self, hits: Sequence[Hit], newer_gap: float) -> None:
+    def __init__(self, hits: Sequence[Hit], raised: Sequence[Raised]) -> None:
         self._hits = {hit.id: hit for hit in hits}
-        self._replaced = dict[int, float]()  # by id of the newer version, the score of the best older one
-        for older in hits:
-            newer = None if older.newer_version is None else self._hits.get(older.newer_version)
-            if newer is not None and logit_of(newer.score) >= logit_of(older.score) - newer_gap:
-                self._replaced[newer.id] = max(older.score, self._replaced.get(newer.id, 0.0))
+        self._raised = dict[int, float]()  # by id, the score of the best memory that it goes before
+        for one in raised:
+            hit, other = self._hits.get(one.id), self._hits.get(one.before)
+            if hit and other and logit_of(hit.score) >= logit_of(other.score) - one.gap:
+                self._raised[hit.id] = max(other.score, self._raised.get(hit.id, 0.0))
 
     def __call__(self, hit: Hit) -> tuple[float, int, bool, int]:
-        score, steps, later = max(hit.score, self._replaced.get(hit.id, 0.0)), 0, self._successor(hit)
+        score, steps, later = max(hit.score, self._raised.get(hit.id, 0.0)), 0, self._successor(hit)
         while later is not None and steps < len(self._hits):  # ends for cycles too
             score, steps, later = min(score, later.score), steps + 1, self._successor(later)
-        return -score, steps, hit.id not in self._replaced, hit.id
+        return -score, steps, hit.id not in self._raised, hit.id
 
     def _successor(self, hit: Hit) -> Hit | None:
         return None if hit.superseded_by is None else self._hits.get(hit.superseded_by)

@@ -135,6 +135,21 @@ def test_what_is_no_evidence_and_what_is_older_stay_so_when_reread(reread: Calla
     assert not wifi.answered
 
 
+def test_what_changed_goes_before_what_was_said_when_reread(reread: Callable[..., Memory]) -> None:
+    memory = reread(lambda _, texts: [2.0 if "15 June" in text else 1.0 for text in texts])
+    said, moved = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
+    memory.remember(
+        "We go live with the tracking page on 15 June.", role="user", key="said", occurred_at=said
+    )
+    later = "Put off: we go live with the tracking page on 6 July, says legal"
+    memory.remember(later, role="user", key="moved", occurred_at=moved)
+
+    hits = memory.search("when does the tracking page go live?", rerank=True).hits
+
+    assert [hit.key for hit in hits[:2]] == ["moved", "said"]
+    assert all(hit.reranked for hit in hits[:2])
+
+
 def raising(query: str, texts: Sequence[str]) -> list[float]:
     raise RuntimeError("no more credit")
 

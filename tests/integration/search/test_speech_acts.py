@@ -222,7 +222,10 @@ def test_what_changed_goes_before_what_was_said(memory: Memory) -> None:
     past = memory.search("when was the tracking page to go live?")
     request = memory.search("Can you write a post about the tracking page going live?")
 
+    in_project = memory.search("when does the tracking page go live?", project="parcels")
+
     assert [hit.key for hit in now.hits[:2]] == ["moved", "said"]
+    assert [hit.key for hit in in_project.hits[:2]] == ["moved", "said"]  # weighed again by the client
     assert now.hits[1].newer_version is None
     assert past.hits[0].key == request.hits[0].key == "said"
 
@@ -236,10 +239,14 @@ def test_how_it_was_before_is_what_the_change_changed(memory: Memory) -> None:
     memory.remember_many([Draft(f"Note {n} on the garden, bed {n}.") for n in range(20)])
 
     now = memory.search("which day is the summer concert that was put off?", roles=("user",))
-    before = memory.search("which day was the summer concert first, before it was put off?")
+    asked = "which day was the summer concert first, before it was put off?"
+    before = memory.search(asked)
+
+    in_project = memory.search(asked, project="parcels")
 
     assert [hit.key for hit in now.hits[:2]] == ["moved", "said"]
     assert [hit.key for hit in before.hits[:2]] == ["said", "moved"]
+    assert [hit.key for hit in in_project.hits[:2]] == ["said", "moved"]
 
 
 def test_what_somebody_else_changed_is_something_else(memory: Memory) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.nouns.search.models import Candidate, ConfidenceTerms, Hit, VitalityMode, Weighing
+from pgrecall.nouns.search.models import Candidate, ConfidenceTerms, Hit, Raised, VitalityMode, Weighing
 from pgrecall.search.probabilities import logistic, logit_of
 from pgrecall.search.rerank.blending import (
     best,
@@ -143,10 +143,18 @@ def test_supersession_in_a_circle_comes_to_an_end() -> None:
 
 
 @pytest.mark.parametrize(("gap", "expected"), [(0.0, [1, 3, 2]), (1.5, [1, 3, 2]), (2.5, [2, 1, 3])])
-def test_a_newer_version_stands_before_the_older_within_the_gap(gap: float, expected: list[int]) -> None:
-    hits = [replace(candidate(1, 2.0).hit, newer_version=2), candidate(2, 0.0).hit, candidate(3, 1.0).hit]
+def test_a_raised_memory_stands_before_the_other_within_the_gap(gap: float, expected: list[int]) -> None:
+    hits = [candidate(1, 2.0).hit, candidate(2, 0.0).hit, candidate(3, 1.0).hit]
 
-    assert [hit.id for hit in best(hits, k=3, min_relevance=0, newer_gap=gap)] == expected
+    assert [hit.id for hit in best(hits, k=3, min_relevance=0, raised=[Raised(2, 1, gap)])] == expected
+
+
+def test_a_memory_is_raised_only_before_one_that_is_there() -> None:
+    hits = [candidate(1, 2.0).hit, candidate(2, 0.0).hit]
+
+    ordered = best(hits, k=2, min_relevance=0, raised=[Raised(2, 3, 9), Raised(4, 1, 9)])
+
+    assert [hit.id for hit in ordered] == [1, 2]
 
 
 def test_only_evidence_counts_for_the_confidence() -> None:
