@@ -215,9 +215,10 @@ def _rescored(connection: Connection, request: SearchRequest, progress: Progress
     known, lost = _other_projects(request, found, progress)
     assert found.weighing is not None, "find always returns its weights"
     rescored = rescore(found.candidates, outcome, found.weighing, reranker or "", lost)
+    raised = found.weighing.raised
     if found.confidence_terms is not None:
         found = replace(found, confidence=confidence(found.candidates, rescored, found.confidence_terms))
-    hits = best(rescored, k=request.k, min_relevance=request.min_relevance, raised=found.weighing.raised)
+    hits = best(rescored, k=request.k, min_relevance=request.min_relevance, raised=raised)
     if request.require_answer and not found.confident:
         hits = ()
     if lost:
