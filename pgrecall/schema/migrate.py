@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -122,7 +122,7 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
         require_suitable(facts)
         _prepare(connection, facts)
         with explained(before.revision):
-            _run_revisions(connection, wanted)
+            run_revisions(connection, wanted, before.revision)
             require_columns(connection, wanted, before.revision)
             apply_functions(driver)
             connection.execute(text("SELECT recall_private.apply_declared_access()"))
@@ -213,12 +213,24 @@ def _driver(connection: Connection) -> psycopg.Connection[Any]:
     return driver
 
 
-def _config(connection: Connection | None = None, dimensions: int | None = None) -> Config:
+def run_revisions(connection: Connection, dimensions: int, found: str | None, to: str = "head") -> None:
+    """Takes the tables from a revision, or from none, to a later one.
+
+    A new schema begins with the baseline. What comes before it is read only if it is found, or asked for.
+    """
+    migrations = state.migrations()
+    if (found or to) < state.BASELINE:
+        _run(connection, dimensions, migrations / "earlier", min(to, state.BASELINE))
+    if to >= state.BASELINE:
+        _run(connection, dimensions, migrations, to)
+
+
+def _run(connection: Connection, dimensions: int, folder: Path, to: str) -> None:
     config = Config()
-    config.set_main_option("script_location", str(files(__package__) / "migrations"))
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
     config.attributes["connection"] = connection
     config.attributes["dimensions"] = dimensions
-    return config
+    command.upgrade(config, to)
 
 
 def _state(connection: Connection) -> SchemaState:
@@ -264,10 +276,6 @@ def _prepare(connection: Connection, facts: ServerFacts) -> None:
     connection.execute(text("SET LOCAL check_function_bodies = on"))
     # The modules' own parameters are known only once they are loaded.
     connection.execute(text("SELECT NULL::vector, show_limit()"))
-
-
-def _run_revisions(connection: Connection, dimensions: int) -> None:
-    command.upgrade(_config(connection, dimensions), "head")
 
 
 def _record(connection: Connection, dimensions: int) -> None:

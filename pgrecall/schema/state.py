@@ -17,6 +17,9 @@ from pgrecall.errors import SchemaMismatch
 
 _FOLDER = Path(str(files(__package__)))
 
+BASELINE = "0037"
+"""The revision that a new schema begins with."""
+
 NO_REVISION = (
     "Restore a backup of a version with a revision, or export with the version that made this one and import "
     "that into a new database; nothing was changed."
@@ -109,8 +112,12 @@ def head_revision() -> str:
 @cache
 def known_revisions() -> list[str]:
     """Every revision, oldest first: their files begin with their names."""
-    versions = _FOLDER / "migrations" / "versions"
-    return sorted(path.name.partition("_")[0] for path in versions.glob("[0-9]*_*.py"))
+    return sorted({path.name.partition("_")[0] for path in migrations().rglob("versions/[0-9]*_*.py")})
+
+
+def migrations() -> Path:
+    """The revisions; those up to the baseline are in ``earlier``."""
+    return _FOLDER / "migrations"
 
 
 @cache

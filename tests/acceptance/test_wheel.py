@@ -84,7 +84,7 @@ def test_it_holds_every_file_of_the_package(wheel: Path) -> None:
     assert names == expected
     assert "pgrecall/py.typed" in names
     assert any(name.startswith("pgrecall/schema/functions/") for name in names)
-    assert any(name.startswith("pgrecall/schema/migrations/versions/0001_") for name in names)
+    assert any(name.startswith("pgrecall/schema/migrations/earlier/versions/0001_") for name in names)
 
 
 def test_its_readme_leads_somewhere_from_the_page_of_an_index(wheel: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import psycopg
-from alembic import command
 
 from pgrecall.database.connections import connect
 from pgrecall.database.server import server_facts
@@ -15,13 +14,13 @@ FILLS = Path(__file__).with_name("fills")
 REVISIONS = tuple(sorted(fill.stem for fill in FILLS.glob("0*.sql")))
 
 
-def take_to(url: str, revision: str) -> None:
+def take_to(url: str, revision: str, dimensions: int = 64) -> None:
     """Makes the tables those of a revision, from nothing or from an earlier one."""
     with connect(url) as connection:
         facts = server_facts(connection)
     with migrate._locked(url) as connection:
         migrate._prepare(connection, facts)
-        command.upgrade(migrate._config(connection, 64), revision)
+        migrate.run_revisions(connection, dimensions, migrate._state(connection).revision, revision)
 
 
 def fill(url: str, revision: str) -> None:

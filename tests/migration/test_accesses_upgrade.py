@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import pytest
-from alembic import command
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import text
 
@@ -44,7 +43,7 @@ def install_0001(url: str) -> None:
         facts = server_facts(connection)
     with migrate._locked(url) as connection:
         migrate._prepare(connection, facts)
-        command.upgrade(migrate._config(connection, 64), "0001")
+        migrate.run_revisions(connection, 64, None, "0001")
         for statement in (SETTINGS, LAYERS, *OF_OLD):
             connection.execute(text(statement.replace(":", r"\:")))
 

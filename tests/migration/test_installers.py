@@ -10,7 +10,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from alembic import command
 from psycopg.conninfo import make_conninfo
 
 from pgrecall import DatabaseUnsuitable, InvalidInput, Memory
@@ -299,7 +298,7 @@ def test_from_earlier_revisions_with_data(site: Site, revision: str) -> None:
         driver.execute(state.text_search_file().read_bytes())
         driver.execute("SET LOCAL search_path = recall, public, pg_temp")
         driver.execute("SELECT NULL::vector, show_limit()")
-        command.upgrade(migrate._config(connection, 64), revision)
+        migrate.run_revisions(connection, 64, None, revision)
         driver.execute(
             "INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'embedding.dimensions', '64'), "
             "('*', 'schema.functions', '\"old\"'), ('acme', 'prune.grace_days', '3'); "

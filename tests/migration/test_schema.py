@@ -8,19 +8,46 @@ from importlib.resources import files
 from pathlib import Path
 
 import psycopg
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, pool
 
-from pgrecall.schema import migrate
+from pgrecall.schema import migrate, state
 from pgrecall.schema.tables.metadata import SCHEMA, describe
-from tests.migration.catalogue import DEFINITIONS, fetch
+from tests.conftest import _database
+from tests.given_server import Server
+from tests.migration.catalogue import DEFINITIONS, WHOLE, fetch
+from tests.migration.old_schemas import take_to
 
 
 def test_there_is_one_head() -> None:
-    scripts = ScriptDirectory(str(files("pgrecall.schema") / "migrations"))
-    assert scripts.get_heads() == [migrate.head_revision()]
+    later = ScriptDirectory(str(state.migrations()))
+    assert (later.get_bases(), later.get_heads()) == ([state.BASELINE], [migrate.head_revision()])
+    earlier = ScriptDirectory(str(state.migrations() / "earlier"))
+    assert (earlier.get_bases(), earlier.get_heads()) == (["0001"], [state.BASELINE])
+
+
+@pytest.mark.parametrize("dimensions", [64, 1251])
+def test_the_baseline_is_what_the_earlier_revisions_make(
+    dimensions: int, server: Server, empty_database: str
+) -> None:
+    take_to(empty_database, state.BASELINE, dimensions)
+    for upgraded in _database(server, "template1"):
+        take_to(upgraded, "0001", dimensions)
+        take_to(upgraded, state.BASELINE, dimensions)
+        assert fetch(empty_database, WHOLE) == fetch(upgraded, WHOLE)
+        for (table,) in fetch(upgraded, TABLES):
+            # The first era of the log of changes is told from others by the moment it began.
+            rows = f"SELECT to_jsonb(t) #- '{{value,server}}' FROM {table} t ORDER BY 1"
+            assert fetch(empty_database, rows) == fetch(upgraded, rows), table
+
+
+TABLES = (
+    "SELECT oid::regclass::text FROM pg_class "
+    "WHERE relnamespace = 'recall'::regnamespace AND relkind IN ('r', 'p') ORDER BY 1"
+)
 
 
 def test_the_revisions_make_the_tables_as_they_are_described(shared_url: str) -> None:

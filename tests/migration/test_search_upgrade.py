@@ -7,12 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic import command
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import text
 
-from pgrecall.database.connections import connect
-from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate, state
 from tests.conftest import Query, _database
 from tests.given_server import Server
@@ -50,12 +46,8 @@ def store(
 
 def install_0003(url: str) -> None:
     """Revision 0003 without functions, with two tenants; the first one's words are counted, as of old."""
-    with connect(url) as connection:
-        facts = server_facts(connection)
-    with migrate._locked(url) as connection:
-        migrate._prepare(connection, facts)
-        command.upgrade(migrate._config(connection, 64), "0003")
-        connection.execute(text(SETTINGS.replace(":", r"\:")))
+    take_to(url, "0003")
+    fetch(url, SETTINGS)
     with statements(url) as old:
         store(old, "café", "José signed the contracts at the café", author="Zoë Åberg")
         store(old, "josé", "A pilot", title="José Muñoz")

@@ -1,63 +1,62 @@
 -- Signs that two texts state different things.
 
--- stated_times: the names of days, months and times of day in a text, in lower case, sorted. English, German, Spanish and
--- French.
+-- time_names: the names of days, months and times of day, in lower case. English, German, Spanish and French.
+CREATE OR REPLACE FUNCTION recall_private.time_names() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    'monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays sunday '
+    'sundays january february march april june july august september october november december today tonight yesterday '
+    'tomorrow morning noon afternoon evening night midnight daily weekly monthly yearly spring summer autumn winter '
+    'montag montags dienstag dienstags mittwoch mittwochs donnerstag donnerstags freitag freitags samstag samstags '
+    'sonntag sonntags januar februar märz mai juni juli oktober dezember heute gestern morgen abend abends mittag '
+    'mittags nacht nachts lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio '
+    'julio agosto septiembre octubre noviembre diciembre hoy ayer mañana lundi mardi mercredi jeudi vendredi samedi '
+    'dimanche janvier février mars avril juin juillet août septembre octobre novembre décembre hier demain';
+
+-- stated_times: those in a text, sorted.
 CREATE OR REPLACE FUNCTION recall_private.stated_times(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
-    '\m((?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october'
-    '|november|december|today|tonight|yesterday|tomorrow|morning|noon|afternoon|evening|night|midnight|daily|weekly'
-    '|monthly|yearly|spring|summer|autumn|winter|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?'
-    '|januar|februar|märz|mai|juni|juli|oktober|dezember|heute|gestern|morgen|abends?|mittags?|nachts?|lunes|martes'
-    '|miércoles|jueves|viernes|sábado|domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre'
-    '|noviembre|diciembre|hoy|ayer|mañana|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|mars|avril'
-    '|juin|juillet|août|septembre|octobre|novembre|décembre|hier|demain)\M', 'g') t ORDER BY 1);
+RETURN ARRAY(
+    SELECT DISTINCT t[1]
+    FROM regexp_matches(lower(p_text), '\m(' || replace(recall_private.time_names(), ' ', '|') || ')\M', 'g') t ORDER BY 1);
 
--- decisive_words: small words that change the meaning of a sentence, and numbers in words, in lower case, sorted. Texts
--- with different decisive words state different things, even if all other words are the same.
+-- deciding_words: small words that change the meaning of a sentence, and numbers in words, in lower case. Texts with
+-- different ones state different things, even if all other words are the same.
+CREATE OR REPLACE FUNCTION recall_private.deciding_words() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    'on off from into before after until since above below over under up down left right inside outside more less most '
+    'least few many all every some any only except unless if but instead almost nearly always often sometimes seldom '
+    'rarely ever will would should could can may might must was were last next former old new first second third half '
+    'twice one two three four five six seven eight nine ten eleven twelve dozen hundred thousand million plus minus yes '
+    'true false an aus vor nach bis seit über unter mehr weniger alle manche nur außer wenn aber fast immer oft selten '
+    'wird würde soll kann darf muss war letzte letzten letzter letztes nächste nächsten nächster nächstes zwei drei vier '
+    'fünf sechs sieben acht neun zehn elf zwölf más menos todos algunos sólo si pero casi siempre dos tres cuatro cinco '
+    'seis siete ocho nueve diez';
+
+-- decisive_words: those in a text, sorted. "an" is one in German, but the article in English.
 CREATE OR REPLACE FUNCTION recall_private.decisive_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
-    '\m(on|off|from|into|before|after|until|since|above|below|over|under|up|down|left|right|inside|outside|more|less|most'
-    '|least|few|many|all|every|some|any|only|except|unless|if|but|instead|almost|nearly|always|often|sometimes|seldom|rarely|ever'
-    '|will|would|should|could|can|may|might|must|was|were|last|next|former|old|new|first|second|third|half|twice|one|two'
-    '|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|plus|minus|yes|true|false'
-    '|an|aus|vor|nach|bis|seit|über|unter|mehr|weniger|alle|manche|nur|außer|wenn|aber|fast|immer|oft|selten|wird|würde'
-    '|soll|kann|darf|muss|war|letzte[nrs]?|nächste[nrs]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf'
-    '|más|menos|todos|algunos|sólo|si|pero|casi|siempre|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez)\M', 'g') t
-    -- "an" is a decisive word in German, but the article in English.
+RETURN ARRAY(
+    SELECT DISTINCT t[1]
+    FROM regexp_matches(lower(p_text), '\m(' || replace(recall_private.deciding_words(), ' ', '|') || ')\M', 'g') t
     WHERE t[1] <> 'an' OR p_text ~* '\m(der|die|das|ist|und)\M'
     ORDER BY 1);
 
 -- telling_stems: the stems of all words that stated_times, decisive_words and negation_count look for, and of what their
 -- contractions leave (`would` of `wouldn't`). may_say_the_same ignores them, because compare_texts treats them separately.
--- A new word in one of those functions needs its place here; tests/integration/dedupe/test_dedupe_find.py compares them.
+-- A new word in negation_count needs its place here; tests/integration/dedupe/test_dedupe_prefilter.py compares them.
 CREATE OR REPLACE FUNCTION recall_private.telling_stems(p_language text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT string_to_array(w.words, ' ')
            || tsvector_to_array(to_tsvector(recall_private.configuration(p_language), w.words))
            || tsvector_to_array(to_tsvector(recall_private.configuration(p_language), recall_private.plain(w.words)))
     FROM (VALUES (
-        'monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays sunday '
-        'sundays january february march april june july august september october november december today tonight yesterday '
-        'tomorrow morning noon afternoon evening night midnight daily weekly monthly yearly spring summer autumn winter '
-        'montag montags dienstag dienstags mittwoch mittwochs donnerstag donnerstags freitag freitags samstag samstags '
-        'sonntag sonntags januar februar märz mai juni juli oktober dezember heute gestern morgen abend abends mittag mittags '
-        'nacht nachts lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto '
-        'septiembre octubre noviembre diciembre hoy ayer mañana lundi mardi mercredi jeudi vendredi samedi dimanche janvier '
-        'février mars avril juin juillet août septembre octobre novembre décembre hier demain '
-        'on off from into before after until since above below over under up down left right inside outside more less most '
-        'least few many all every some any only except unless if but instead almost nearly always often sometimes seldom '
-        'rarely ever will would should could can may might must was were last next former old new first second third half '
-        'twice one two three four five six seven eight nine ten eleven twelve dozen hundred thousand million plus minus yes '
-        'true false an aus vor nach bis seit über unter mehr weniger alle manche nur außer wenn aber fast immer oft selten '
-        'wird würde soll kann darf muss war letzte letzten letzter letztes nächste nächsten nächster nächstes zwei drei vier '
-        'fünf sechs sieben acht neun zehn elf zwölf más menos todos algunos sólo si pero casi siempre dos tres cuatro cinco '
-        'seis siete ocho nueve diez '
-        'not no never none nobody nothing neither nor without cannot nicht kein keine keinen keinem keiner keines keinerlei '
-        'nie niemals niemand nichts ohne weder nunca jamás nadie nada ningún ninguna ninguno ningunas ningunos sin tampoco '
-        'ai ain are aren couldn did didn do don does doesn had hadn has hasn have haven is isn ca mightn mustn need needn '
-        'sha shan shouldn wasn weren wo won wouldn')) w(words)
+        recall_private.time_names() || ' ' || recall_private.deciding_words() || ' '
+        || 'not no never none nobody nothing neither nor without cannot nicht kein keine keinen keinem keiner keines '
+        'keinerlei nie niemals niemand nichts ohne weder nunca jamás nadie nada ningún ninguna ninguno ningunas ningunos '
+        'sin tampoco ai ain are aren couldn did didn do don does doesn had hadn has hasn have haven is isn ca mightn '
+        'mustn need needn sha shan shouldn wasn weren wo won wouldn')) w(words)
 $$;
 
 -- content_words: the distinct stems of a text in a language, without numbers and stop words, but with pronouns. Negations

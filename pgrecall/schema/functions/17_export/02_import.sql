@@ -241,6 +241,7 @@ DECLARE
     v_state jsonb := recall_private.import_state(v_tenant);
     v_counts jsonb;
     v_line bigint := (v_state ->> 'line')::bigint;
+    v_constraint text;
 BEGIN
     PERFORM recall_private.analyze_grown_tables(cardinality(p_lines));
     BEGIN
@@ -254,8 +255,12 @@ BEGIN
                     v_counts, recall_private.import_part(v_tenant, p_lines[i : i], v_state));
             EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded
                         OR undefined_object THEN
+                GET STACKED DIAGNOSTICS v_constraint = CONSTRAINT_NAME;
                 PERFORM recall_private.raise_invalid(
-                    format('Line %s of the export cannot be imported: %s.', v_line + i, rtrim(left(SQLERRM, 500), '.')),
+                    format('Line %s of the export cannot be imported: %s%s.', v_line + i, rtrim(left(SQLERRM, 500), '.'), (
+                        SELECT ', which demands ' || pg_get_expr(c.conbin, c.conrelid) FROM pg_constraint c
+                        WHERE c.connamespace = 'recall'::regnamespace AND c.conname = v_constraint AND c.contype = 'c'
+                        LIMIT 1)),  -- partitions have it too
                     'The file is damaged or was changed; nothing was stored.');
             END;
         END LOOP;
