@@ -138,7 +138,7 @@ def test_what_a_person_sees(world: World) -> None:
     assert "\u202e" not in page.text
     assert len(page.said) < 2000
     assert "agents.example" in page.said
-    assert "Tenantother" in page.said
+    assert "tenantother" in page.said
     assert "write, change and forget" in page.said
     shown = person.browser.get(person.browser.get(address).headers["location"])
     assert "frame-ancestors 'none'" in shown.headers["content-security-policy"]
