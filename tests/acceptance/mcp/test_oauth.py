@@ -198,33 +198,30 @@ def test_registrations_are_small_and_store_nothing(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "error"),
+    "changed",
     [
-        ({"redirect_uri": "https://evil.example/"}, None),
-        ({"redirect_uri": BACK + "/more"}, None),
-        ({"redirect_uri": "http://127.0.0.1:43210@evil.example/callback"}, None),
-        ({"client_id": "unknown"}, None),
-        ({"client_id": "eyJuYW1lIjoiIiwicmVkaXJlY3RzIjpbImphdmFzY3JpcHQ6YWxlcnQoMSkiXX0"}, None),
-        ({"redirect_uri": None}, "invalid_request"),
-        ({"code_challenge": None}, "invalid_request"),
-        ({"code_challenge": "short"}, "invalid_request"),
-        ({"code_challenge_method": "plain"}, "invalid_request"),
-        ({"response_type": "token"}, "unsupported_response_type"),
-        ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
-        ({"scope": "admin"}, "invalid_scope"),
-        ({"state": "x" * 3000}, "invalid_request"),
+        {"redirect_uri": "https://evil.example/"},
+        {"redirect_uri": BACK + "/more"},
+        {"redirect_uri": "http://127.0.0.1:43210@evil.example/callback"},
+        {"client_id": "unknown"},
+        {"client_id": "eyJuYW1lIjoiIiwicmVkaXJlY3RzIjpbImphdmFzY3JpcHQ6YWxlcnQoMSkiXX0"},
+        {"redirect_uri": None},
+        {"code_challenge": None},
+        {"code_challenge": "short"},
+        {"code_challenge_method": "plain"},
+        {"response_type": "token"},
+        {"resource": "https://elsewhere.example/mcp"},
+        {"scope": "admin"},
+        {"state": "x" * 3000},
     ],
 )
-def test_what_no_client_may_ask_for(world: World, changed: dict[str, str | None], error: str | None) -> None:
-    """Without a redirect URI that the client has registered, nothing is sent anywhere."""
+def test_what_no_client_may_ask_for(world: World, changed: dict[str, str | None]) -> None:
+    """Nobody is sent anywhere, not even to what the client has registered: an attacker can register, too."""
     client = registered(world.served)["client_id"]
-    refused = world.served.client.get(authorization(client, **changed))
-    if error is None:
-        assert refused.status_code == 400
-        assert "location" not in refused.headers
-    else:
-        assert refused.headers["location"].startswith(BACK + "?")
-        assert values_of(refused.headers["location"])["error"] == error
+    address = authorization(client, **changed)
+    refused = world.served.client.get(address)
+    assert refused.status_code == 400
+    assert "location" not in refused.headers
 
 
 @pytest.mark.parametrize(

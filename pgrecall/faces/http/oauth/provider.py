@@ -19,6 +19,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import BaseModel
 
 from pgrecall.faces.http.oauth.clients import SCOPE, client_of, register
+from pgrecall.faces.http.request_limits import MAX_PATH_BYTES
 from pgrecall.nouns.keys.operations import TOKEN, TokenKind, grant_name, new_token
 
 if TYPE_CHECKING:
@@ -31,9 +32,6 @@ REFRESH_SECONDS = 30 * 24 * 3600
 
 CONNECT_PATH = "/connect"
 """The view of the page on which a person agrees."""
-
-MAX_ADDRESS = 2000
-"""Characters of the address of the view: signing in leads to no longer one."""
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
@@ -78,7 +76,7 @@ class Provider(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
             **({} if params.state is None else {"state": params.state}),
         }
         address = f"{CONNECT_PATH}?{urlencode(asked)}"
-        if len(address) > MAX_ADDRESS:
+        if len(address) > MAX_PATH_BYTES:
             raise AuthorizeError("invalid_request", "The state is too long.")
         return address
 

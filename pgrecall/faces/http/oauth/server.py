@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, cast
+from urllib.parse import parse_qs, urlsplit
 
 from mcp.server.auth.handlers.metadata import MetadataHandler
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
@@ -20,14 +21,14 @@ from mcp.server.auth.routes import (
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
 from mcp.shared.auth import InvalidRedirectUriError, OAuthClientInformationFull
 from pydantic import AnyUrl
-from starlette.datastructures import QueryParams
+from starlette.datastructures import Headers, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgrecall.faces.http.oauth.clients import SCOPE, client_of
-from pgrecall.faces.http.oauth.provider import Access, Provider
+from pgrecall.faces.http.oauth.provider import CONNECT_PATH, Access, Provider
 from pgrecall.faces.http.request_handling import received_body
 from pgrecall.faces.http.request_limits import ClientConnection, replay
 from pgrecall.nouns.keys.operations import TOKEN, new_token
@@ -173,7 +174,7 @@ class OAuth:
 
 
 class _SmallBody:
-    """An application that gets its requests with their bodies, which are small; it would wait without end."""
+    """An endpoint of the SDK that gets each request with its small body; it would wait without end."""
 
     def __init__(self, service: Service, route: Route) -> None:
         self._service, self._app = service, cast(ASGIApp, route.endpoint)
@@ -183,11 +184,23 @@ class _SmallBody:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         connection = ClientConnection(request)
+        sent: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            sent.append(message)
+
         try:
             async with received_body(self._service, request, connection, _nobody, MAX_BODY_BYTES) as body:
-                await self._app(scope, replay(body + self._added), send)
+                await self._app(scope, replay(body + self._added), keep)
         except ClientDisconnect:
             return
+        location = Headers(raw=sent[0]["headers"]).get("location", CONNECT_PATH)
+        if not location.startswith(CONNECT_PATH):
+            # The SDK sends errors to an address of the client, and anybody can describe a client.
+            said = parse_qs(urlsplit(location).query).get("error_description", ["invalid"])[0]
+            raise HTTPException(400, f"The program that sent you here asks for what it may not: {said:.300}")
+        for message in sent:
+            await send(message)
 
 
 def _bearer_of(request: Request) -> str:
