@@ -33,11 +33,12 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 
 
 @contextmanager
-def serving_oauth(database_url: str) -> Iterator[Served]:
+def serving_oauth(database_url: str, **settings: str) -> Iterator[Served]:
     """A service whose public address is its own."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    with serving(database_url, "--port", port, "--oauth", f"http://127.0.0.1:{port}") as served:
+    oauth = f"http://127.0.0.1:{port}"
+    with serving(database_url, "--port", port, "--oauth", oauth, **settings) as served:
         yield served
 
 
@@ -117,6 +118,15 @@ async def connecting(served: Served, storage: Storage, person: Person | None) ->
 
 def values_of(address: str) -> dict[str, str]:
     return {name: value for name, [value] in parse_qs(urlsplit(address).query).items()}
+
+
+def access_token(served: Served, key: str) -> str:
+    """A token that somebody with this key has let a client have."""
+    person, client = Person(served, key), registered(served)["client_id"]
+    with person.browser:
+        code = values_of(person.decides(person.asked(authorization(client))))["code"]
+    token: str = exchanged(served, client, code).json()["access_token"]
+    return token
 
 
 def registered(served: Served, **metadata: Any) -> dict[str, Any]:
