@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 
 class SettingType(Protocol):
@@ -102,6 +103,30 @@ class SecretText:
         if not isinstance(found, str):
             raise ValueError("must be a text")
         return Secret(found)
+
+
+LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))
+"""Names of this machine, as hosts of a URL."""
+
+
+class PublicUrl:
+    """The address at which others reach a service: scheme, host and port; https, unless on this machine."""
+
+    description = "URL"
+
+    def parse(self, given: Any) -> str:
+        try:
+            parts = urlsplit(given)
+            safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+            bare = f"{parts.scheme}://{parts.netloc}" == given.rstrip("/") and "@" not in given
+            usable = safe and bare and bool(parts.hostname) and (parts.port or 1) > 0
+        except (AttributeError, TypeError, ValueError):
+            usable = False
+        if not usable or not given.isascii() or not given.isprintable() or " " in given:
+            raise ValueError(
+                "must be https://HOST or https://HOST:PORT, without a path; http on this machine"
+            )
+        return str(given).rstrip("/").lower()
 
 
 def expand_home(path: str | Path) -> Path:

@@ -18,6 +18,7 @@ from pgrecall.setting_types import (
     FolderPaths,
     Integer,
     PositiveNumber,
+    PublicUrl,
     Secret,
     SecretText,
     SettingType,
@@ -227,6 +228,11 @@ class Settings:
         67_108_864,
         Integer(1024, 2**40),
         "Bytes of memory that the request bodies of one tenant may take, unless it is one alone.",
+    )
+    oauth_url: str | None = _setting(
+        None,
+        PublicUrl(),
+        "Public address of `serve`; if set, programs elsewhere connect to its `/mcp` by OAuth.",
     )
     http_timeout: float = _setting(
         10.0,

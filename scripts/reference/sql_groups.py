@@ -35,7 +35,8 @@ GROUPS: dict[str, str] = {
     "State": "status health_report verify census schema_state installation tenants",
     "Roles (administrators, as the owner)": "bind_role unbind_role role_bindings caller access_problems",
     "Keys of the HTTP service": "create_key keys revoke_key key_holder has_active_key "
-    "open_page_session page_session_tenant close_page_session",
+    "open_page_session page_session_tenant close_page_session "
+    "open_grant find_grant exchange_grant close_grant",
 }
 
 OF_THE_CLIENT = frozenset(

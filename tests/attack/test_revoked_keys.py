@@ -12,7 +12,8 @@ import pytest
 
 from pgrecall import Memory
 from pgrecall.faces.http.authentication import CHECKED_AGAIN_AFTER
-from tests.acceptance.http.http_tools import PLAIN, Served, memories_locked, serving, waiting
+from tests.acceptance.http.http_tools import PLAIN, Served, memories_locked, waiting
+from tests.acceptance.mcp.oauth_tools import access_token, serving_oauth
 from tests.acceptance.page.page_tools import Page, sent
 from tests.attack.test_fair_share import HELLO, MCP
 from tests.waiting import until
@@ -33,7 +34,7 @@ def key(memory: Memory) -> str:
 
 @pytest.fixture
 def served(database_url: str, key: str) -> Iterator[Served]:
-    with serving(database_url, http_concurrency=str(SLOTS), pool_size=str(SLOTS)) as running:
+    with serving_oauth(database_url, http_concurrency=str(SLOTS), pool_size=str(SLOTS)) as running:
         yield running
 
 
@@ -74,6 +75,11 @@ def over_mcp(client: httpx.Client, key: str) -> Send:
     return remember
 
 
+def over_oauth(client: httpx.Client, token: str) -> Send:
+    """The same with a token of OAuth that was got with the key."""
+    return over_mcp(client, token)
+
+
 def over_mcp_resources(client: httpx.Client, key: str) -> Send:
     """Reads a memory as a resource, in a session that was opened before."""
     client.headers["Authorization"] = f"Bearer {key}"
@@ -91,7 +97,7 @@ def over_the_page(client: httpx.Client, key: str) -> Send:
     return lambda number: sent(client, form, body=f"Stolen words {number}", key=f"stolen-{number}")
 
 
-@pytest.mark.parametrize("way", [over_http, over_mcp, over_mcp_resources, over_the_page])
+@pytest.mark.parametrize("way", [over_http, over_mcp, over_oauth, over_mcp_resources, over_the_page])
 def test_nothing_begins_after_the_key_was_revoked(
     served: Served,
     memory: Memory,
@@ -101,7 +107,7 @@ def test_nothing_begins_after_the_key_was_revoked(
     way: Callable[[httpx.Client, str], Send],
 ) -> None:
     with httpx.Client(base_url=served.url, **PLAIN) as client:
-        send = way(client, key)
+        send = way(client, access_token(served, key) if way is over_oauth else key)
         answers: list[httpx.Response] = []
         with memories_locked(database_url):
             threads = [

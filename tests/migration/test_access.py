@@ -12,7 +12,7 @@ from tests.conftest import Query
 
 WHOLE_DATABASE = {
     "begin_reembedding", "caller", "census", "close_page_session", "completed_query", "due_tenants",
-    "has_active_key", "hit_explanation", "installation", "key_holder", "open_page_session",
+    "find_grant", "has_active_key", "hit_explanation", "installation", "key_holder", "open_page_session",
     "page_session_tenant", "presets", "schema_state", "shortest_job_interval", "tenants",
 }  # fmt: skip
 """Callable functions that ask for no tenant: what each tells to whom is tested in tests/attack. An
@@ -61,7 +61,14 @@ def test_every_table_has_row_security_and_those_with_tenants_a_policy(sql: Query
     for table in tables:
         # Not forced: the functions act as the owner, and under a policy no text index would be used.
         assert (table["secured"], table["forced"]) == (True, False), table["name"]
-        closed = table["name"] in {"tenant_role", "api_key", "page_session", "resident", "alembic_version"}
+        closed = table["name"] in {
+            "tenant_role",
+            "api_key",
+            "page_session",
+            "oauth_grant",
+            "resident",
+            "alembic_version",
+        }
         assert closed == (table["policies"] == []), table["name"]
         assert closed or table["tenants"], table["name"]
 

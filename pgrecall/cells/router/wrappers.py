@@ -18,7 +18,7 @@ SCHEMA = "recall_router"
 
 _NOT_ADMITTED_YET = "admit_tenant"
 
-_FIND_TENANT = {"key_holder": "r.tenant", "page_session_tenant": "r"}
+_FIND_TENANT = {"find_grant": "r.tenant", "key_holder": "r.tenant", "page_session_tenant": "r"}
 """Functions that find a tenant, and where their result names it. A cell is believed about the tenant that the
 call names, since the router found that cell; about others it may be outdated."""
 

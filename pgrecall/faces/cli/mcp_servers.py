@@ -16,6 +16,7 @@ from pgrecall.faces.cli.invocation import GlobalOptions, announce, is_fresh, req
 from pgrecall.faces.cli.rendering.console import notes
 from pgrecall.faces.mcp.handshake import Handshake
 from pgrecall.faces.telemetry.telemetry import Telemetry
+from pgrecall.setting_types import LOOPBACK
 
 
 def serve_stdio(
@@ -76,7 +77,6 @@ def serve_http(given: GlobalOptions, host: str, port: int, *, allowed: bool) -> 
         InvalidInput: the host is not this machine, or the port is taken.
         DatabaseUnsuitable: row security does not bind the role.
     """
-    from pgrecall.faces.http.access_policy import LOOPBACK
     from pgrecall.faces.mcp.http import PATH, serve_local
 
     _check_role(given, allowed=allowed)

@@ -6,8 +6,6 @@ import hashlib
 from collections import deque
 from dataclasses import dataclass
 
-LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))
-
 MAX_KNOWN = 200
 """Keys and cookies of each tenant that are known."""
 

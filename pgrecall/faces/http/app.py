@@ -46,6 +46,7 @@ from pgrecall.faces.http.service import Service
 
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory
+    from pgrecall.faces.http.oauth.server import OAuth
     from pgrecall.faces.mcp.http import McpApp
 
 SUMMARY = "Agent memory in your own Postgres, ranked by relevance and use."
@@ -92,13 +93,14 @@ class FallbackMount(Mount):
         return super().matches(scope)
 
 
-def create_app(service: Service, *, page: ASGIApp | None = None) -> FastAPI:
+def create_app(service: Service, *, page: ASGIApp | None = None, oauth: OAuth | None = None) -> FastAPI:
     """Builds the application of a service.
 
     Args:
         page: serves every path that the API does not have.
+        oauth: gives tokens for the MCP server to programs that people connect.
     """
-    mcp = _mcp_app(service)
+    mcp = _mcp_app(service, oauth)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -127,6 +129,9 @@ def create_app(service: Service, *, page: ASGIApp | None = None) -> FastAPI:
     app.router.routes.append(NamedRoute(DOCS_PATH, _docs, name="docs"))
     if mcp is not None:
         app.router.routes.append(NamedRoute(MCP_PATH, mcp, name="mcp"))
+    for route in () if oauth is None else oauth.routes():
+        named = NamedRoute(route.path, route.endpoint, methods=[*(route.methods or ())], name="oauth")
+        app.router.routes.append(named)
     if page is not None:
         app.router.routes.append(FallbackMount(page, app.router.routes))
     if service.policy.allowed_hosts is not None:
@@ -136,17 +141,24 @@ def create_app(service: Service, *, page: ASGIApp | None = None) -> FastAPI:
     return app
 
 
-def _mcp_app(service: Service) -> McpApp | None:
-    """The MCP server, where its extra is installed; it takes the same keys."""
+def _mcp_app(service: Service, oauth: OAuth | None) -> McpApp | None:
+    """The MCP server, where its extra is installed; it takes the same keys, and tokens of OAuth."""
     if find_spec("mcp") is None:
         return None
     from pgrecall.faces.mcp.http import McpApp
 
     async def memory_for(request: Request) -> AsyncMemory:
-        request.state.check = checked_again(partial(require_valid_key, service, request.headers))
-        memory = await authenticate(service, request.headers)
-        if not may_write(request.headers):
-            raise HTTPException(403, f"{READ_ONLY} MCP needs a key that may write.")
+        try:
+            if oauth is not None and oauth.brings_token(request):
+                request.state.check = checked_again(partial(oauth.require_valid_token, request))
+                memory = await oauth.authenticate(request)
+            else:
+                request.state.check = checked_again(partial(require_valid_key, service, request.headers))
+                memory = await authenticate(service, request.headers)
+                if not may_write(request.headers):
+                    raise HTTPException(403, f"{READ_ONLY} MCP needs a key that may write.")
+        except HTTPException as refusal:
+            raise refusal if oauth is None else oauth.challenged(refusal) from None
         request.state.memory = memory
         return memory
 

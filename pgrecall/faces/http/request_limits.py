@@ -14,6 +14,9 @@ from pgrecall.faces.http.bodies_in_flight import TakePart
 
 T = TypeVar("T")
 
+MAX_PATH_BYTES = 2000
+"""Of the path that signing in to the page leads to: percent-encoded, it still fits in the form."""
+
 DRAIN_SECONDS = 1.0
 """How long the rest of a refused request is read, so that its client gets to read the response."""
 

@@ -38,6 +38,7 @@ from pgrecall.faces.page.views import (
 from pgrecall.faces.page.views.imports import Imports, import_views
 
 if TYPE_CHECKING:
+    from pgrecall.faces.http.oauth.server import OAuth
     from pgrecall.faces.http.service import Service
 
 _ACTIONS = (
@@ -73,8 +74,12 @@ _DETAILS = {404: "There is nothing at this address.", 405: "This address does no
 """For statuses that the framework raises without a detail."""
 
 
-def create_page(service: Service) -> ASGIApp:
-    """Builds the page of a service; :mod:`pgrecall.faces.http.app` mounts it."""
+def create_page(service: Service, oauth: OAuth | None = None) -> ASGIApp:
+    """Builds the page of a service; :mod:`pgrecall.faces.http.app` mounts it.
+
+    Args:
+        oauth: lets people connect programs that ask for it.
+    """
     sessions = SessionStore(service)
     get, post = partial(get_route, service, sessions), partial(post_route, service, sessions)
     receive, show_import = import_views(Imports(service.settings.http_body_bytes, service.importing))
@@ -113,6 +118,7 @@ def create_page(service: Service) -> ASGIApp:
         get("/maintenance", overview.maintenance),
         post("/maintenance/verify", overview.verify, writes=False),
         *sign_in.routes(service, sessions),
+        *_connect_routes(service, sessions, oauth),
         Mount(STATIC_PATH, _STATIC_FILES, name="static"),
     )
     return Starlette(
@@ -120,6 +126,14 @@ def create_page(service: Service) -> ASGIApp:
         middleware=[Middleware(SecurityHeadersMiddleware)],
         exception_handlers=_exception_handlers(sessions),
     )
+
+
+def _connect_routes(service: Service, sessions: SessionStore, oauth: OAuth | None) -> Sequence[BaseRoute]:
+    if oauth is None:
+        return ()
+    from pgrecall.faces.page.views import connect  # needs the extra mcp
+
+    return connect.routes(service, sessions, oauth)
 
 
 class SecurityHeadersMiddleware:

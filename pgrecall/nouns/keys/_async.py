@@ -1,13 +1,15 @@
-"""``memory.keys``: keys and sessions of the page."""
+"""``memory.keys``: keys, sessions of the page and grants of OAuth."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from operator import attrgetter
+from typing import Any
 
 from pgrecall.client._async.group import AsyncGroup
 from pgrecall.nouns.keys import operations
-from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
+from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder
 from pgrecall.nouns.operation import rows_of
 
 _ATTEMPTS = 2
@@ -123,6 +125,80 @@ class AsyncKeysGroup(AsyncGroup):
             if await self._connection.view(tenant=tenant).execute(closing, of_memories=False):
                 return True
         return False
+
+    async def open_grant(self, cookie: str, code: str, terms: Mapping[str, Any], seconds: int) -> bool:
+        """Opens a grant of OAuth for the key of a session; returns False if that has ended or may only read.
+
+        A key has 20 grants at most: the one that ends first goes when it opens another. Only digests are
+        stored.
+
+        Args:
+            cookie: the cookie of the session, of this tenant.
+            code: the code that may be exchanged for tokens.
+            terms: what the grant is bound to, as JSON of at most 4,000 bytes.
+            seconds: how long the code is valid.
+
+        Returns:
+            Whether the grant was opened.
+
+        Raises:
+            InvalidInput: the code has another form than that of a code.
+        """
+        opening = operations.open_grant(cookie, code, terms, seconds)
+        return await self._connection.execute(opening, of_memories=False)
+
+    async def grant(self, token: str) -> Grant | None:
+        """Finds the grant of a code or token, whichever tenant's it is; None if it or its key has ended.
+
+        Args:
+            token: the code, refresh token or access token.
+
+        Returns:
+            The grant, and whether this token of it may be used.
+
+        Raises:
+            InvalidInput: it has another form than that of a token.
+        """
+        finding = operations.find_grant(token)
+        name = operations.grant_name(token)
+        return await self._connection.execute_anywhere(finding, name, attrgetter("tenant"))
+
+    async def exchange_grant(
+        self, token: str, following: str, access: str, access_seconds: int, seconds: int
+    ) -> bool:
+        """Replaces the tokens of a grant of this tenant; returns False if it has ended.
+
+        A token that was exchanged before has been copied: the grant ends.
+
+        Args:
+            token: the code or refresh token.
+            following: the refresh token that may be exchanged next.
+            access: the new access token.
+            access_seconds: how long the access token is valid.
+            seconds: how long the refresh token is valid.
+
+        Returns:
+            Whether they were replaced.
+
+        Raises:
+            InvalidInput: the token has another form than that of a token.
+        """
+        exchange = operations.exchange_grant(token, following, access, access_seconds, seconds)
+        return await self._connection.execute(exchange, of_memories=False)
+
+    async def close_grant(self, token: str) -> bool:
+        """Ends a grant of this tenant, with all of its tokens; returns whether there was one.
+
+        Args:
+            token: any token of the grant.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            InvalidInput: it has another form than that of a token.
+        """
+        return await self._connection.execute(operations.close_grant(token), of_memories=False)
 
     async def any(self) -> bool:
         """Returns whether any tenant of this database, or of the cells, has a key that is not revoked."""

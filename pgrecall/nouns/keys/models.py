@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +33,17 @@ class KeyHolder:
 
     tenant: str
     key_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a key lets a client of OAuth do, as one of its tokens shows it.
+
+    ``usable``: whether this token may be used now, until ``ends_at``; if not, it was replaced by another.
+    ``terms`` are what the grant was opened with.
+    """
+
+    tenant: str
+    terms: dict[str, Any]
+    usable: bool
+    ends_at: datetime

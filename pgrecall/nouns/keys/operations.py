@@ -1,18 +1,28 @@
-"""SQL calls for keys and sessions of the page."""
+"""SQL calls for keys, sessions of the page and grants of OAuth."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any, Literal
 
 from pgrecall.encoding import MAX_ID, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.conversion import read_as
-from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
+from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder
 from pgrecall.nouns.operation import NOW, Operation
 
 PREFIX = "pgr_"
+
+TokenKind = Literal["c", "r", "a"]
+"""A code, a refresh token or an access token."""
+
+TOKEN = re.compile(r"pgo_(?P<kind>[cra])(?P<name>[A-Za-z0-9_-]{22})[A-Za-z0-9_-]{43}")
+"""Tokens of a grant; all of one grant have its name, 128 random bits."""
 
 
 READ_ONLY_PREFIX = f"{PREFIX}read_"
@@ -95,6 +105,76 @@ def close_page_session(cookie: str) -> Operation[bool]:
         lambda rows: bool(rows[0]["closed"]),
         repeatable=True,
     )
+
+
+def open_grant(cookie: str, code: str, terms: Mapping[str, Any], seconds: int) -> Operation[bool]:
+    """Opens a grant for the key of a session; returns False if that has ended or may only read."""
+    return Operation(
+        "SELECT recall.open_grant("
+        "%(cookie)s, %(digest)s, %(secret)s, %(terms)s::jsonb, %(seconds)s) AS opened",
+        {"cookie": digest(cookie), **_digests(code), "terms": json.dumps(dict(terms)), "seconds": seconds},
+        lambda rows: bool(rows[0]["opened"]),
+    )
+
+
+def find_grant(token: str) -> Operation[Grant | None]:
+    """Finds the grant of a token; None if it or its key has ended."""
+    return Operation(
+        "SELECT * FROM recall.find_grant(%(digest)s, %(secret)s)",
+        _digests(token),
+        lambda rows: read_as(Grant, rows[0]) if rows else None,
+        repeatable=True,
+        durable=False,
+    )
+
+
+def exchange_grant(
+    token: str, following: str, access: str, access_seconds: int, seconds: int
+) -> Operation[bool]:
+    """Replaces the tokens of a grant; returns False if it has ended, which one exchanged before does."""
+    return Operation(
+        "SELECT recall.exchange_grant("
+        "%(digest)s, %(secret)s, %(following)s, %(access)s, %(access_seconds)s, %(seconds)s) AS exchanged",
+        {
+            **_digests(token),
+            "following": digest(following),
+            "access": digest(access),
+            "access_seconds": access_seconds,
+            "seconds": seconds,
+        },
+        lambda rows: bool(rows[0]["exchanged"]),
+    )
+
+
+def close_grant(token: str) -> Operation[bool]:
+    """Ends the grant of a token; returns whether there was one."""
+    return Operation(
+        "SELECT recall.close_grant(%(digest)s) AS closed",
+        {"digest": _digests(token)["digest"]},
+        lambda rows: bool(rows[0]["closed"]),
+        repeatable=True,
+    )
+
+
+def grant_name(token: str) -> str:
+    """Returns the part of a token that all tokens of its grant share.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    match = TOKEN.fullmatch(token)
+    if match is None:
+        raise InvalidInput("This is no token of OAuth.", hint="Give one that this service has issued.")
+    return match["name"]
+
+
+def new_token(kind: TokenKind, name: str = "") -> str:
+    """Creates a token of 256 random bits, of the grant with this name or of a new one."""
+    return f"pgo_{kind}{name or secrets.token_urlsafe(16)}{secrets.token_urlsafe(32)}"
+
+
+def _digests(token: str) -> dict[str, bytes]:
+    return {"digest": digest(grant_name(token)), "secret": digest(token)}
 
 
 def digest(secret: str) -> bytes:

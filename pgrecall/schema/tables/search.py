@@ -1,4 +1,4 @@
-"""The tables of search and service: logged searches, verdicts, models of rerankers, keys, roles."""
+"""The tables of search and service: logged searches, verdicts, models of rerankers, keys, grants, roles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sqlalchemy import (
     Text,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from pgrecall.schema.tables.columns import SCHEMA, index_where, moment, owned_by_memory
 
@@ -30,6 +30,7 @@ def add(metadata: MetaData) -> None:
     _judgement(metadata)
     _api_key(metadata)
     _page_session(metadata)
+    _oauth_grant(metadata)
     _tenant_role(metadata)
 
 
@@ -141,6 +142,33 @@ def _page_session(metadata: MetaData) -> Table:
         # Not led by the tenant, because the tenant is looked up by the digest.
         Index("page_session_digest_idx", "digest", unique=True),
         Index("page_session_key_idx", "tenant", "key_id", "ends_at"),
+        schema=SCHEMA,
+    )
+
+
+def _oauth_grant(metadata: MetaData) -> Table:
+    """What a person lets a client do with a key, and its tokens, of which only digests are stored."""
+    return Table(
+        "oauth_grant",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("digest", LargeBinary, nullable=False),
+        Column("key_id", BigInteger, nullable=False),
+        Column("secret", LargeBinary, nullable=False),
+        Column("access", LargeBinary),
+        moment("access_ends_at"),
+        Column("terms", JSONB, nullable=False),
+        moment("ends_at", nullable=False),
+        PrimaryKeyConstraint("tenant", "digest", name="oauth_grant_pkey"),
+        ForeignKeyConstraint(
+            ["tenant", "key_id"],
+            ["recall.api_key.tenant", "recall.api_key.id"],
+            name="oauth_grant_key_fkey",
+            ondelete="CASCADE",
+        ),
+        # Not led by the tenant, because the tenant is looked up by the digest.
+        Index("oauth_grant_digest_idx", "digest", unique=True),
+        Index("oauth_grant_key_idx", "tenant", "key_id", "ends_at"),
         schema=SCHEMA,
     )
 

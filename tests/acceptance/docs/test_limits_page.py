@@ -13,7 +13,9 @@ from pgrecall import Draft, Memory, encoding
 from pgrecall.cells import routes
 from pgrecall.errors import InvalidInput
 from pgrecall.faces import json_bodies
-from pgrecall.faces.http import authentication, connections, schemas, server
+from pgrecall.faces.http import authentication, connections, request_limits, schemas, server
+from pgrecall.faces.http.oauth import clients, provider
+from pgrecall.faces.http.oauth import server as oauth_server
 from pgrecall.faces.mcp import http as mcp_http
 from pgrecall.importers import draft_checks, json_stream
 from pgrecall.nouns.versions import word_differences
@@ -42,6 +44,14 @@ NUMBERS: dict[str, list[float]] = {
     "time to send": [USUAL.http_timeout],
     "requests at once": [USUAL.pool_size, USUAL.http_queue],
     "MCP sessions": [mcp_http.SESSIONS],
+    "OAuth: a body": [oauth_server.MAX_BODY_BYTES // 1024, clients.MAX_REDIRECTS, clients.MAX_REDIRECT],
+    "OAuth: the id": [clients.MAX_ID, clients.MAX_NAME],
+    "OAuth: the address": [request_limits.MAX_PATH_BYTES],
+    "OAuth: validity": [
+        oauth_server.CODE_SECONDS,
+        provider.ACCESS_SECONDS // 3600,
+        provider.REFRESH_SECONDS // 86400,
+    ],
     "time after which": [authentication.CHECKED_AGAIN_AFTER],
     "connections that wait": [connections.MAX_WAITING_OF_ADDRESS],
     "the same, of all": [connections.MAX_WAITING],
@@ -56,6 +66,7 @@ NUMBERS: dict[str, list[float]] = {
 """Rows by their beginnings, with the numbers that they have from the code."""
 
 IN_SQL = {
+    "OAuth: grants": (20, "01_tenancy/08_grants.sql", "OFFSET 19"),
     "a page of memories": (16, "07_memories/08_list.sql", "p_max_bytes bigint DEFAULT 16000000"),
     "characters of each text": (20_000, "13_dedupe/05_show.sql", "least(20000, 1000000 /"),
     "ids of a cell": (40, "01_tenancy/09_cells.sql", "recall_private.cell_number() << 40"),

@@ -11,6 +11,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pgrecall import Memory
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
+from pgrecall.nouns.keys.operations import new_token
 from tests.given_server import Server
 from tests.integration.cells.conftest import Installation, installed
 
@@ -112,6 +113,27 @@ def test_a_session_ends_where_its_tenant_lives(apart: Installation) -> None:
     assert elsewhere.keys.close_session("cookie")
     assert apart.ask(0, "SELECT FROM recall.page_session") == []
     assert elsewhere.keys.session_tenant("cookie") is None
+
+
+def test_a_grant_is_found_and_exchanged_where_its_tenant_lives(apart: Installation) -> None:
+    client, elsewhere = apart.memory(), apart.memory("beta")
+    elsewhere.keys.holder(elsewhere.keys.create("beta's").secret)
+    assert client.keys.open_session(client.keys.create("key").secret, "cookie", 60)
+    code = new_token("c")
+    assert client.keys.open_grant("cookie", code, {"client_id": "agent"}, 60)
+    found = elsewhere.keys.grant(code)
+    assert found is not None
+    assert (found.tenant, found.terms, found.usable) == ("acme", {"client_id": "agent"}, True)
+    refresh, access = new_token("r", code[5:27]), new_token("a", code[5:27])
+    assert not elsewhere.keys.exchange_grant(code, refresh, access, 60, 60)  # it is none of beta's
+    assert not elsewhere.keys.close_grant(code)
+    assert client.keys.exchange_grant(code, refresh, access, 60, 60)
+    assert [found.usable for token in (code, access) if (found := elsewhere.keys.grant(token))] == [
+        False,
+        True,
+    ]
+    assert not client.keys.exchange_grant(code, refresh, access, 60, 60)
+    assert elsewhere.keys.grant(access) is None
 
 
 def test_a_tenant_that_is_just_moving_keeps_its_keys(

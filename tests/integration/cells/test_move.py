@@ -14,6 +14,7 @@ from pgrecall.cells.moves.comparing import Comparison
 from pgrecall.cells.moves.copying import Copying
 from pgrecall.cells.moves.move import Mover
 from pgrecall.errors import DatabaseError, InvalidInput, RecallError, TenantElsewhere
+from pgrecall.nouns.keys.operations import new_token
 from tests.integration.cells.conftest import Installation
 
 
@@ -55,6 +56,9 @@ def test_a_tenant_moves_with_everything(movable: Installation) -> None:
     movable.fleet.place("acme", 0)
     client, said = movable.memory(), []
     fill(client)
+    code = new_token("c")
+    assert client.keys.open_session(client.keys.create("page").secret, "cookie", 600)
+    assert client.keys.open_grant("cookie", code, {}, 600)
     movable.fleet.place("beta", 0)
     movable.memory("beta").remember("The keel of beta.")
     result = client.search("grease", log=False)
@@ -71,6 +75,8 @@ def test_a_tenant_moves_with_everything(movable: Installation) -> None:
     after = client.search("grease", log=False)
     assert [(hit.id, hit.body) for hit in after.hits] == [(hit.id, hit.body) for hit in result.hits]
     assert client.keys.list() == issued
+    assert (found := client.keys.grant(code)) is not None
+    assert found.usable
     assert said[-1] == "Tenant acme lives in cell 1."
     with pytest.raises(TenantElsewhere, match="but in cell 1"):
         movable.direct(0).search("grease")

@@ -14,7 +14,10 @@ OF_NO_TENANT = {
 }  # fmt: skip
 """What a function says or does that concerns the whole database, or no tenant."""
 
-BY_KEY = {"close_page_session", "has_active_key", "key_holder", "open_page_session", "page_session_tenant"}
+BY_KEY = {
+    "close_page_session", "find_grant", "has_active_key", "key_holder", "open_page_session",
+    "page_session_tenant",
+}  # fmt: skip
 """These find a tenant by a secret, and do not find one that lives elsewhere; test_routing."""
 
 

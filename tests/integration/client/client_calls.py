@@ -17,6 +17,8 @@ from pgrecall import Access, Draft, Problem
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 OLD = NOW - timedelta(days=400)
+CODE = f"pgo_c{'a' * 65}"
+"""Shaped like the code of a grant."""
 
 
 class Call(NamedTuple):
@@ -124,6 +126,10 @@ CALLS = (
     Call("keys.open_session", ("no such secret", "cookie", 60)),
     Call("keys.session_tenant", ("cookie",)),
     Call("keys.close_session", ("cookie",)),
+    Call("keys.open_grant", ("cookie", CODE, {}, 60)),
+    Call("keys.grant", (CODE,)),
+    Call("keys.exchange_grant", (CODE, CODE, CODE, 60, 60)),
+    Call("keys.close_grant", (CODE,)),
     Call("edit", ("harbour",), {"title": "Opening hours", "now": NOW}),
     Call("versions.list", ("harbour",), {"limit": 5}),
     Call("versions.diff", ("harbour", 1)),

@@ -16,6 +16,7 @@ from psycopg.conninfo import make_conninfo
 
 from pgrecall import DatabaseUnsuitable, Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.nouns.keys.operations import new_token
 from pgrecall.schema import roles
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
@@ -104,6 +105,15 @@ def test_a_bound_worker_runs_the_jobs_of_its_tenant_alone(log_in: LogIn) -> None
     assert [run.tenant for run in bound.jobs.run("statistics", all_tenants=True)] == ["acme"]
     [refused] = bound.jobs.run("partitions")
     assert (refused.state, "that concerns all tenants" in str(refused.error)) == ("failed", True)
+
+
+def test_a_bound_role_finds_grants_of_its_tenant_alone(log_in: LogIn) -> None:
+    app, code = log_in("app"), new_token("c")
+    assert app.keys.open_session(app.keys.create("key").secret, "cookie", 60)
+    assert app.keys.open_grant("cookie", code, {}, 60)
+    assert not app.for_tenant("globex").keys.open_grant("cookie", new_token("c"), {}, 60)
+    assert app.for_tenant("globex").keys.grant(code) == log_in("app", "acme").keys.grant(code) is not None
+    assert log_in("app", "globex").keys.grant(code) is None
 
 
 @pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])

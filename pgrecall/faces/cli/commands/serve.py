@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pgrecall.errors import MissingExtra
+from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.faces.cli.invocation import (
     GlobalOptions,
     announce,
@@ -20,11 +20,14 @@ from pgrecall.faces.cli.invocation import (
 )
 from pgrecall.faces.cli.options import allow_superuser_option
 from pgrecall.faces.cli.rendering.console import notes
+from pgrecall.setting_types import LOOPBACK
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
     from pgrecall.faces.http.access_policy import AccessPolicy
     from pgrecall.faces.http.logs import LogForm
+    from pgrecall.faces.http.oauth.server import OAuth
+    from pgrecall.faces.http.service import Service
 
 _PACKAGES = {
     "fastapi": "FastAPI",
@@ -46,6 +49,11 @@ _PACKAGES = {
     help="Port to listen at [PGRECALL_HTTP_PORT]; by default 8766; 0 takes a free one.",
 )
 @click.option("--without-keys", is_flag=True, help="Serve every caller without a key, as one tenant.")
+@click.option(
+    "--oauth",
+    metavar="URL",
+    help="Public address of this service, at which programs elsewhere connect by OAuth [PGRECALL_OAUTH_URL].",
+)
 @click.option("--no-page", is_flag=True, help="Serve the API only, without the page for browsers.")
 @click.option("--json-log", is_flag=True, help="Log JSON lines even if standard error is a terminal.")
 @allow_superuser_option
@@ -55,6 +63,7 @@ def serve(
     host: str | None,
     port: int | None,
     without_keys: bool,
+    oauth: str | None,
     no_page: bool,
     json_log: bool,
     allow_superuser: bool,
@@ -68,12 +77,15 @@ def serve(
     wanted: dict[str, Any] = {
         "http_host": host,
         "http_port": port,
+        "oauth_url": oauth,
         "allow_superuser": allow_superuser or None,
     }
     settings = replace(
         given.settings(), **{name: value for name, value in wanted.items() if value is not None}
     )
     form: LogForm = "json" if json_log or not sys.stderr.isatty() else "console"
+    if settings.oauth_url is not None:
+        _require_for_oauth(keyless=without_keys, with_page=not no_page)
     asyncio.run(_serve(settings, keyless=without_keys, with_page=not no_page, form=form))
 
 
@@ -93,18 +105,40 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
         require_unprivileged(caller, allowed=settings.allow_superuser)
         any_key = await memory.keys.any()
         policy = replace(
-            _access_policy(settings.http_host, keyless=keyless, any_key=any_key),
+            _access_policy(settings, keyless=keyless, any_key=any_key),
             one_tenant=caller.tenant not in (None, "*"),
         )
         with listening_socket(settings.http_host, settings.http_port) as listener:
             log, port = service_log(form), listener.getsockname()[1]
             service = Service(memory, policy, log)
-            app = create_app(service, page=create_page(service) if with_page else None)
+            oauth = _oauth(service)
+            app = create_app(service, page=create_page(service, oauth) if with_page else None, oauth=oauth)
             click.echo(_address(settings.http_host, port))
             _report_access(policy, settings.tenant, any_key=any_key)
             with forward_library_logs(log):
                 await serve(app, listener, timeout=settings.http_timeout)
     notes().print("stopped")
+
+
+def _oauth(service: Service) -> OAuth | None:
+    url = service.settings.oauth_url
+    if url is None:
+        return None
+    from pgrecall.faces.http.oauth.server import OAuth  # needs the extra mcp
+
+    return OAuth(service, url)
+
+
+def _require_for_oauth(*, keyless: bool, with_page: bool) -> None:
+    """Raises an error unless people can sign in with a key and connect programs to MCP."""
+    if keyless or not with_page:
+        option = "--without-keys" if keyless else "--no-page"
+        raise InvalidInput(
+            f"--oauth cannot be combined with {option}: people sign in to the page with a key.",
+            hint=f"Leave out {option}.",
+        )
+    if find_spec("mcp") is None:
+        raise MissingExtra("mcp", "mcp")
 
 
 def require_http_packages() -> None:
@@ -114,13 +148,14 @@ def require_http_packages() -> None:
             raise MissingExtra(package, "http")
 
 
-def _access_policy(host: str, *, keyless: bool, any_key: bool) -> AccessPolicy:
-    """Who may call: all if ``keyless``; everybody on this machine if the service is local and no key exists;
-    otherwise only with keys; until the first key exists, every request is refused."""
-    from pgrecall.faces.http.access_policy import LOOPBACK, AccessPolicy
+def _access_policy(settings: Settings, *, keyless: bool, any_key: bool) -> AccessPolicy:
+    """Who may call: all if ``keyless``; everybody on this machine if the service is local, without OAuth, and
+    no key exists; otherwise only with keys; until the first key exists, every request is refused."""
+    from pgrecall.faces.http.access_policy import AccessPolicy
 
+    host = settings.http_host
     local = host.lower().strip("[]") in LOOPBACK or host.startswith("127.")
-    if not keyless and (any_key or not local):
+    if not keyless and (any_key or not local or settings.oauth_url is not None):
         return AccessPolicy(needs_key=True)
     return AccessPolicy(
         needs_key=False, allowed_hosts=LOOPBACK | {host.lower().strip("[]")} if local else None

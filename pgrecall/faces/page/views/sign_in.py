@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from pgrecall.faces.http.request_handling import CLIENT_CLOSED_REQUEST
-from pgrecall.faces.http.request_limits import ClientConnection
+from pgrecall.faces.http.request_limits import MAX_PATH_BYTES, ClientConnection
 from pgrecall.faces.page.request_handling import PageRequest, base_values, post_route, received_form, redirect
 from pgrecall.faces.page.sessions import SessionStore, delete_session_cookie, set_session_cookie
 from pgrecall.faces.page.templating import render
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 PATH = "/sign-in"
 MAX_BYTES = 8 * 1024
 """Of the form. It is not counted for any tenant, so it must be smaller than the connection that brings it."""
-MAX_PATH_BYTES = 2000
-"""Of the path that signing in leads to: percent-encoded, it still fits in the form."""
 
 _UNKNOWN_KEY = "This key is unknown or revoked."
 

@@ -1,0 +1,408 @@
+"""Programs elsewhere that people connect by OAuth: the SDK's own client, and what an attacker tries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from pgrecall.embedded.shared_server import EmbeddedServer
+from tests.acceptance.cli.command_tools import Command
+from tests.acceptance.http.http_tools import PLAIN, Served, member
+from tests.acceptance.mcp.mcp_tools import answer, run
+from tests.acceptance.mcp.oauth_tools import (
+    BACK,
+    CHALLENGE,
+    VERIFIER,
+    Person,
+    Storage,
+    admitted,
+    authorization,
+    connecting,
+    exchanged,
+    refreshed,
+    registered,
+    serving_oauth,
+    values_of,
+)
+from tests.acceptance.page.page_tools import Page, sent
+from tests.conftest import _database
+
+
+@dataclass
+class World:
+    """A service with a key of two tenants, and one that may only read."""
+
+    url: str
+    served: Served
+    keys: dict[str, str]
+    browsers: ExitStack
+
+    def person(self, key: str = "acme") -> Person:
+        """Somebody with a key of this name, or with this key."""
+        person = Person(self.served, self.keys.get(key, key))
+        self.browsers.enter_context(person.browser)
+        return person
+
+    def connected(self, person: Person | None = None, **metadata: Any) -> tuple[str, str]:
+        """The id of a client and the code that a person got for it."""
+        person = person or self.person()
+        client = registered(self.served, **metadata)["client_id"]
+        return client, values_of(person.decides(person.asked(authorization(client))))["code"]
+
+    def tokens(self, person: Person | None = None) -> tuple[str, dict[str, Any]]:
+        client, code = self.connected(person)
+        got = exchanged(self.served, client, code)
+        assert got.status_code == 200, got.text
+        return client, got.json()
+
+    def run(self, statement: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.url) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+
+@pytest.fixture(scope="module")
+def world(server: EmbeddedServer, template: str) -> Iterator[World]:
+    for url in _database(server, template):
+        keys = {}
+        for tenant in ("acme", "other"):
+            with member(url, tenant=tenant) as memory:
+                memory.remember(f"The harbour of {tenant}.", key="harbour")
+                keys[tenant] = memory.keys.create("page").secret
+                keys[f"{tenant}, reading"] = memory.keys.create("reader", read_only=True).secret
+        with serving_oauth(url) as served, ExitStack() as browsers:
+            yield World(url, served, keys, browsers)
+
+
+def test_the_clients_of_the_sdk_connect_refresh_and_sign_out(world: World) -> None:
+    storage, served = Storage(), world.served
+
+    async def connect(person: Person | None) -> None:
+        async with connecting(served, storage, person) as client:
+            found = await answer(client, "get", memory="harbour")
+            assert "The harbour of acme." in str(found)
+            await answer(client, "remember", body="The crane is back.")
+
+    run(connect(world.person()))
+    assert storage.tokens is not None
+    assert storage.client is not None
+    first = storage.tokens
+    run(connect(None))  # with the tokens it keeps
+    assert storage.tokens == first
+
+    storage.tokens = first.model_copy(update={"access_token": "pgo_a" + "x" * 65})
+    again = refreshed(served, storage.client.client_id, first.refresh_token or "").json()
+    storage.tokens = type(first).model_validate(again)
+    run(connect(None))
+    assert not admitted(served, first.access_token)
+    assert again["refresh_token"] != first.refresh_token
+
+    form = {"client_id": storage.client.client_id, "token": again["refresh_token"]}
+    assert served.client.post("/revoke", data=form).status_code == 200
+    assert not admitted(served, again["access_token"])
+    with pytest.raises(AssertionError, match="a person was asked"):
+        run(connect(None))
+
+
+def test_what_clients_learn_first(world: World) -> None:
+    client, url = world.served.client, world.served.url
+    refused = client.post("/mcp", json={})
+    where = f"{url}/.well-known/oauth-protected-resource/mcp"
+    assert (refused.status_code, f'resource_metadata="{where}"' in refused.headers["www-authenticate"]) == (
+        401,
+        True,
+    )
+    resource = client.get(where).json()
+    assert (resource["resource"], resource["authorization_servers"]) == (f"{url}/mcp", [url])
+    server = client.get("/.well-known/oauth-authorization-server").json()
+    assert server["issuer"] == url
+    assert server["code_challenge_methods_supported"] == ["S256"]
+    assert server["token_endpoint_auth_methods_supported"] == ["none"]
+    assert server["authorization_response_iss_parameter_supported"] is True
+
+
+def test_what_a_person_sees(world: World) -> None:
+    name = "<script>alert(1)</script>\u202eevil" + "x" * 5000
+    client = registered(world.served, client_name=name, redirect_uris=["https://agents.example/back"])
+    address = authorization(client["client_id"], redirect_uri="https://agents.example/back")
+    person = world.person("other")
+    page = person.asked(address)
+    assert page.all("script", type="module") == page.all("script")  # none but the page's own
+    assert "<script>alert(1)</script>evil" in page.said
+    assert "\u202e" not in page.text
+    assert len(page.said) < 2000
+    assert "agents.example" in page.said
+    assert "tenantother" in page.said
+    assert "write, change and forget" in page.said
+    shown = person.browser.get(person.browser.get(address).headers["location"])
+    assert "frame-ancestors 'none'" in shown.headers["content-security-policy"]
+    assert shown.headers["cache-control"] == "no-store"
+    denied = values_of(person.decides(page, "deny"))
+    assert denied == {"error": "access_denied", "state": "xyz", "iss": world.served.url}
+
+
+def test_a_key_that_may_only_read_connects_nothing(world: World) -> None:
+    person = world.person("acme, reading")
+    client = registered(world.served)["client_id"]
+    page = person.asked(authorization(client))
+    assert "Your key may only read" in page.said
+    assert [each.attributes["value"] for each in page.all("button", name="decision")] == ["deny"]
+    [form] = [form for form in page.forms if form.action.startswith("/connect?")]
+    assert sent(person.browser, form, decision="allow").status_code == 401
+    assert (
+        world.run(
+            "SELECT FROM recall.oauth_grant g JOIN recall.api_key k ON k.id = g.key_id WHERE k.read_only"
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://evil.example/back",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "https://user:secret@agents.example/",
+        "https://agents.example/#part",
+        "file:///etc/passwd",
+        "https://agents.example/" + "x" * 300,
+        "http://127.0.0.1.evil.example/",
+    ],
+)
+def test_redirects_that_nobody_may_register(world: World, uri: str) -> None:
+    refused = world.served.client.post("/register", json={"redirect_uris": [BACK, uri]})
+    assert (refused.status_code, refused.json()["error"]) == (400, "invalid_redirect_uri")
+
+
+def test_registrations_are_small_and_store_nothing(world: World) -> None:
+    client = world.served.client
+    many = [f"https://agents.example/{n}" for n in range(11)]
+    assert client.post("/register", json={"redirect_uris": many}).status_code == 400
+    long = [f"https://agents.example/{n}{'x' * 250}" for n in range(5)]
+    assert client.post("/register", json={"redirect_uris": long}).status_code == 400
+    assert client.post("/register", content=b"x" * 9000).status_code == 413
+    assert client.post("/register", content=b"[" * 8000).status_code == 400
+    before = world.run("SELECT count(*) FROM recall.oauth_grant")
+    made = registered(world.served, client_name="Agent", token_endpoint_auth_method="client_secret_post")
+    assert made["token_endpoint_auth_method"] == "none"
+    assert "client_secret" not in made
+    assert registered(world.served, client_name="Agent")["client_id"] == made["client_id"]
+    assert world.run("SELECT count(*) FROM recall.oauth_grant") == before
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"redirect_uri": "https://evil.example/"},
+        {"redirect_uri": BACK + "/more"},
+        {"redirect_uri": "http://127.0.0.1:43210@evil.example/callback"},
+        {"client_id": "unknown"},
+        {"client_id": "eyJuYW1lIjoiIiwicmVkaXJlY3RzIjpbImphdmFzY3JpcHQ6YWxlcnQoMSkiXX0"},
+        {"redirect_uri": None},
+        {"code_challenge": None},
+        {"code_challenge": "short"},
+        {"code_challenge_method": "plain"},
+        {"response_type": "token"},
+        {"resource": "https://elsewhere.example/mcp"},
+        {"scope": "admin"},
+        {"state": "x" * 3000},
+    ],
+)
+def test_what_no_client_may_ask_for(world: World, changed: dict[str, str | None]) -> None:
+    """Nobody is sent anywhere, not even to what the client has registered: an attacker can register, too."""
+    client = registered(world.served)["client_id"]
+    address = authorization(client, **changed)
+    refused = world.served.client.get(address)
+    assert refused.status_code == 400
+    assert "location" not in refused.headers
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"redirect_uri": "https://evil.example/"},
+        {"redirect_uri": "/elsewhere"},
+        {"client_id": "bm90IGpzb24"},
+        {"client_id": "é"},
+        {"code_challenge": "short"},
+    ],
+)
+def test_the_view_believes_no_address(world: World, changed: dict[str, str]) -> None:
+    """Anybody can write one and send it to a person who is signed in."""
+    person, client = world.person(), registered(world.served)["client_id"]
+    page = person.asked(authorization(client))
+    asked = {"client_id": client, "redirect_uri": BACK, "code_challenge": CHALLENGE, **changed}
+    address = str(httpx.URL("/connect", params=asked))
+    assert person.browser.get(address).status_code == 400
+    [form] = [form for form in page.forms if form.action.startswith("/connect?")]
+    form.action = address
+    assert sent(person.browser, form, decision="allow").status_code == 400
+
+
+def test_another_site_cannot_send_the_form(world: World) -> None:
+    person, client = world.person(), registered(world.served)["client_id"]
+    [form] = [f for f in person.asked(authorization(client)).forms if f.action.startswith("/connect?")]
+    fields = {**form.fields, "decision": "allow"}
+    before = world.run("SELECT count(*) FROM recall.oauth_grant")
+    crossing = person.browser.post(form.action, data=fields, headers={"Sec-Fetch-Site": "cross-site"})
+    assert crossing.status_code == 403
+    forged = {**fields, "token": "0" * 64}
+    same = {"Sec-Fetch-Site": "same-origin"}
+    assert person.browser.post(form.action, data=forged, headers=same).status_code == 403
+    with httpx.Client(base_url=world.served.url, **PLAIN) as stranger:
+        assert stranger.post(form.action, data=fields, headers=same).status_code == 401
+        # A session that an attacker plants is not known, and signing in makes another.
+        stranger.cookies.set("pgrecall_session", "planted")
+        opened = sent(stranger, Page(stranger.get("/")).form("/sign-in"), key=world.keys["acme"])
+        assert "planted" not in opened.headers["set-cookie"]
+    other = world.person("other")  # the token of one's own session is none of another's
+    other.asked(authorization(client))
+    assert other.browser.post(form.action, data=fields, headers=same).status_code == 403
+    assert world.run("SELECT count(*) FROM recall.oauth_grant") == before
+
+
+def test_a_code_is_for_its_client_verifier_and_redirect_and_works_once(world: World) -> None:
+    served = world.served
+    client, code = world.connected()
+    other = registered(served, client_name="Another")["client_id"]
+    assert exchanged(served, other, code).json()["error"] == "invalid_grant"
+    assert exchanged(served, client, code, code_verifier="w" * 64).json()["error"] == "invalid_grant"
+    assert exchanged(served, client, code, code_verifier=CHALLENGE).json()["error"] == "invalid_grant"
+    elsewhere = exchanged(served, client, code, redirect_uri="https://evil.example/")
+    assert elsewhere.json()["error"] == "invalid_request"
+    assert not admitted(served, code)
+    got = exchanged(served, client, code).json()
+    assert admitted(served, got["access_token"])
+    assert exchanged(served, client, code).json()["error"] == "invalid_grant"
+    assert not admitted(served, got["access_token"])  # whoever used it twice, one of them had stolen it
+    assert refreshed(served, client, got["refresh_token"]).json()["error"] == "invalid_grant"
+
+
+def test_a_refresh_token_is_for_its_client_and_works_once(world: World) -> None:
+    served = world.served
+    client, first = world.tokens()
+    other = registered(served, client_name="Another")["client_id"]
+    assert refreshed(served, other, first["refresh_token"]).json()["error"] == "invalid_grant"
+    assert refreshed(served, client, first["access_token"]).json()["error"] == "invalid_grant"
+    assert not admitted(served, first["refresh_token"])
+    second = refreshed(served, client, first["refresh_token"]).json()
+    assert admitted(served, second["access_token"])
+    assert refreshed(served, client, first["refresh_token"]).json()["error"] == "invalid_grant"
+    assert not admitted(served, second["access_token"])
+
+
+def test_no_client_revokes_what_another_has(world: World) -> None:
+    _, got = world.tokens()
+    other = registered(world.served, client_name="Another")["client_id"]
+    form = {"client_id": other, "token": got["access_token"]}
+    assert world.served.client.post("/revoke", data=form).status_code == 200
+    assert admitted(world.served, got["access_token"])
+
+
+def test_tokens_end_with_their_time(world: World) -> None:
+    client, got = world.tokens()
+    name = "digest = sha256('{}'::bytea)".format(got["access_token"][5:27])
+    world.run(f"UPDATE recall.oauth_grant SET access_ends_at = now() WHERE {name}")
+    assert not admitted(world.served, got["access_token"])
+    assert refreshed(world.served, client, got["refresh_token"]).status_code == 200
+    world.run(f"UPDATE recall.oauth_grant SET ends_at = now() WHERE {name}")
+    assert refreshed(world.served, client, got["refresh_token"]).json()["error"] == "invalid_grant"
+    client, code = world.connected()
+    world.run("UPDATE recall.oauth_grant SET ends_at = now() WHERE access IS NULL")
+    assert exchanged(world.served, client, code).json()["error"] == "invalid_grant"
+
+
+def test_tokens_die_with_their_key_and_are_of_its_tenant_alone(world: World) -> None:
+    with member(world.url, tenant="other") as memory:
+        made = memory.keys.create("short")
+        person = world.person(made.secret)
+        client, got = world.tokens(person)
+        _, waiting = world.connected(person)
+        storage = Storage()
+
+        async def look() -> str:
+            async with connecting(world.served, storage, world.person(made.secret)) as agent:
+                return str(await answer(agent, "get", memory="harbour"))
+
+        assert "The harbour of other." in run(look())
+        headers = {"Authorization": f"Bearer {got['access_token']}"}
+        for path in ("/v1/status", "/v1/memories"):  # it is for /mcp
+            assert world.served.client.get(path, headers=headers).status_code == 401
+        assert admitted(world.served, got["access_token"])
+        assert memory.keys.revoke(made.key.id)
+    assert not admitted(world.served, got["access_token"])
+    assert refreshed(world.served, client, got["refresh_token"]).json()["error"] == "invalid_grant"
+    assert exchanged(world.served, client, waiting).json()["error"] == "invalid_grant"
+
+
+def test_a_session_of_one_tenant_is_none_of_another(world: World) -> None:
+    sessions = []
+    for key in ("acme", "other"):
+        _, got = world.tokens(world.person(key))
+        hello = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "x", "version": "1"},
+        }
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+        headers = {
+            "Accept": "application/json, text/event-stream",
+            "Authorization": f"Bearer {got['access_token']}",
+        }
+        opened = world.served.client.post("/mcp", json=asked, headers=headers)
+        assert opened.status_code == 200
+        sessions.append((headers, opened.headers["mcp-session-id"]))
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    (acme, of_acme), (other, of_other) = sessions
+    for headers, session, status in ((acme, of_acme, 200), (acme, of_other, 404), (other, of_acme, 404)):
+        sent_in = {**headers, "Mcp-Session-Id": session}
+        assert world.served.client.post("/mcp", json=listing, headers=sent_in).status_code == status
+
+
+def test_no_secret_is_stored_or_logged(world: World) -> None:
+    client, code = world.connected()
+    got = exchanged(world.served, client, code).json()
+    [stored] = world.run(
+        "SELECT string_agg(g::text, ' ') || string_agg(encode(secret, 'escape'), ' ') "
+        "FROM recall.oauth_grant g"
+    )
+    logged = str(world.served.logged())
+    for secret in (code, got["access_token"], got["refresh_token"], VERIFIER):
+        assert secret not in str(stored)
+        assert secret not in logged
+        assert secret[5:27] not in str(stored)
+
+
+def test_a_key_has_twenty_grants(world: World) -> None:
+    with member(world.url) as memory:
+        made = memory.keys.create("busy")
+        person = world.person(made.secret)
+        held = [world.tokens(person)[1]["access_token"] for _ in range(21)]
+    count = world.run(f"SELECT count(*) FROM recall.oauth_grant WHERE key_id = {made.key.id}")
+    assert count == [(20,)]
+    assert [admitted(world.served, token) for token in (held[0], held[1], held[-1])] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--oauth", "http://memory.example"), "must be https"),
+        (("--oauth", "https://memory.example/path"), "without a path"),
+        (("--oauth", "https://me@memory.example"), "must be https"),
+        (("--oauth", "https://memory.example", "--without-keys"), "--without-keys"),
+        (("--oauth", "https://memory.example", "--no-page"), "--no-page"),
+    ],
+)
+def test_addresses_that_nobody_can_serve_at(
+    pgrecall: Command, database_url: str, arguments: tuple[str, ...], said: str
+) -> None:
+    refused = pgrecall("serve", *arguments, database_url=database_url)
+    assert refused.code != 0
+    assert said in refused.err
