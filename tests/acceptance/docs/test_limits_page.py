@@ -66,7 +66,7 @@ NUMBERS: dict[str, list[float]] = {
 """Rows by their beginnings, with the numbers that they have from the code."""
 
 IN_SQL = {
-    "OAuth: grants": (20, "01_tenancy/08_grants.sql", "OFFSET 19"),
+    "OAuth: grants": (20, "01_tenancy/10_grants.sql", "OFFSET 19"),
     "a page of memories": (16, "07_memories/08_list.sql", "p_max_bytes bigint DEFAULT 16000000"),
     "characters of each text": (20_000, "13_dedupe/05_show.sql", "least(20000, 1000000 /"),
     "ids of a cell": (40, "01_tenancy/09_cells.sql", "recall_private.cell_number() << 40"),

@@ -287,7 +287,7 @@ BEGIN
            t.expires_at, t.archived_at, NULL::jsonb, t.logit, t.use_term, t.named, t.evidence_logit,
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
         'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight,
-        'newer_gap', CASE WHEN v_about_past THEN 0 ELSE v_newer_gap END,  -- for clients of schemas before 0038
+        'newer_gap', CASE WHEN v_about_past THEN 0 ELSE v_newer_gap END,  -- for clients of schemas before 0039
         'raised', CASE WHEN p_pool > 0 THEN (
             SELECT jsonb_agg(jsonb_build_object(
                 'id', r.id, 'before', r.other, 'gap', CASE WHEN r.names THEN v_newer_gap ELSE 2 * v_newer_gap END))
