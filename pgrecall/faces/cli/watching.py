@@ -138,7 +138,9 @@ def watch_notes(
             folder,
             archive_most=archive_most,
             read=lambda: read(rules=import_rules(layers, layer)),
-            store=lambda items: memory.import_drafts(items, source=folder.source),
+            store=lambda items, import_id: memory.import_drafts(
+                items, source=folder.source, import_id=import_id
+            ),
         ).follow()
 
 
