@@ -51,7 +51,7 @@ class FolderWatch:
         *,
         archive_most: bool,
         read: Callable[[], Items],
-        store: Callable[[Items], ImportReport],
+        store: Callable[[Items, int | None], ImportReport],
     ) -> None:
         self._memory = memory
         self._notes = folder
