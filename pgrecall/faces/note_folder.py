@@ -12,6 +12,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.markdown.notes import note_file, walk
 from pgrecall.importers.markdown.renames import note_of, renamed_keys
+from pgrecall.nouns.imports.models import KeysRenamed
 from pgrecall.nouns.imports.report import ImportReport, Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
@@ -81,7 +82,7 @@ def settle(
     memory: Memory,
     folder: NoteFolder,
     read: Callable[[], Items],
-    store: Callable[[Items], ImportReport],
+    store: Callable[[Items, int | None], ImportReport],
     *,
     archive: bool = True,
     archive_most: bool = False,
@@ -93,7 +94,7 @@ def settle(
         memory: the client.
         folder: the folder.
         read: reads the whole folder.
-        store: imports its items.
+        store: imports its items, as a part of the import with this id.
         archive: archive what is gone; nothing is archived where a part of the folder cannot be read.
         archive_most: archive even if more is gone than is left, as after a failed mount.
         now: time to use instead of the database's clock.
@@ -104,20 +105,20 @@ def settle(
     folder.require()
     seen: set[str] = set()
     renamed = follow_renames(memory, folder, read, now=now)
-    report = store(_noting(read(), seen))
+    report = store(_noting(read(), seen), renamed.import_id)
     folder.require()
     present, whole = folder.notes()
     gone = gone_keys(report.removed, seen, present) if whole and archive else ()
     if too_many(gone, seen) and not archive_most:
-        return Settled(report, renamed, held=gone)
+        return Settled(report, renamed.renamed, held=gone)
     archived = memory.imports.archive(folder.source, gone, import_id=report.import_id, now=now)
     left = tuple(key for key in report.removed if key not in set(gone))
-    return Settled(replace(report, removed=left), renamed, archived)
+    return Settled(replace(report, removed=left), renamed.renamed, archived)
 
 
 def follow_renames(
     memory: Memory, folder: NoteFolder, read: Callable[[], Items], *, now: datetime | None = None
-) -> int:
+) -> KeysRenamed:
     """Gives the memories of renamed notes their new keys, so that an import finds them there.
 
     The folder is read only if notes are gone and others are new.
@@ -129,23 +130,23 @@ def follow_renames(
         now: time to use instead of the database's clock.
 
     Returns:
-        How many memories have a new key.
+        How many memories have a new key, and the import that undoes it.
     """
     stored = memory.keys_of(folder.source)
     if not stored:
-        return 0
+        return KeysRenamed()
     present, whole = folder.notes()
     known = {note_of(key) for key in stored}
     gone = [key for key in stored if note_of(key) not in present]
     if not (whole and gone and present - known):
-        return 0
+        return KeysRenamed()
     new = {
         item.key: item.body
         for item in read()
         if isinstance(item, Draft) and item.key is not None and note_of(item.key) not in known
     }
     keys = renamed_keys({key: memory.get(key).body for key in gone}, new) if new else {}
-    return memory.rename_keys(folder.source, keys, now=now) if keys else 0
+    return memory.imports.rename(folder.source, keys, now=now)
 
 
 def gone_keys(removed: Iterable[str], seen: set[str], present: set[str]) -> tuple[str, ...]:

@@ -89,8 +89,8 @@ class WatchedFolders:
         rules = import_rules(self.memory.layers.list())
         read: partial[Items] = partial(open_source, path, kind="markdown", source=source, rules=rules)
 
-        def store(items: Items) -> ImportReport:
-            return self.memory.import_drafts(_until_stopped(items, stop), source=source)
+        def store(items: Items, import_id: int | None) -> ImportReport:
+            return self.memory.import_drafts(_until_stopped(items, stop), source=source, import_id=import_id)
 
         done = settle(self.memory, folder, read, store)
         self._tell(done.report)

@@ -24,7 +24,7 @@ GROUPS: dict[str, str] = {
     "store_rerank_model reset_rerank_model",
     "Plans": "plan_prune prune_candidates find_duplicates plan_dedupe plan_merge plans get_plan apply_plan "
     "undo_plan drop_plan",
-    "Imports": "store_imported archive_imported imports unused_imports undo_import",
+    "Imports": "store_imported rename_imported archive_imported imports unused_imports undo_import",
     "Erasures": "plan_erasure get_erasure erasures apply_erasure drop_erasure",
     "Jobs and maintenance": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes "
     "refresh_medians resolve_pending_links refresh_graph unembedded count_unembedded "

@@ -123,10 +123,10 @@ export class ImportsGroup {
   /**
    * Undo an import: what it changed is given back, what it archived restored, what it added deleted.
    *
-   * Changed memories get back the text, fields and links from before it, and archived ones are restored.
+   * Changed memories get back the text, fields, links and key from before it, archived ones are restored.
    * Created ones are deleted for good; one that was used or linked since is archived instead. What was
    * changed since stays as it is, and is named. Texts given back have no vectors until the job `embed`
-   * makes them. Keys of renamed notes stay as they are.
+   * makes them.
    *
    * @returns What was undone, and what was kept and why.
    */

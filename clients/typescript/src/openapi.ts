@@ -156,10 +156,10 @@ export interface paths {
          * Undo Import
          * @description Undo an import: what it changed is given back, what it archived restored, what it added deleted.
          *
-         *     Changed memories get back the text, fields and links from before it, and archived ones are restored.
+         *     Changed memories get back the text, fields, links and key from before it, archived ones are restored.
          *     Created ones are deleted for good; one that was used or linked since is archived instead. What was
          *     changed since stays as it is, and is named. Texts given back have no vectors until the job `embed`
-         *     makes them. Keys of renamed notes stay as they are.
+         *     makes them.
          */
         readonly post: operations["undo_import"];
         readonly delete?: never;
@@ -1890,7 +1890,7 @@ export interface components {
             readonly deleted: number;
             /** @description Memories that it had created, and that were used or linked since. */
             readonly archived: number;
-            /** @description Memories with the text and fields from before the import. */
+            /** @description Memories with the text, fields and key from before the import. */
             readonly given_back: number;
             /** @description Memories that the import had archived. */
             readonly restored: number;

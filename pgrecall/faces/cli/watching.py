@@ -51,7 +51,7 @@ class FolderWatch:
         *,
         archive_most: bool,
         read: Callable[[], Items],
-        store: Callable[[Items], ImportReport],
+        store: Callable[[Items, int | None], ImportReport],
     ) -> None:
         self._memory = memory
         self._notes = folder
@@ -138,7 +138,9 @@ def watch_notes(
             folder,
             archive_most=archive_most,
             read=lambda: read(rules=import_rules(layers, layer)),
-            store=lambda items: memory.import_drafts(items, source=folder.source),
+            store=lambda items, import_id: memory.import_drafts(
+                items, source=folder.source, import_id=import_id
+            ),
         ).follow()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from pgrecall.client._async.group import AsyncGroup
 from pgrecall.nouns.declared import Count, Id, declared
 from pgrecall.nouns.imports import operations
-from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, UnusedImport
+from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, KeysRenamed, UnusedImport
 from pgrecall.nouns.operation import rows_of
 
 
@@ -73,16 +73,44 @@ class AsyncImportsGroup(AsyncGroup):
             return 0
         return await self._connection.execute(operations.archive_imported(source, import_id, list(keys), now))
 
+    async def rename(
+        self,
+        source: str,
+        keys: Mapping[str, str],
+        *,
+        import_id: int | None = None,
+        now: datetime | None = None,
+    ) -> KeysRenamed:
+        """Gives memories of a source new keys, because their notes were renamed, as a part of an import.
+
+        Undoing the import gives the old keys back. Otherwise as ``Memory.rename_keys``.
+
+        Args:
+            source: the source, as given to ``import_drafts``.
+            keys: new keys by present ones.
+            import_id: the import that found it; None begins one.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            How many have a new key, and the id of the import, for ``import_drafts``.
+
+        Raises:
+            InvalidInput: a new key cannot be stored, or two memories would have it. None was renamed.
+        """
+        if not keys:
+            return KeysRenamed(0, import_id)
+        return await self._connection.execute(operations.rename_imported(source, import_id, keys, now))
+
     @declared("undo_import", "POST /v1/imports/undo", in_query=True)
     async def undo(
         self, import_id: Id | None = None, *, source: str | None = None, now: datetime | None = None
     ) -> ImportUndone:
         """Undoes an import: what it changed is given back, what it archived restored, what it added deleted.
 
-        Changed memories get back the text, fields and links from before it, and archived ones are restored.
+        Changed memories get back the text, fields, links and key from before it, archived ones are restored.
         Created ones are deleted for good; one that was used or linked since is archived instead. What was
         changed since stays as it is, and is named. Texts given back have no vectors until the job ``embed``
-        makes them. Keys of renamed notes stay as they are.
+        makes them.
 
         Args:
             import_id: the id of the import; by default that of the last one that was not undone.

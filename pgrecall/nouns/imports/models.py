@@ -41,6 +41,14 @@ class UnusedImport:
 
 
 @dataclass(frozen=True, slots=True)
+class KeysRenamed:
+    """How many memories an import gave new keys, and its id; None if nothing was noted yet."""
+
+    renamed: int = 0
+    import_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class KeptMemory:
     """A memory of an undone import that stays, and why: it was changed, pinned, used or linked since.
 
@@ -62,7 +70,7 @@ class ImportUndone:
         source: its source.
         deleted: memories that it had created, and nothing has used or changed since.
         archived: memories that it had created, and that were used or linked since.
-        given_back: memories with the text and fields from before the import.
+        given_back: memories with the text, fields and key from before the import.
         restored: memories that the import had archived.
         kept: memories that stay as they are, or are archived instead of deleted, each with the reason.
     """

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pgrecall.encoding import MAX_ID, require_text, to_json
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.conversion import read_document
 from pgrecall.nouns.embedding import Embedded
-from pgrecall.nouns.imports.models import ImportSummary, ImportUndone
+from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, KeysRenamed
 from pgrecall.nouns.memories.models import Draft, Remembered
 from pgrecall.nouns.memories.remember import Rejected, draft_items, remembered
 from pgrecall.nouns.operation import NOW, Operation, rows_of
@@ -57,6 +57,17 @@ def archive_imported(
             "now": now,
         },
         lambda rows: int(rows[0]["archived"]),
+    )
+
+
+def rename_imported(
+    source: str, import_id: int | None, keys: Mapping[str, str], now: datetime | None
+) -> Operation[KeysRenamed]:
+    """Gives live memories of a source new keys by present ones, and notes it under the import."""
+    return Operation(
+        f"SELECT * FROM recall.rename_imported(%(source)s, %(import)s, %(keys)s::jsonb, {NOW})",
+        {"source": _source(source), "import": import_id, "keys": to_json(dict(keys)), "now": now},
+        lambda rows: KeysRenamed(int(rows[0]["renamed"]), rows[0]["import"]),
     )
 
 

@@ -109,6 +109,7 @@ class AsyncStore(AsyncLinks):
         by_session: bool = False,
         strict: bool = False,
         progress: Callable[[int], None] = lambda _: None,
+        import_id: int | None = None,
         now: datetime | None = None,
     ) -> ImportReport:
         """Stores the items that an importer yields, batch by batch, each in its own transaction.
@@ -120,6 +121,7 @@ class AsyncStore(AsyncLinks):
                 a part of the source.
             strict: stop at the first problem instead of collecting problems.
             progress: called with the number of items read since the last call.
+            import_id: the import that this continues, as ``imports.rename`` returns it.
             now: time to use instead of the database's clock: that of items without one, and the one as of
                 which vitality is compared.
 
@@ -138,6 +140,7 @@ class AsyncStore(AsyncLinks):
             by_session=by_session,
             strict=strict,
             progress=progress,
+            import_id=import_id,
             now=now,
         )
 

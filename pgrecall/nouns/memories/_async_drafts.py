@@ -106,10 +106,11 @@ async def import_drafts(
     by_session: bool,
     strict: bool,
     progress: Callable[[int], None],
-    now: datetime | None = None,
+    import_id: int | None,
+    now: datetime | None,
 ) -> ImportReport:
     """Stores the items of an importer, batch by batch; then updates statistics, vectors and the graph."""
-    report = ImportReport()
+    report = ImportReport(import_id=import_id)
     seen: set[str] = set()
     sessions: set[str] = set()
     portions = Portions(items, embedded=connection.embedder is not None)

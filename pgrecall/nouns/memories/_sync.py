@@ -110,6 +110,7 @@ class Store(Links):
         by_session: bool = False,
         strict: bool = False,
         progress: Callable[[int], None] = lambda _: None,
+        import_id: int | None = None,
         now: datetime | None = None,
     ) -> ImportReport:
         """Stores the items that an importer yields, batch by batch, each in its own transaction.
@@ -121,6 +122,7 @@ class Store(Links):
                 a part of the source.
             strict: stop at the first problem instead of collecting problems.
             progress: called with the number of items read since the last call.
+            import_id: the import that this continues, as ``imports.rename`` returns it.
             now: time to use instead of the database's clock: that of items without one, and the one as of
                 which vitality is compared.
 
@@ -139,6 +141,7 @@ class Store(Links):
             by_session=by_session,
             strict=strict,
             progress=progress,
+            import_id=import_id,
             now=now,
         )
 

@@ -48,6 +48,34 @@ def test_undo_of_a_changed_folder(pgrecall: Command, vault: Path, query: Query) 
     assert pgrecall("import", "undo").code == 2
 
 
+def test_renamed_notes_get_their_old_keys_back(pgrecall: Command, vault: Path, query: Query) -> None:
+    assert pgrecall("import", str(vault)).code == 0
+    before = live(query)
+    (vault / "winch.md").rename(vault / "crane.md")
+    (vault / "tide.md").rename(vault / "ebb.md")
+    (vault / "winch.md").write_text("Another winch.")
+    (vault / "yard.md").write_text("Ann owns the yard. See [[crane]].")
+    done = pgrecall("import", str(vault), "--archive-removed")
+    assert (done.code, "1 memory has a new key, because notes were renamed." in done.err) == (0, True)
+    assert sorted(live(query)) == ["crane", "ebb", "winch", "yard"]
+    undone = pgrecall("import", "undo")
+    assert undone.code == 0
+    assert live(query) == before
+    assert "deleted" in pgrecall("import", "undo").out  # the first import too, as if no note had been renamed
+    assert live(query) == {}
+
+
+def test_an_old_key_that_is_taken_is_named(pgrecall: Command, vault: Path, query: Query) -> None:
+    assert pgrecall("import", str(vault)).code == 0
+    (vault / "winch.md").rename(vault / "crane.md")
+    assert pgrecall("import", str(vault)).code == 0
+    assert [row["changed"] for row in json.loads(pgrecall("import", "list", "--json").out)] == [1, 0]
+    assert pgrecall("remember", "By hand.", "--key", "winch").code == 0
+    undone = pgrecall("import", "undo")
+    assert (undone.code, "its earlier key cannot be given back" in undone.out) == (0, True)
+    assert sorted(live(query)) == ["crane", "tide", "winch", "yard"]
+
+
 def test_what_was_used_is_archived_and_named(pgrecall: Command, vault: Path, query: Query) -> None:
     assert pgrecall("import", str(vault)).code == 0
     assert pgrecall("access", "winch").code == 0

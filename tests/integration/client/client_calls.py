@@ -48,6 +48,8 @@ CALLS = (
     Call("rename_keys", ("notes", {"noon": "ferry"}), {"now": NOW}),
     Call("imports.list", (), {"source": "notes"}),
     Call("imports.unused", by_the_clock=True),
+    Call("imports.rename", ("notes", {"ferry": "noon"}), {"now": NOW}),
+    Call("imports.rename", ("notes", {"noon": "ferry"}), {"now": NOW}),
     Call("imports.archive", ("notes", ["ferry"]), {"now": NOW}),
     Call("imports.undo", (), {"source": "notes", "now": NOW}),
     Call("link", ("harbour", "contract"), {"now": NOW}),

@@ -118,6 +118,12 @@ def writes(ids: list[int]) -> dict[str, Call]:
             "SELECT recall.store_imported('vault', NULL, %s, 'hash', %s)",
             (drafts(1, "rope"), NOW),
         ),
+        "rename_imported": (
+            "SELECT recall.rename_imported('rope-source', NULL, "
+            "(SELECT jsonb_object_agg(m.key, 'missing ' || m.id) "
+            "FROM recall.memory m WHERE m.id = ANY (%s)), %s)",
+            (some, NOW),
+        ),
         "archive_imported": (
             "SELECT recall.archive_imported('vault', NULL, %s, %s)",
             ([f"rope{n}" for n in range(SOME)], NOW),

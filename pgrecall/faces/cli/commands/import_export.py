@@ -215,7 +215,7 @@ def _import_drafts(
         try:
             with Progress("importing", _UNITS.get(kind, "turns"), total) as bar:
 
-                def store(items: Items) -> ImportReport:
+                def store(items: Items, import_id: int | None = None) -> ImportReport:
                     counted = _Counted(items, by_note=kind == "markdown")
                     return memory.import_drafts(
                         counted,
@@ -223,6 +223,7 @@ def _import_drafts(
                         by_session=kind in BY_SESSION,
                         strict=strict,
                         progress=lambda _: bar.reached(counted.count),
+                        import_id=import_id,
                         now=now,
                     )
 
@@ -243,7 +244,7 @@ def _import_folder(
     memory: Memory,
     folder: NoteFolder,
     read: Callable[[], Items],
-    store: Callable[[Items], ImportReport],
+    store: Callable[[Items, int | None], ImportReport],
     archives: _Archives,
     now: datetime | None,
 ) -> ImportReport:

@@ -77,6 +77,27 @@ BEGIN
     import := recall_private.note_import(v_tenant, p_source, p_import, '{}', v_ids, p_now);
 END $$;
 
+-- rename_imported: gives live memories of a source new keys by present ones, as rename_keys does, because their notes were
+-- renamed, and notes it under the import p_import as store_imported does. Returns how many, and the id of the import.
+CREATE OR REPLACE FUNCTION recall.rename_imported(
+    p_source text, p_import bigint, p_keys jsonb, p_now timestamptz DEFAULT now(), OUT renamed bigint, OUT import bigint
+)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_before jsonb;
+BEGIN
+    PERFORM recall_private.require_moment(p_now), recall_private.require_new_keys(p_keys),
+            recall_private.lock_tenant(v_tenant, 'import');
+    v_before := recall_private.states_before_import(v_tenant, ARRAY(
+        SELECT k.id FROM recall_private.memories_with_keys(v_tenant, ARRAY(SELECT jsonb_object_keys(p_keys))) k));
+    renamed := recall.rename_keys(p_source, p_keys, p_now);
+    import := recall_private.note_import(v_tenant, p_source, p_import, v_before, ARRAY(
+        SELECT k.id FROM recall_private.memories_with_keys(v_tenant, ARRAY(SELECT value FROM jsonb_each_text(p_keys))) k
+        WHERE v_before ? k.id::text), p_now);
+END $$;
+
 -- removed_by_import: whether this archival was made by an import because the source no longer held the memory.
 CREATE OR REPLACE FUNCTION recall_private.removed_by_import(p_tenant text, p_archival bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
@@ -86,7 +107,7 @@ LANGUAGE sql STABLE AS $$
         WHERE v.tenant = p_tenant AND v.id = p_archival AND (i.before -> 'after' -> 'archival')::bigint = v.id)
 $$;
 
--- import_states: what versions do not hold of these memories, by id: layer, expiry, pin, links that came with the text, and
+-- import_states: what versions do not hold of these memories, by id: key, layer, expiry, pin, links that came with the text, and
 -- the current archival if archived; and how to tell whether a memory was changed: `number` of its version, `hash` of its
 -- text, and `updated_at`. Without p_links the links are left out.
 CREATE OR REPLACE FUNCTION recall_private.import_states(p_tenant text, p_ids bigint[], p_links boolean)
@@ -94,7 +115,7 @@ RETURNS TABLE (id bigint, state jsonb)
 LANGUAGE sql STABLE ROWS 100
 SET search_path FROM CURRENT AS $$
     SELECT m.id, jsonb_build_object(
-               'number', m.number, 'hash', m.content_hash, 'updated_at', m.updated_at, 'layer', m.layer,
+               'key', m.key, 'number', m.number, 'hash', m.content_hash, 'updated_at', m.updated_at, 'layer', m.layer,
                'expires_at', m.expires_at, 'pinned', m.pinned)
            || CASE WHEN m.archived_at IS NULL THEN '{}' ELSE jsonb_build_object('archival', (
                   SELECT v.id FROM recall.archival v
@@ -102,7 +123,7 @@ SET search_path FROM CURRENT AS $$
            || CASE WHEN p_links THEN jsonb_build_object('links', l.links) ELSE '{}' END
     FROM unnest(p_ids) u(id)
     CROSS JOIN LATERAL (
-        SELECT o.id, o.content_hash, o.updated_at, o.layer, o.expires_at, o.pinned, o.archived_at, coalesce((
+        SELECT o.id, o.key, o.content_hash, o.updated_at, o.layer, o.expires_at, o.pinned, o.archived_at, coalesce((
             SELECT v.number FROM recall.memory_version v
             WHERE v.tenant = p_tenant AND v.memory_id = o.id ORDER BY v.number DESC LIMIT 1), 0) + 1 AS number
         FROM recall.memory o WHERE o.tenant = p_tenant AND o.id = u.id OFFSET 0) m

@@ -1,9 +1,9 @@
--- Undoing an import: the text and fields before it come back, what it archived is restored, and what it added is deleted,
--- or archived if it was used since. What was changed since stays.
+-- Undoing an import: texts, fields and keys before it come back, what it archived is restored, and what it added is
+-- deleted, or archived if it was used since. What was changed since stays.
 
 -- undo_import: undoes an import of this tenant, or without p_import the last one that was not undone, with p_source of
 -- this source. Returns a JSON object: `id` and `source` of the import, the numbers of memories `deleted`, `archived`,
--- `given_back` (their text and fields before the import) and `restored` (which it had archived), and `kept`, a list of
+-- `given_back` (their text, fields and key before the import) and `restored` (which it had archived), and `kept`, a list of
 -- {id, key, title, note} with those that stay as they are now, or were archived because they were used. New texts have no
 -- vectors until the job embed makes them. Raises an error if there is no such import, or it was undone before.
 CREATE OR REPLACE FUNCTION recall.undo_import(
@@ -34,9 +34,11 @@ BEGIN
     INTO v_deleted, v_archived, v_restored, v_back, v_kept
     FROM recall_private.import_undo_steps(v_plan) o;
     v_restored := recall_private.restore_memories(v_tenant, v_restored, p_now);
+    PERFORM recall_private.delete_imported(v_tenant, v_deleted, p_now);  -- first, since they may have the keys to give back
     PERFORM recall_private.give_back(v_plan, i.memory_id, i.before, p_now) FROM recall.plan_item i
     WHERE i.tenant = v_tenant AND i.plan_id = v_plan.id AND i.memory_id = ANY (v_back)
     ORDER BY i.memory_id;
+    v_kept := v_kept || recall_private.give_back_keys(v_plan, v_back, p_now);
     -- A memory that is as an earlier import left it can be taken back by undoing that one too.
     UPDATE recall.plan_item e SET before = e.before || jsonb_build_object('after', s.state)
     FROM recall.plan_item i CROSS JOIN LATERAL recall_private.import_states(v_tenant, ARRAY[i.memory_id], false) s
@@ -47,7 +49,6 @@ BEGIN
         SELECT i.memory_id FROM recall.plan_item i
         WHERE i.tenant = v_tenant AND i.plan_id = v_plan.id AND i.memory_id = ANY (v_back) AND i.before ? 'archival'),
         'forgotten', NULL, p_now);
-    PERFORM recall_private.delete_imported(v_tenant, v_deleted, p_now);
     UPDATE recall.plan p SET state = 'undone', undone_at = p_now WHERE p.tenant = v_tenant AND p.id = v_plan.id;
     RETURN jsonb_build_object(
         'id', recall_private.import_number(v_plan.id), 'source', v_plan.options ->> 'source', 'deleted', cardinality(v_deleted),
@@ -164,6 +165,29 @@ BEGIN
     )
     SELECT array_agg(x.dst) INTO v_cited FROM (SELECT dst FROM dropped UNION SELECT dst FROM made) x;
     PERFORM recall_private.recount_links(p_plan.tenant, v_cited);
+END $$;
+
+-- give_back_keys: gives those of these memories that an import renamed their keys before it. Returns those that keep the new
+-- one, because another memory has the old one by now, as in `kept` of undo_import.
+CREATE OR REPLACE FUNCTION recall_private.give_back_keys(p_plan recall.plan, p_ids bigint[], p_now timestamptz) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_keys jsonb := (
+        SELECT jsonb_object_agg(i.before -> 'after' ->> 'key', i.before ->> 'key') FROM recall.plan_item i
+        WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = ANY (p_ids)
+          AND i.before ->> 'key' <> i.before -> 'after' ->> 'key');
+BEGIN
+    IF v_keys IS NULL THEN
+        RETURN '[]';
+    END IF;
+    PERFORM recall.rename_keys(p_plan.options ->> 'source', v_keys, p_now);
+    RETURN (
+        SELECT coalesce(jsonb_agg(jsonb_build_object(
+                   'id', m.id, 'key', m.key, 'title', coalesce(nullif(m.title, ''), left(m.body, 60)),
+                   'note', 'its earlier key cannot be given back') ORDER BY m.id), '[]')
+        FROM recall.memory m
+        WHERE m.tenant = p_plan.tenant AND m.id = ANY (p_ids) AND v_keys ? m.key);
 END $$;
 
 -- delete_imported: deletes memories that an import created. Links of other texts to them wait for them again, by their keys.
