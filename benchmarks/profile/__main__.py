@@ -178,6 +178,8 @@ def filled(running: EmbeddedServer, memories: int, folder: Path) -> tuple[str, l
                 connection.execute("CREATE EXTENSION pg_stat_statements")
             kept.write_bytes(pickle.dumps(Conversations(memories).fill(url)))
     migrate.upgrade(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("VACUUM (ANALYZE)")  # upgrading finds out what copied memories say, and stores it
     return url, pickle.loads(kept.read_bytes())
 
 

@@ -78,7 +78,6 @@ class Conversations:
             connection.execute(
                 "SELECT recall.move_vectors_to_own_table(), recall.refresh_statistics(%s)", (NOW,)
             )
-            connection.execute("VACUUM (ANALYZE)")
         self._dice.shuffle(asked)
         return asked
 

@@ -138,7 +138,10 @@ def _memory_indexes() -> tuple[Index, ...]:
     words = text("recall_private.tenant_words(tenant, search_text)")
     author = text('recall_private.plain(lower(author)) COLLATE "C"')
     return (
-        Index("memory_words_idx", words, postgresql_using="gin"),
+        # Every search reads the pending list of this index (in kB), whoever's words wait there.
+        Index(
+            "memory_words_idx", words, postgresql_using="gin", postgresql_with={"gin_pending_list_limit": 64}
+        ),
         Index("memory_happened_at_idx", "tenant", "happened_at"),
         # `remember` looks for memories with the same words, whatever their case and punctuation.
         Index(

@@ -70,3 +70,15 @@ def test_a_word_of_any_length_can_be_kept_and_asked(sql: Query, letters: int) ->
     for question in ("harbour", f"harbour {'z' * letters}"):
         (hit,) = sql("SELECT body FROM recall.search(%s)", (question,))
         assert hit["body"].startswith("harbour z")
+
+
+def test_few_words_wait_outside_the_index(sql: Query) -> None:
+    """Every search of every tenant reads all words that wait, and only VACUUM would move them."""
+    sql(
+        "SELECT count(*) FROM recall.remember_many(("
+        " SELECT jsonb_agg(jsonb_build_object('body', w.body)) FROM ("
+        "  SELECT string_agg('crate' || m || 'x' || n, ' ') AS body"
+        "  FROM generate_series(1, 500) m, generate_series(1, 30) n GROUP BY m) w))"
+    )
+    (moved,) = sql("SELECT gin_clean_pending_list('recall.memory_words_idx') AS pages")
+    assert moved["pages"] * 8_192 <= 2 * 64 * 1_024

@@ -1,0 +1,3 @@
+-- The text index keeps a shorter pending list; nothing is stored in another way.
+
+SELECT;
