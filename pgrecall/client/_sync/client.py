@@ -185,12 +185,13 @@ class Client:
         return self._with(self._connection.view(session_id=session_id))
 
     def for_project(self, project: str, *, only: bool = False) -> Self:
-        """Returns a view of this client whose searches are asked in a project.
+        """Returns a view of this client whose searches are asked in a project, which new memories get.
 
         >>> memory = memory.for_project("github.com/mira/clock")                   # doctest: +SKIP
 
         Memories of other projects, by ``project`` in their metadata, are found only where they are clearly
-        better. Closing the view closes nothing.
+        better. ``remember`` stores new memories with the project unless their metadata names one. Closing
+        the view closes nothing.
 
         Args:
             project: the name of the project.

@@ -121,3 +121,21 @@ def test_only_without_a_project_is_refused(memory: Memory) -> None:
         memory.search(QUESTION, project_only=True)
     with pytest.raises(InvalidInput, match="The project has no name"):
         memory.for_project("")
+
+
+def test_what_is_remembered_in_a_project_gets_it(memory: Memory) -> None:
+    within = memory.for_project("clock")
+    for number, fields in enumerate(({}, {"key": "new"}, {"metadata": {"shelf": 2}})):
+        stored = within.remember(f"Lamp {number} hangs in the hall.", compare=False, **fields)  # type: ignore[arg-type]
+        assert within.get(stored.id).metadata == {"project": "clock", **fields.get("metadata", {})}  # type: ignore[dict-item]
+    stored = within.remember("The mast is of spruce.", metadata={"project": "winch"})
+    assert memory.get(stored.id).metadata == {"project": "winch"}
+
+
+def test_a_memory_that_exists_keeps_its_metadata_in_a_project(memory: Memory) -> None:
+    memory.remember("The service listens at port 9090.", key="theirs", metadata={"project": "winch"})
+    memory.remember("The service listens at port 7070.", key="nobodys")
+    within = memory.for_project("clock")
+    for key, metadata in (("theirs", {"project": "winch"}), ("nobodys", {})):
+        assert within.remember("The service listens at port 6060.", key=key).outcome == "updated"
+        assert memory.get(key).metadata == metadata
