@@ -209,6 +209,7 @@ def _for_plans(reader: Reader) -> None:
     chosen = _notes(reader, "contract", "old-contract", "an older contract")[2]
     reader.words |= {"12": str(first), "40": str(last), "41": str(chosen)}
 
+
 PREPARED: dict[str, Callable[[Reader], object]] = {
     "README.md": _for_readme,
     "context.md": lambda reader: _notes(reader, "gauge"),
