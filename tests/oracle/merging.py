@@ -1,4 +1,4 @@
-"""Merges of duplicates: what a plan may propose, and what comes of it, as howto/duplicates.md tells."""
+"""Merges of duplicates: what a plan may propose, and what comes of it, as howto/plans.md tells."""
 
 from __future__ import annotations
 

@@ -202,28 +202,24 @@ def _twins(reader: Reader) -> list[int]:
         return [row[0] for row in twins.fetchall()]
 
 
-def _for_duplicates(reader: Reader) -> None:
+def _for_plans(reader: Reader) -> None:
+    """Memories that a prune plan takes, and those that a dedupe plan merges."""
     first, *_, last = _twins(reader)
+    _for_pruning(reader)
     chosen = _notes(reader, "contract", "old-contract", "an older contract")[2]
     reader.words |= {"12": str(first), "40": str(last), "41": str(chosen)}
-
-
-def _for_prune(reader: Reader) -> None:
-    _for_pruning(reader)
-    reader.words["3"] = "1"
 
 
 PREPARED: dict[str, Callable[[Reader], object]] = {
     "README.md": _for_readme,
     "context.md": lambda reader: _notes(reader, "gauge"),
-    "duplicates.md": _for_duplicates,
     "forget.md": _for_forget,
     "import.md": _for_import,
     "install.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),
     "mcp.md": _for_mcp,
     "measure.md": _for_feedback,
     "postgres.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),
-    "prune.md": _for_prune,
+    "plans.md": _for_plans,
     "quickstart.md": _for_quickstart,
 }
 
