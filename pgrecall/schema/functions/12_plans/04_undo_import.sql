@@ -170,8 +170,7 @@ END $$;
 -- give_back_keys: gives those of these memories that an import renamed their keys before it. Returns those that keep the new
 -- one, because another memory has the old one by now, as in `kept` of undo_import.
 CREATE OR REPLACE FUNCTION recall_private.give_back_keys(p_plan recall.plan, p_ids bigint[], p_now timestamptz) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_keys jsonb := (
         SELECT jsonb_object_agg(i.before -> 'after' ->> 'key', i.before ->> 'key') FROM recall.plan_item i
