@@ -75,6 +75,7 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
 NAMELESS = {
     "/v1/memories",
     "/v1/memories/batch",
+    "/v1/forget-session",
     "/v1/plans",
     "/v1/plans/prune",
     "/v1/plans/dedupe",

@@ -466,17 +466,6 @@ export class MemoryMethods {
   }
 
   /**
-   * Read a memory with its vitality and its links. It does not count as an access.
-   *
-   * @returns All its fields, with every term of its vitality.
-   */
-  async get(memory: Reference, options: AtTime & CallOptions = {}): Promise<StoredMemory> {
-    const { call, rest } = split(options);
-    const request = { path: { memory }, query: rest, call };
-    return this.transport.send("get", "/v1/memories/{memory}", request);
-  }
-
-  /**
    * Archive a memory, so that search leaves it out by default. With `hard` it is deleted for good.
    *
    * @returns Whether anything changed.
@@ -488,6 +477,17 @@ export class MemoryMethods {
   }
 
   /**
+   * Archive the memories of a session, so that search leaves them out by default.
+   *
+   * @returns How many memories were archived, or with `dry_run` would be.
+   */
+  async forgetSession(sessionId: string, options: { readonly dry_run?: boolean } & AtTime & CallOptions = {}): Promise<number> {
+    const { call, rest } = split(options);
+    const request = { body: { ...rest, session_id: sessionId }, call };
+    return (await this.transport.send("post", "/v1/forget-session", request)).count;
+  }
+
+  /**
    * Restore an archived memory, with its links and accesses.
    *
    * @returns Whether it was archived.
@@ -496,6 +496,17 @@ export class MemoryMethods {
     const { call, rest } = split(options);
     const request = { path: { memory }, query: rest, call };
     return (await this.transport.send("post", "/v1/unarchive/{memory}", request)).changed;
+  }
+
+  /**
+   * Read a memory with its vitality and its links. It does not count as an access.
+   *
+   * @returns All its fields, with every term of its vitality.
+   */
+  async get(memory: Reference, options: AtTime & CallOptions = {}): Promise<StoredMemory> {
+    const { call, rest } = split(options);
+    const request = { path: { memory }, query: rest, call };
+    return this.transport.send("get", "/v1/memories/{memory}", request);
   }
 
   /**

@@ -654,6 +654,26 @@ export interface paths {
         readonly patch: operations["edit"];
         readonly trace?: never;
     };
+    readonly "/v1/forget-session": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Forget Session
+         * @description Archive the memories of a session, so that search leaves them out by default.
+         */
+        readonly post: operations["forget_session"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/unarchive/{memory}": {
         readonly parameters: {
             readonly query?: never;
@@ -1777,6 +1797,17 @@ export interface components {
             readonly later: unknown;
             /** @description The word-by-word difference of the title or body; without the removed words it is the later */
             readonly words: readonly components["schemas"]["Words"][];
+        };
+        readonly ForgetSessionBody: {
+            /** @description The session that the memories belong to. */
+            readonly session_id: string;
+            /**
+             * @description Count them, and change nothing.
+             * @default false
+             */
+            readonly dry_run?: boolean;
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
         };
         /** @description One memory that a search found. */
         readonly Hit: {
@@ -4384,6 +4415,39 @@ export interface operations {
             };
         };
     };
+    readonly forget_session: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ForgetSessionBody"];
+            };
+        };
+        readonly responses: {
+            /** @description How many memories were archived, or with `dry_run` would be. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     readonly unarchive: {
         readonly parameters: {
             readonly query?: {
@@ -4468,6 +4532,8 @@ export interface operations {
                 readonly metadata?: readonly string[];
                 /** @description Only memories with all of these terms. */
                 readonly hints?: readonly string[];
+                /** @description Only memories of this session. */
+                readonly session_id?: string;
                 readonly since?: string;
                 readonly until?: string;
                 readonly include_archived?: boolean;

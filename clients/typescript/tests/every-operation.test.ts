@@ -134,6 +134,7 @@ test("links, supersession, pins, archive", async () => {
   assert.equal(await memory.forget(one), true);
   assert.equal(await memory.forget(one), false);
   assert.equal(await memory.unarchive(one), true);
+  assert.equal(await memory.forgetSession(fresh("chat"), { dry_run: true }), 0);
 });
 
 test("versions and changes", async () => {

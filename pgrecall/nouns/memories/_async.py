@@ -1,4 +1,4 @@
-"""The methods of a client that store, read, list and forget memories."""
+"""The methods of a client that store, read and list memories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
 from pgrecall.nouns.declared import declared
-from pgrecall.nouns.links._async import AsyncLinks
+from pgrecall.nouns.memories._async_forgetting import AsyncForgetting
 from pgrecall.nouns.memories.models import StoredMemory
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pgrecall.nouns.memories.models import Draft, ListedMemory, ListOrder, Remembered
 
 
-class AsyncStore(AsyncLinks):
-    """The part of :class:`AsyncMemory` that stores, reads, lists and forgets memories."""
+class AsyncStore(AsyncForgetting):
+    """The part of :class:`AsyncMemory` that stores, reads and lists memories."""
 
     async def remember(self, body: str, *, compare: bool = True, **fields: Unpack[DraftFields]) -> Remembered:
         """Stores one memory, or changes the one with the same key.
@@ -172,6 +172,7 @@ class AsyncStore(AsyncLinks):
         order: ListOrder = "newest",
         after: str | None = None,
         limit: int = 50,
+        session_id: str | None = None,
         now: datetime | None = None,
         **filters: Unpack[FilterOptions],
     ) -> tuple[ListedMemory, ...]:
@@ -185,6 +186,7 @@ class AsyncStore(AsyncLinks):
             after: the ``cursor`` of the last memory of the previous page, with the same order and filters.
             limit: memories on a page, 1 to 1000. A page ends earlier where its texts and metadata would
                 exceed 16 MB.
+            session_id: only memories of this session.
             now: time to use instead of the database's clock.
             filters: those of :class:`SearchFilter`, such as ``layers``, ``tags``, ``since``; not ``as_of``.
 
@@ -199,7 +201,7 @@ class AsyncStore(AsyncLinks):
 
         chosen = SearchFilter(**filters)
         return await self._connection.execute(
-            list_memories(chosen, order=order, after=after, limit=limit, now=now)
+            list_memories(chosen, order=order, after=after, limit=limit, now=now, session_id=session_id)
         )
 
     async def keys_of(self, source: str) -> builtins.list[str]:
@@ -235,59 +237,3 @@ class AsyncStore(AsyncLinks):
         from pgrecall.nouns.memories.operations import rename_keys
 
         return await self._connection.execute(rename_keys(source, keys, now))
-
-    async def pin(self, memory: int | str, pinned: bool = True, *, now: datetime | None = None) -> bool:
-        """Pins a memory, so that no prune plan archives it, or unpins it.
-
-        >>> await memory.pin("contract")                                           # doctest: +SKIP
-
-        Args:
-            memory: its id or key.
-            pinned: False to unpin.
-            now: time to use instead of the database's clock.
-
-        Returns:
-            Whether anything changed.
-
-        Raises:
-            MemoryNotFound: there is none in this tenant.
-        """
-        from pgrecall.nouns.memories.operations import pin
-
-        return await self._connection.execute(pin(memory, pinned, now))
-
-    @declared("forget", "DELETE /v1/memories/{memory}")
-    async def forget(self, memory: int | str, *, hard: bool = False, now: datetime | None = None) -> bool:
-        """Archives a memory, so that search leaves it out by default. With ``hard`` it is deleted for good.
-
-        >>> await memory.forget("contract", hard=True)                             # doctest: +SKIP
-
-        Args:
-            memory: its id or key.
-            hard: delete the memory and everything about it for good.
-            now: time to use instead of the database's clock.
-
-        Returns:
-            Whether anything changed.
-        """
-        from pgrecall.nouns.memories.operations import forget
-
-        return await self._connection.execute(forget(memory, hard, now))
-
-    @declared("unarchive", "POST /v1/unarchive/{memory}")
-    async def unarchive(self, memory: int | str, *, now: datetime | None = None) -> bool:
-        """Restores an archived memory, with its links and accesses.
-
-        Args:
-            memory: its id or key.
-            now: time to use instead of the database's clock.
-
-        Returns:
-            Whether it was archived.
-
-        Raises:
-            MemoryNotFound: there is none in this tenant.
-        """
-        from pgrecall.nouns.memories.operations import unarchive
-
-        return await self._connection.execute(unarchive(memory, now))

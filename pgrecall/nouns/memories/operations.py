@@ -76,7 +76,13 @@ def get(reference: int | str, now: datetime | None) -> Operation[StoredMemory]:
 
 
 def list_memories(
-    chosen: SearchFilter, *, order: ListOrder, after: str | None, limit: int, now: datetime | None
+    chosen: SearchFilter,
+    *,
+    order: ListOrder,
+    after: str | None,
+    limit: int,
+    now: datetime | None,
+    session_id: str | None = None,
 ) -> Operation[tuple[ListedMemory, ...]]:
     """Reads one page of the memories that pass a filter. It does not count as an access.
 
@@ -84,18 +90,22 @@ def list_memories(
         order: ``newest`` first, or highest ``vitality`` first.
         after: cursor of the last memory of the previous page.
         limit: number of memories on a page, 1 to 1000.
+        session_id: only memories of this session.
     """
     require_filter(chosen)
-    if after is not None:
-        require_text(after, "The cursor")
+    for text, what in ((after, "The cursor"), (session_id, "The session")):
+        if text is not None:
+            require_text(text, what)
     return Operation(
-        f"SELECT * FROM recall.list_memories(%(filter)s::jsonb, %(order)s, %(after)s, %(limit)s::int, {NOW})",
+        f"SELECT * FROM recall.list_memories(%(filter)s::jsonb, %(order)s, %(after)s, %(limit)s::int, {NOW}, "
+        "p_session_id => %(session)s)",
         {
             "filter": to_json(search_document(chosen)),
             "order": order,
             "after": after,
             "limit": limit,
             "now": now,
+            "session": session_id,
         },
         lambda rows: tuple(
             read_as(ListedMemory, row | {"tags": tuple(row["tags"])}) for row in map(dict, rows)
@@ -111,6 +121,16 @@ def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[
         f"SELECT recall.forget({id_of(reference, 'id')}, %(hard)s, {NOW}) AS done",
         {"id": reference, "hard": hard, "now": now},
         lambda rows: bool(rows[0]["done"]),
+    )
+
+
+def forget_session(session_id: str, dry_run: bool, now: datetime | None) -> Operation[int]:
+    """Archives the memories of a session, or with ``dry_run`` only counts them; returns how many."""
+    require_text(session_id, "The session")
+    return Operation(
+        f"SELECT recall.forget_session(%(session)s, %(dry_run)s, {NOW}) AS forgotten",
+        {"session": session_id, "dry_run": dry_run, "now": now},
+        lambda rows: int(rows[0]["forgotten"]),
     )
 
 

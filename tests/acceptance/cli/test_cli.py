@@ -133,6 +133,31 @@ def test_a_list_has_filters_and_pages(pgrecall: Command, notes: Path) -> None:
     assert pgrecall("list", "--metadata", "half").code == 2
 
 
+def test_a_session_is_listed_and_forgotten(pgrecall: Command) -> None:
+    for number in range(3):
+        session = () if number == 2 else ("--session", "chat-42")
+        assert (
+            pgrecall("remember", f"Note {number} of the keeper.", "--key", f"n{number}", *session).code == 0
+        )
+
+    def listed(*options: str) -> set[str]:
+        return {one["key"] for one in pgrecall("list", "--json", *options).json}
+
+    assert listed("--session", "chat-42") == {"n0", "n1"}
+    asked = pgrecall("forget", "--session", "chat-42")
+    assert (asked.code, "Archive 2 memories of session 'chat-42'? Nothing was archived." in asked.err) == (
+        2,
+        True,
+    )
+    for wrong in ((), ("n2", "--session", "chat-42"), ("--session", "chat-42", "--hard", "--yes")):
+        assert pgrecall("forget", *wrong).code == 2
+    assert listed() == {"n0", "n1", "n2"}
+    done = pgrecall("forget", "--session", "chat-42", "--yes")
+    assert (done.code, done.out) == (0, "2 memories archived.\n")
+    assert listed() == {"n2"}
+    assert pgrecall("forget", "--session", "chat-42", "--yes").code == 1
+
+
 def test_filters_narrow_the_answer(pgrecall: Command, notes: Path) -> None:
     pgrecall("import", str(notes))
 

@@ -194,6 +194,17 @@ def test_a_list_has_filters_and_pages(api: Served) -> None:
         assert api.client.get("/v1/memories", params=refused).status_code == 422, refused
 
 
+def test_a_session_is_listed_and_forgotten(api: Served) -> None:
+    for number in range(2):
+        remembered(api, f"Lantern {number}.", key=f"lantern/{number}", session_id="a/b")
+    asked = {"session_id": "a/b"}
+    assert len(api.client.get("/v1/memories", params=asked).json()) == 2
+    for dry_run, left in ((True, 2), (False, 0)):
+        answer = api.client.post("/v1/forget-session", json=asked | {"dry_run": dry_run})
+        assert answer.json() == {"count": 2}
+        assert len(api.client.get("/v1/memories", params=asked).json()) == left
+
+
 def test_many_are_remembered_together_or_not_at_all(api: Served) -> None:
     drafts = [{"body": f"Gauge {n} was calibrated.", "key": f"gauge/{n}"} for n in range(3)]
     answer = api.client.post("/v1/memories/batch", json={"drafts": drafts})

@@ -63,6 +63,22 @@ def test_a_memory_is_pinned_and_unpinned(served: Served, memory: Memory) -> None
     assert not memory.get(number).pinned
 
 
+def test_a_session_is_seen_and_forgotten(served: Served, memory: Memory) -> None:
+    number = note(memory, "tender", session_id="chat/7")
+    note(memory, "dinghy", session_id="chat/7")
+    assert 'href="/memories?session=chat%2F7"' in served.client.get(f"/memories/{number}").text
+    page = shown(served, "/memories?session=chat%2F7")
+    assert "Archive 2 memories of this session." in page.said
+    form = page.form("/forget-session")
+    unsure = served.client.post("/forget-session", data=form.fields, headers=SAME)
+    assert (unsure.status_code, memory.get(number).archived_at) == (422, None)
+    answer = served.client.post("/forget-session", data=form.fields | {"sure": "1"}, headers=SAME)
+    after = followed(served, answer)
+    assert "2 memories archived." in after.said
+    assert not [one for one in after.forms if one.action == "/forget-session"]
+    assert memory.get(number).archived_at is not None
+
+
 def test_a_memory_is_archived_and_comes_back(served: Served, memory: Memory) -> None:
     number = note(memory, "buoy")
     page = followed(

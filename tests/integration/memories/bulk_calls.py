@@ -138,6 +138,7 @@ def writes(ids: list[int]) -> dict[str, Call]:
         "supersede": (f"{each} WHERE recall.supersede(i, i + 1, %s)", (some, NOW)),
         "forget": (f"{each} WHERE recall.forget(i, false, %s)", (some, NOW)),
         "forget: for good": (f"{each} WHERE recall.forget(i, true, %s)", (some, NOW)),
+        "forget_session": ("SELECT recall.forget_session('rope-session', false, %s)", (NOW,)),
         "unarchive": (f"{each} WHERE recall.unarchive(i, %s)", (ids[-SOME:], NOW)),
         "rename_keys": (
             "SELECT recall.rename_keys('rope-source', (SELECT jsonb_object_agg(m.key, 'missing ' || m.id) "

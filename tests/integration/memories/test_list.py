@@ -124,6 +124,31 @@ def test_a_list_has_the_filters_of_a_search(
     assert set(keys(page(seven, chosen, order=order))) == expected
 
 
+@pytest.mark.parametrize("order", ["newest", "vitality"])
+def test_a_list_of_a_session(seven: Query, order: str) -> None:
+    seven("UPDATE recall.memory SET session_id = 's1' WHERE key IN ('m2', 'm5', 'foreign', 'archived')")
+    assert set(keys(page(seven, order=order, session_id="s1"))) == {"m2", "m5"}
+    assert keys(page(seven, {"sources": ["s0.md"]}, order=order, session_id="s1")) == ["m2"]
+    assert page(seven, order=order, session_id="s") == []
+
+
+def test_a_session_is_forgotten_at_once(seven: Query) -> None:
+    seven("UPDATE recall.memory SET session_id = 's1' WHERE key IN ('m2', 'm5', 'foreign', 'archived')")
+
+    def forget(dry_run: bool) -> int:
+        [row] = seven("SELECT recall.forget_session('s1', %s, %s) AS done", (dry_run, NOW))
+        return int(row["done"])
+
+    assert [forget(True), len(page(seven, session_id="s1"))] == [2, 2]
+    assert [forget(False), forget(False), forget(True)] == [2, 0, 0]
+    assert page(seven, session_id="s1") == []
+    assert len(page(seven)) == 5
+    both = page(seven, {"include_archived": True}, session_id="s1")
+    assert set(keys(both)) == {"m2", "m5", "archived"}
+    [foreign] = seven("SELECT archived_at FROM recall.memory WHERE key = 'foreign'")
+    assert foreign["archived_at"] is None
+
+
 def test_a_list_is_no_access(seven: Query) -> None:
     before = seven("SELECT count(*) AS logged FROM recall.access")
     page(seven)

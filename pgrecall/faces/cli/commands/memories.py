@@ -63,6 +63,7 @@ from pgrecall.search.explanation import activation_terms
     default="newest",
     help="Newest first, or highest vitality first.",
 )
+@click.option("--session", "session_id", type=TEXT, metavar="ID", help="Only memories of this session.")
 @click.option("--after", type=TEXT, metavar="CURSOR", help="Continue the list after this cursor.")
 @limit_option(50, 1000, "memories")
 @json_option
@@ -144,16 +145,25 @@ def pin(given: GlobalOptions, memory: int | str, undo: bool) -> None:
 
 
 @click.command("forget")
-@reference_argument
+@click.argument("memory", type=REFERENCE, metavar="[ID_OR_KEY]", required=False, help=REFERENCE_HELP)
+@click.option("--session", type=TEXT, metavar="ID", help="Archive the memories of this session instead.")
 @click.option("--hard", is_flag=True, help="Delete the memory for good, with everything about it.")
-@click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
+@click.option("--yes", "-y", is_flag=True, help="Delete, or archive a session, without asking.")
 @pass_globals
-def forget(given: GlobalOptions, memory: int | str, hard: bool, yes: bool) -> None:
-    """Archive a memory, or delete it with --hard."""
+def forget(
+    given: GlobalOptions, memory: int | str | None, session: str | None, hard: bool, yes: bool
+) -> None:
+    """Archive a memory, or delete it with --hard; or archive the memories of a session."""
+    if (memory is None) == (session is None):
+        raise InvalidInput("Name either a memory or, with --session, a session.")
+    if session is not None:
+        _forget_session(given, session, hard=hard, yes=yes)
+        return
+    assert memory is not None
     with given.opened() as client:
         if hard and not yes:
             found = client.get(memory)
-            _confirm(found.key or found.title or str(found.id))
+            _confirm(f"Delete {(found.key or found.title or str(found.id))!r} for good?", "deleted")
         changed = client.forget(memory, hard=hard)
     if not changed:
         notes().print("It is already archived.")
@@ -161,9 +171,26 @@ def forget(given: GlobalOptions, memory: int | str, hard: bool, yes: bool) -> No
     output().print("Deleted." if hard else "Archived.")
 
 
-def _confirm(name: str) -> None:
-    if not (sys.stderr.isatty() and click.confirm(f"Delete {name!r} for good?", err=True)):
-        raise InvalidInput("Nothing was deleted.", hint="Confirm with --yes.")
+def _forget_session(given: GlobalOptions, session: str, *, hard: bool, yes: bool) -> None:
+    if hard:
+        raise InvalidInput(
+            "--hard deletes one memory.",
+            hint="`pgrecall erasure plan --session ID` plans the deletion of a session.",
+        )
+    with given.opened() as client:
+        found = client.forget_session(session, dry_run=True)
+        if found and not yes:
+            _confirm(f"Archive {counted(found, 'memory', 'memories')} of session {session!r}?", "archived")
+        archived = client.forget_session(session) if found else 0
+    if not archived:
+        notes().print("The session has no memories that are not archived.")
+        raise Exit(NOTHING_FOUND)
+    output().print(f"{counted(archived, 'memory', 'memories')} archived.")
+
+
+def _confirm(question: str, done: str) -> None:
+    if not (sys.stderr.isatty() and click.confirm(question, err=True)):
+        raise InvalidInput(f"{question} Nothing was {done}.", hint="Confirm with --yes.")
 
 
 def _show_list(console: SafeConsole, page: Sequence[ListedMemory], more: bool) -> None:

@@ -11,7 +11,13 @@ from starlette.responses import Response
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.http.problems import problem_type
-from pgrecall.faces.page.form_fields import FILTER_FIELDS, read_filters, shown_filters, text_field
+from pgrecall.faces.page.form_fields import (
+    FILTER_FIELDS,
+    read_filters,
+    require_confirmed,
+    shown_filters,
+    text_field,
+)
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
 from pgrecall.faces.wording import named
@@ -53,18 +59,30 @@ async def browse(request: PageRequest) -> Response:
     if query := request.query.get("q", "").strip():
         return redirect(url("/", {"q": query, **fields}))
     order = _ORDERS.get(request.query.get("order", ""), "newest")
+    session = text_field(request.query, "session")
+    fields["session"] = session or ""
     values: dict[str, Any] = {
         "fields": {**fields, "q": "", "order": order},
         "layers": await request.memory.layers.list(),
-        "narrowed": shown_filters(fields),
+        "narrowed": [*shown_filters(fields), *(["session"] if session else [])],
         "problem": None,
         "items": (),
         "after": None,
+        "forgettable": 0,
+        "done": request.done,
     }
     values["bounds"] = {layer.name: layer.rates.zones for layer in values["layers"]}
     try:
-        list_after = partial(request.memory.list, order=order, now=request.now, **read_filters(request.query))
+        list_after = partial(
+            request.memory.list,
+            order=order,
+            session_id=session,
+            now=request.now,
+            **read_filters(request.query),
+        )
         items = await list_after(after=text_field(request.query, "after"), limit=PAGE)
+        if session and request.may_write:
+            values["forgettable"] = await request.memory.forget_session(session, dry_run=True)
     except InvalidInput as error:
         status = problem_type(error).status
         return await request.render("browse.html.j2", status=status, **{**values, "problem": error})
@@ -72,6 +90,16 @@ async def browse(request: PageRequest) -> Response:
     if items and await list_after(after=items[-1].cursor, limit=1):
         values["after"] = url("/memories", {**fields, "order": order, "after": items[-1].cursor})
     return await request.render("browse.html.j2", **{**values, "items": items})
+
+
+async def forget_session(request: PageRequest) -> Response:
+    """Archives the memories of a session, and returns to its list."""
+    session = text_field(request.form, "session")
+    if session is None:
+        raise InvalidInput("No session was named.", hint="Open the list of a session.")
+    require_confirmed(request.form, "Nothing was archived.")
+    archived = await request.memory.forget_session(session)
+    return redirect(url("/memories", {"session": session, "archived": "1", "done": archived}))
 
 
 def _questions(titles: Sequence[str], recent: Sequence[ListedMemory]) -> list[str]:

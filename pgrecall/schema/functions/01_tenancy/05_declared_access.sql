@@ -22,7 +22,7 @@ SET search_path FROM CURRENT AS $$
     UNION ALL
     SELECT u, 'recall_app' FROM unnest(ARRAY[
         'admit_tenant', 'close_grant', 'exchange_grant', 'find_grant', 'has_active_key', 'open_grant', 'apply_plan', 'apply_erasure', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',
-        'find_duplicates', 'fold_accesses', 'forget', 'key_holder', 'move_vectors_to_own_table', 'import_lines', 'keys', 'open_page_session', 'page_session_tenant', 'link', 'log_shown', 'pin',
+        'find_duplicates', 'fold_accesses', 'forget', 'forget_session', 'key_holder', 'move_vectors_to_own_table', 'import_lines', 'keys', 'open_page_session', 'page_session_tenant', 'link', 'log_shown', 'pin',
         'plan_dedupe', 'plan_erasure', 'plan_merge', 'plan_prune', 'drop_erasure', 'drop_plan', 'rebuild', 'record_access',
         'record_accesses', 'refresh_graph', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'rename_keys', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',

@@ -18,6 +18,26 @@ BEGIN
     RETURN cardinality(recall_private.archive_memories(v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
 END $$;
 
+-- forget_session: archives the live memories of a session. With p_dry_run, nothing is changed. Returns how many there
+-- are.
+CREATE OR REPLACE FUNCTION recall.forget_session(
+    p_session_id text, p_dry_run boolean DEFAULT false, p_now timestamptz DEFAULT now()
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_ids bigint[] := ARRAY(
+        SELECT m.id FROM recall.memory m
+        WHERE m.tenant = v_tenant AND m.session_id = p_session_id AND m.archived_at IS NULL ORDER BY m.id);
+BEGIN
+    PERFORM recall_private.require_moment(p_now);
+    IF p_dry_run THEN
+        RETURN cardinality(v_ids);
+    END IF;
+    RETURN cardinality(recall_private.archive_memories(v_tenant, v_ids, 'forgotten', NULL, p_now));
+END $$;
+
 -- unarchive: restores an archived memory, whatever archived it: its links, accesses and vitality are as if it had
 -- stayed. Returns whether it was archived.
 CREATE OR REPLACE FUNCTION recall.unarchive(p_memory_id bigint, p_now timestamptz DEFAULT now()) RETURNS boolean

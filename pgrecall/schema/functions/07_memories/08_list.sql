@@ -4,12 +4,12 @@
 -- filters of recall.search except `as_of`. The newest come first or, with p_order `vitality`, those with the highest
 -- vitality at p_now. The `cursor` of the last row, given as p_after, continues the list after that row; a list by
 -- vitality keeps the moment of its first page. Archived, superseded and invalid memories are left out unless the
--- filter includes them. A page ends before p_limit where its texts and metadata would exceed p_max_bytes (NULL: no
+-- filter includes them. With p_session_id, only memories of that session. A page ends before p_limit where its texts and metadata would exceed p_max_bytes (NULL: no
 -- limit), but has at least one memory if there is one; after the last memory it is empty. Listing does not count as an
 -- access.
 CREATE OR REPLACE FUNCTION recall.list_memories(
     p_filter jsonb DEFAULT '{}', p_order text DEFAULT 'newest', p_after text DEFAULT NULL, p_limit int DEFAULT 50,
-    p_now timestamptz DEFAULT now(), p_max_bytes bigint DEFAULT 16000000
+    p_now timestamptz DEFAULT now(), p_max_bytes bigint DEFAULT 16000000, p_session_id text DEFAULT NULL
 ) RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, source text, tags text[],
     metadata jsonb, happened_at timestamptz, pinned boolean, superseded_by bigint, archived_at timestamptz,
@@ -21,6 +21,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_filter recall.search_filter := recall_private.read_filter(p_filter);
     v_weights recall.weights := recall_private.vitality_weights(v_tenant);
+    v_session text := CASE WHEN p_session_id IS NULL THEN '' ELSE ' AND m.session_id = $6' END;
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall_private.effective_layers(v_tenant) l);
     v_after record;
     v_moment timestamptz;
@@ -44,9 +45,11 @@ BEGIN
             'WHERE m.tenant = (SELECT $2) AND m.happened_at >= coalesce(($3).since, ''-infinity'') '
             'AND m.happened_at <= least(coalesce(($3).until, ''infinity''), $4) '
             'AND (m.happened_at < $4 OR m.id < $5) AND recall_private.passes_filter(m, $3)%s '
-            'ORDER BY m.happened_at DESC, m.id DESC LIMIT %s) x', recall_private.index_conditions(v_filter), p_limit)
+            'ORDER BY m.happened_at DESC, m.id DESC LIMIT %s) x',
+            recall_private.index_conditions(v_filter) || v_session, p_limit)
         INTO v_ids
-        USING NULL, v_tenant, v_filter, coalesce(v_after.happened_at, 'infinity'), coalesce(v_after.id, 0);
+        USING NULL, v_tenant, v_filter, coalesce(v_after.happened_at, 'infinity'), coalesce(v_after.id, 0),
+              p_session_id;
     ELSE
         EXECUTE format(
             'SELECT array_agg(x.id), array_agg(x.activation) FROM (SELECT m.id, s.activation FROM recall.memory m '
@@ -54,9 +57,11 @@ BEGIN
             'CROSS JOIN LATERAL (SELECT recall_private.activation_sum(a, $1, recall_private.epoch(($3).moment)) AS activation OFFSET 0) s '
             'WHERE m.tenant = (SELECT $2) AND recall_private.passes_filter(m, $3)%s '
             'AND (s.activation < $4 OR s.activation = $4 AND m.id > $5) '
-            'ORDER BY s.activation DESC, m.id LIMIT %s) x', recall_private.index_conditions(v_filter), p_limit)
+            'ORDER BY s.activation DESC, m.id LIMIT %s) x',
+            recall_private.index_conditions(v_filter) || v_session, p_limit)
         INTO v_ids, v_sums
-        USING v_weights, v_tenant, v_filter, coalesce(v_after.activation, 'infinity'), coalesce(v_after.id, 0);
+        USING v_weights, v_tenant, v_filter, coalesce(v_after.activation, 'infinity'), coalesce(v_after.id, 0),
+              p_session_id;
     END IF;
     RETURN QUERY
     SELECT m.id, m.key, m.layer, m.title, m.body, m.role, m.author, m.source, m.tags, m.metadata, m.happened_at,
