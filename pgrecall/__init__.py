@@ -52,10 +52,16 @@ if TYPE_CHECKING:
     from pgrecall.nouns.erasure.models import Erasure, ErasureReport, ErasureSummary, Subject
     from pgrecall.nouns.export.models import Export
     from pgrecall.nouns.feedback.models import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
-    from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, KeptMemory, UnusedImport
+    from pgrecall.nouns.imports.models import (
+        ImportSummary,
+        ImportUndone,
+        KeptMemory,
+        KeysRenamed,
+        UnusedImport,
+    )
     from pgrecall.nouns.imports.report import ImportReport, Problem
     from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
-    from pgrecall.nouns.keys.models import ApiKey, IssuedKey, KeyHolder
+    from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder
     from pgrecall.nouns.layers.models import Layer
     from pgrecall.nouns.links.models import StaleSummary
     from pgrecall.nouns.maintenance.models import Check, GraphReport
@@ -130,6 +136,7 @@ __all__ = [
     "Export",
     "Feedback",
     "FieldDifference",
+    "Grant",
     "GraphLink",
     "GraphNode",
     "GraphReport",
@@ -148,6 +155,7 @@ __all__ = [
     "Judgement",
     "KeptMemory",
     "KeyHolder",
+    "KeysRenamed",
     "LanguageModelError",
     "Languages",
     "Layer",
@@ -229,10 +237,10 @@ _MODULES = {
     "nouns.erasure.models": ("Erasure", "ErasureReport", "ErasureSummary", "Subject"),
     "nouns.export.models": ("Export",),
     "nouns.feedback.models": ("Feedback", "JudgedHit", "JudgedSearch", "MemoryFeedback", "RankFeedback"),
-    "nouns.imports.models": ("ImportSummary", "ImportUndone", "KeptMemory", "UnusedImport"),
+    "nouns.imports.models": ("ImportSummary", "ImportUndone", "KeptMemory", "KeysRenamed", "UnusedImport"),
     "nouns.imports.report": ("ImportReport", "Problem"),
     "nouns.jobs.models": ("JobOutcome", "JobRun", "JobStatus"),
-    "nouns.keys.models": ("ApiKey", "IssuedKey", "KeyHolder"),
+    "nouns.keys.models": ("ApiKey", "Grant", "IssuedKey", "KeyHolder"),
     "nouns.layers.models": ("Layer",),
     "nouns.links.models": ("StaleSummary",),
     "nouns.maintenance.models": ("Check", "GraphReport"),

@@ -156,9 +156,7 @@ class Settings:
         "Tokens of a query and a memory together that a local reranker reads; the rest is truncated.",
     )
     reranker_precision: Precision = _setting(
-        "auto",
-        Choice(get_args(Precision)),
-        "Number format of a local reranker; auto: the faster one on this machine.",
+        "auto", Choice(get_args(Precision)), "Number format of a local reranker; auto: the faster one here."
     )
     reranker_deadline: float | None = _setting(
         None, PositiveNumber(600), "Seconds for reranking; if unset, 2, and LLM_TIMEOUT for llm."
@@ -229,11 +227,7 @@ class Settings:
         Integer(1024, 2**40),
         "Bytes of memory that the request bodies of one tenant may take, unless it is one alone.",
     )
-    oauth_url: str | None = _setting(
-        None,
-        PublicUrl(),
-        "Public address of `serve`; if set, programs elsewhere connect to its `/mcp` by OAuth.",
-    )
+    oauth_url: str | None = _setting(None, PublicUrl(), "Public address of `serve`, for OAuth at `/mcp`.")
     http_timeout: float = _setting(
         10.0,
         PositiveNumber(600),

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.nouns.search.models import Candidate, Hit, SearchRequest
+from pgrecall.nouns.search.found import Candidate
+from pgrecall.nouns.search.models import Hit, SearchRequest
 
 OTHER_PROJECT = -math.log(8)
 """What the log-odds of a memory of another project lose. It must be clearly better: .9 becomes .53."""

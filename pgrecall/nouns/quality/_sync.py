@@ -15,7 +15,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.nouns.declared import Bounds, Count, declared
 from pgrecall.nouns.quality import operations
 from pgrecall.nouns.quality.models import Experiment, LoggedSearch, Miss, Quality, Replay
-from pgrecall.nouns.search.models import Found, SearchRequest
+from pgrecall.nouns.search.found import Found
+from pgrecall.nouns.search.models import SearchRequest
 from pgrecall.nouns.search.operations import find
 from pgrecall.search.replays import Replayed, replay_report, require_change
 

@@ -14,7 +14,8 @@ from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._async_log import UNLOGGED, log_hits
 from pgrecall.nouns.search._async_progress import Progress
-from pgrecall.nouns.search.models import Found, Hit, SearchFilter, SearchRequest, SearchResult
+from pgrecall.nouns.search.found import Found
+from pgrecall.nouns.search.models import Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import (
     completed_query,
     find,

@@ -10,7 +10,8 @@ from time import perf_counter
 from typing import Any
 
 from pgrecall.client._sync.reads import SearchReads
-from pgrecall.nouns.search.models import Found, Hit, SearchResult
+from pgrecall.nouns.search.found import Found
+from pgrecall.nouns.search.models import Hit, SearchResult
 from pgrecall.nouns.search.plan import ModelUse, SearchPlan, sum_of_uses
 from pgrecall.search.model_use import uses_noted
 

@@ -12,17 +12,8 @@ from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.links.models import Derivation
 from pgrecall.nouns.operation import NOW, Operation, Row, acting
 from pgrecall.nouns.search.explanation import Explanation
-from pgrecall.nouns.search.models import (
-    Candidate,
-    ConfidenceTerms,
-    ConversationTurn,
-    Found,
-    Hit,
-    Passage,
-    Raised,
-    SearchRequest,
-    Weighing,
-)
+from pgrecall.nouns.search.found import Candidate, ConfidenceTerms, Found, Raised, Weighing
+from pgrecall.nouns.search.models import ConversationTurn, Hit, Passage, SearchRequest
 
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name not in ("reranked", "explanation"))
 _CANDIDATE_FIELDS = tuple(f.name for f in fields(Candidate) if f.name != "hit")

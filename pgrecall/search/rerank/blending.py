@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from pgrecall.nouns.search.models import Candidate, ConfidenceTerms, Hit, Raised, Reranked, Weighing
+from pgrecall.nouns.search.found import Candidate, ConfidenceTerms, Raised, Weighing
+from pgrecall.nouns.search.models import Hit, Reranked
 from pgrecall.search.probabilities import logistic, logit_of
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pgrecall import Draft, InvalidInput, Memory
-from pgrecall.nouns.search.models import Candidate, ConfidenceTerms
+from pgrecall.nouns.search.found import Candidate, ConfidenceTerms
 from pgrecall.search.probabilities import logistic
 from pgrecall.search.rerank.blending import confidence
 from tests.conftest import Query

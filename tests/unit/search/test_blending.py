@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.nouns.search.models import Candidate, ConfidenceTerms, Hit, Raised, VitalityMode, Weighing
+from pgrecall.nouns.search.found import Candidate, ConfidenceTerms, Raised, Weighing
+from pgrecall.nouns.search.models import Hit, VitalityMode
 from pgrecall.search.probabilities import logistic, logit_of
 from pgrecall.search.rerank.blending import (
     best,
