@@ -71,11 +71,16 @@ DEFINITIONS = (
 
 WHOLE = (
     DEFINITIONS.removesuffix(" ORDER BY 1, 2, 3, 4")
-    + " UNION ALL SELECT 'order', c.relname, string_agg(a.attname, ',' ORDER BY a.attnum), "
-    "string_agg(concat_ws('/', a.attstattarget, a.attstorage, a.attcompression), ',' ORDER BY a.attnum) "
+    + " UNION ALL SELECT 'order', c.relname, NULL, string_agg("
+    "concat_ws('/', a.attname, a.attstattarget, a.attstorage, a.attcompression), ',' ORDER BY a.attnum) "
     "FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
     "WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p', 'c', 'v', 'i', 'I') "
     "AND NOT relispartition GROUP BY 2 "
+    # Of indexes that cost the same, the planner takes one by the order of their creation.
+    "UNION ALL SELECT 'order of indexes', indrelid::regclass::text, NULL, "
+    "string_agg(indexrelid::regclass::text, ',' ORDER BY indexrelid) "
+    "FROM pg_index JOIN pg_class c ON c.oid = indrelid "
+    "WHERE c.relnamespace = 'recall'::regnamespace AND NOT c.relispartition GROUP BY indrelid "
     "UNION ALL SELECT 'relation', c.relname, concat_ws(' ', c.relkind, c.relpersistence, c.relrowsecurity, "
     "c.relforcerowsecurity, c.relreplident, pg_get_userbyid(c.relowner)), c.relacl::text FROM pg_class c "
     "WHERE c.relnamespace = 'recall'::regnamespace "

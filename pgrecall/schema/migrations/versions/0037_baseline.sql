@@ -230,8 +230,8 @@ CREATE TABLE recall.access (
 CREATE TABLE recall.access_default PARTITION OF recall.access DEFAULT;
 
 CREATE INDEX access_memory_idx ON recall.access (tenant, memory_id, at);
-CREATE INDEX access_merged_from_idx ON recall.access (tenant, merged_from) WHERE merged_from IS NOT NULL;
 CREATE INDEX access_session_idx ON recall.access (tenant, session_id, at) WHERE session_id IS NOT NULL;
+CREATE INDEX access_merged_from_idx ON recall.access (tenant, merged_from) WHERE merged_from IS NOT NULL;
 
 CREATE TABLE recall.access_key (
     tenant text NOT NULL,
@@ -406,27 +406,27 @@ CREATE TABLE recall.memory (
     CONSTRAINT memory_supersession_check CHECK (superseded_by <> id)
 );
 
-CREATE INDEX memory_archived_idx ON recall.memory (tenant, id) WHERE archived_at IS NOT NULL;
-CREATE INDEX memory_author_idx ON recall.memory (tenant, recall_private.plain(lower(author)) COLLATE "C")
-    WHERE author IS NOT NULL;
-CREATE INDEX memory_directives_idx ON recall.memory (tenant, happened_at DESC, id)
-    WHERE speech_act IN ('instruction', 'preference') AND archived_at IS NULL;
-CREATE INDEX memory_expires_at_idx ON recall.memory (tenant, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memory_happened_at_idx ON recall.memory (tenant, happened_at);
-CREATE INDEX memory_hideable_idx ON recall.memory (tenant, id)
-    WHERE superseded_by IS NOT NULL OR valid_from IS NOT NULL OR valid_until IS NOT NULL OR expires_at IS NOT NULL;
-CREATE INDEX memory_metadata_idx ON recall.memory USING gin (jsonb_set('{}', ARRAY[tenant], metadata) jsonb_path_ops) WITH (fastupdate = off)
-    WHERE metadata <> '{}';
-CREATE INDEX memory_passages_idx ON recall.memory (tenant, id) INCLUDE (passage_count) WHERE passage_count > 0;
-CREATE INDEX memory_same_words_idx ON recall.memory (tenant, hashtextextended(btrim(lower(regexp_replace(left(body, 4000), '\W+', ' ', 'g'))), 0));
 CREATE INDEX memory_source_idx ON recall.memory (tenant, source) WHERE source IS NOT NULL;
 CREATE INDEX memory_state_idx ON recall.memory (tenant, id) INCLUDE (layer, pinned, archived_at);
+CREATE INDEX memory_expires_at_idx ON recall.memory (tenant, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX memory_author_idx ON recall.memory (tenant, recall_private.plain(lower(author)) COLLATE "C")
+    WHERE author IS NOT NULL;
 CREATE INDEX memory_superseded_by_idx ON recall.memory (tenant, superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memory_unembedded_idx ON recall.memory (tenant, id) WHERE embedded_with IS NULL;
+CREATE INDEX memory_hideable_idx ON recall.memory (tenant, id)
+    WHERE superseded_by IS NOT NULL OR valid_from IS NOT NULL OR valid_until IS NOT NULL OR expires_at IS NOT NULL;
+CREATE INDEX memory_archived_idx ON recall.memory (tenant, id) WHERE archived_at IS NOT NULL;
 CREATE INDEX memory_unsplit_idx ON recall.memory (tenant, id)
     WHERE embedded_with IS NOT NULL AND passage_count IS NULL AND octet_length(title) + octet_length(body) > 250;
-CREATE INDEX memory_without_act_idx ON recall.memory (tenant, id) WHERE speech_act IS NULL;
+CREATE INDEX memory_passages_idx ON recall.memory (tenant, id) INCLUDE (passage_count) WHERE passage_count > 0;
+CREATE INDEX memory_metadata_idx ON recall.memory USING gin (jsonb_set('{}', ARRAY[tenant], metadata) jsonb_path_ops) WITH (fastupdate = off)
+    WHERE metadata <> '{}';
+CREATE INDEX memory_same_words_idx ON recall.memory (tenant, hashtextextended(btrim(lower(regexp_replace(left(body, 4000), '\W+', ' ', 'g'))), 0));
 CREATE INDEX memory_words_idx ON recall.memory USING gin (recall_private.tenant_words(tenant, search_text));
+CREATE INDEX memory_directives_idx ON recall.memory (tenant, happened_at DESC, id)
+    WHERE speech_act IN ('instruction', 'preference') AND archived_at IS NULL;
+CREATE INDEX memory_without_act_idx ON recall.memory (tenant, id) WHERE speech_act IS NULL;
 
 CREATE TABLE recall.memory_change (
     tenant text NOT NULL,
@@ -572,11 +572,11 @@ CREATE TABLE recall.vector_shared (
     embedding halfvec({dimensions}) NOT NULL,
     part smallint DEFAULT 0 NOT NULL,
     passage_start integer,
-    passage_end integer,
-    CONSTRAINT vector_shared_pkey PRIMARY KEY (tenant, memory_id, part)
+    passage_end integer
 );
 
 CREATE INDEX vector_shared_idx ON recall.vector_shared (tenant, archived, memory_id) {covered};
+ALTER TABLE recall.vector_shared ADD CONSTRAINT vector_shared_pkey PRIMARY KEY (tenant, memory_id, part);
 
 CREATE TABLE recall.activation (
     tenant text NOT NULL,
@@ -732,12 +732,12 @@ CREATE TABLE recall.link (
     CONSTRAINT link_relation_check CHECK (relation IN ('links_to', 'next', 'mentions', 'part_of', 'implies', 'supports', 'contradicts', 'derived_from', 'supersedes', 'co_access'))
 );
 
-CREATE INDEX link_contradicts_dst_idx ON recall.link (tenant, dst, src) WHERE relation = 'contradicts';
-CREATE INDEX link_contradicts_src_idx ON recall.link (tenant, src, dst) WHERE relation = 'contradicts';
-CREATE INDEX link_derived_idx ON recall.link (tenant, src) WHERE relation = 'derived_from';
 CREATE INDEX link_dst_idx ON recall.link (tenant, dst);
+CREATE INDEX link_contradicts_src_idx ON recall.link (tenant, src, dst) WHERE relation = 'contradicts';
+CREATE INDEX link_contradicts_dst_idx ON recall.link (tenant, dst, src) WHERE relation = 'contradicts';
 CREATE INDEX link_merged_from_idx ON recall.link (tenant, merged_from) WHERE merged_from IS NOT NULL;
 CREATE INDEX link_next_dst_idx ON recall.link (tenant, dst, src) WHERE relation = 'next';
+CREATE INDEX link_derived_idx ON recall.link (tenant, src) WHERE relation = 'derived_from';
 
 CREATE TABLE recall.link_history (
     tenant text NOT NULL,
@@ -752,8 +752,8 @@ CREATE TABLE recall.link_history (
     CONSTRAINT link_history_dst_fkey FOREIGN KEY (tenant, dst) REFERENCES recall.memory (tenant, id) ON DELETE CASCADE
 );
 
-CREATE INDEX link_history_dst_idx ON recall.link_history (tenant, dst);
 CREATE INDEX link_history_src_idx ON recall.link_history (tenant, src);
+CREATE INDEX link_history_dst_idx ON recall.link_history (tenant, dst);
 
 CREATE TABLE recall.memory_version (
     tenant text NOT NULL,
@@ -805,8 +805,8 @@ CREATE TABLE recall.name (
 );
 
 CREATE INDEX name_memory_idx ON recall.name (tenant, memory_id);
-CREATE INDEX name_plain_idx ON recall.name (tenant, plain, entity);
 CREATE INDEX name_signature_idx ON recall.name (tenant) INCLUDE (signature, memory_id) WHERE entity;
+CREATE INDEX name_plain_idx ON recall.name (tenant, plain, entity);
 
 CREATE TABLE recall.page_session (
     tenant text NOT NULL,
@@ -834,8 +834,8 @@ CREATE TABLE recall.pending_link (
     CONSTRAINT pending_link_target_check CHECK (length(target) BETWEEN 1 AND 1000)
 );
 
-CREATE INDEX pending_link_derived_idx ON recall.pending_link (tenant, src) WHERE relation = 'derived_from';
 CREATE INDEX pending_link_target_idx ON recall.pending_link (tenant, lower(target));
+CREATE INDEX pending_link_derived_idx ON recall.pending_link (tenant, src) WHERE relation = 'derived_from';
 
 CREATE TABLE recall.plan_item (
     tenant text CONSTRAINT prune_item_tenant_not_null NOT NULL,
