@@ -184,6 +184,10 @@ def vacuum(world: World) -> None:
 def _make_room(world: World) -> None:
     """Leaves free space in every table, so that what attacks write and undo lengthens none."""
     grow(world, "leaving", "room", 1, 120)
+    world.admin.execute("SELECT set_config('recall.tenant', 'leaving', false)")
+    for _ in range(20):  # many attacks make plans, of which the rest makes few
+        world.admin.execute("SELECT recall.plan_prune(p_now => '2036-06-01')")
+    world.admin.execute("SELECT set_config('recall.tenant', '', false)")
     for table, tenants in world.admin.execute(TABLES).fetchall():
         if tenants:
             world.admin.execute(f"DELETE FROM recall.{table} WHERE tenant = 'leaving'".encode())
