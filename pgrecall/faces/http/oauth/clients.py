@@ -72,9 +72,7 @@ def client_of(client_id: str) -> OAuthClientInformationFull | None:
     client = _client(described.name, redirects)
     name = described.name
     known = client.client_id == client_id and name.isprintable() and len(name) <= MAX_NAME
-    return (
-        client if known and 1 <= len(redirects) <= MAX_REDIRECTS and all(map(_is_safe, redirects)) else None
-    )
+    return client if known and _are_safe(redirects) else None
 
 
 def _client(name: str, redirects: Sequence[AnyUrl]) -> OAuthClientInformationFull:

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from pgrecall.faces.http.oauth.provider import CONNECT_PATH, REFRESH_SECONDS
 from pgrecall.faces.page.request_handling import PageRequest, get_route, post_route
 from pgrecall.faces.page.sessions import COOKIE, SessionStore, SignInRequired
+from pgrecall.setting_types import LOOPBACK
 
 if TYPE_CHECKING:
     from pgrecall.faces.http.oauth.server import OAuth
@@ -29,11 +30,14 @@ async def _show(oauth: OAuth, request: PageRequest) -> Response:
     client, params = oauth.asked(request.query)
     target = params.redirect_uri
     # The host is what a person can judge; a program's own scheme has none.
-    place = target.host if target.scheme in ("http", "https") else f"{target.scheme}:"
-    days = REFRESH_SECONDS // 86400
-    here = f"{CONNECT_PATH}?{request.query}"
+    place = (target.host or "") if target.scheme in ("http", "https") else f"{target.scheme}:"
     return await request.render(
-        "connect.html.j2", here=here, client=client.client_name, place=place, days=days
+        "connect.html.j2",
+        here=f"{CONNECT_PATH}?{request.query}",
+        client=client.client_name,
+        place=place,
+        local=place.strip("[]") in LOOPBACK,
+        days=REFRESH_SECONDS // 86400,
     )
 
 
