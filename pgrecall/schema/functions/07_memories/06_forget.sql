@@ -18,8 +18,8 @@ BEGIN
     RETURN cardinality(recall_private.archive_memories(v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
 END $$;
 
--- forget_session: archives the live memories of a session. With p_dry_run, nothing is changed. Returns how many there
--- are.
+-- forget_session: archives the live memories of a session. Returns how many were archived, or with p_dry_run, which changes
+-- nothing, how many would be.
 CREATE OR REPLACE FUNCTION recall.forget_session(
     p_session_id text, p_dry_run boolean DEFAULT false, p_now timestamptz DEFAULT now()
 ) RETURNS bigint
