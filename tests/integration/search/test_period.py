@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pgrecall import Memory
+from pgrecall.nouns.memories.models import Draft
 from tests.conftest import Query
 from tests.scale import SCALE
 
@@ -322,6 +323,23 @@ def meetings(memory: Memory) -> None:
     memory.remember("Met the harbour master about the price", key="timeless")
 
 
+def test_a_question_about_the_past_without_a_topic_finds_what_was_in_its_period(memory: Memory) -> None:
+    memory.remember_many([
+        Draft(f"Every mind on the crew was on valve {n} and its empty diary.", key=f"valve {n}",
+              occurred_at=datetime(2026, 2, 1, tzinfo=UTC) + timedelta(hours=n)) for n in range(120)
+    ])  # fmt: skip
+    called = "I called Nora about the sewing room."
+    memory.remember(called, key="april", occurred_at=datetime(2026, 4, 27, 10, tzinfo=UTC))
+    archived = memory.remember("I slept badly.", key="gone", occurred_at=datetime(2026, 4, 28, tzinfo=UTC))
+    memory.forget(archived.id)
+
+    asked = "What was it that was on my mind so much in the last days of April? The diary is empty then."
+    found = [hit.key for hit in memory.search(asked, now=WEDNESDAY, k=50).hits]
+
+    assert "april" in found[:3]
+    assert "gone" not in found
+
+
 def test_a_period_is_preferred_and_nothing_is_left_out(memory: Memory) -> None:
     meetings(memory)
 
@@ -335,7 +353,8 @@ def test_a_period_is_preferred_and_nothing_is_left_out(memory: Memory) -> None:
     assert best["period"]["words"] == "in May 2023"
     assert datetime.fromisoformat(best["period"]["since"]) == datetime(2023, 5, 1, tzinfo=UTC)
     assert datetime.fromisoformat(best["period"]["until"]) == datetime(2023, 6, 1, tzinfo=UTC)
-    assert best["relevance"]["features"]["period"] == 1
+    # The words are the same in all four, so a question about the past goes by the period, three times.
+    assert best["relevance"]["features"]["period"] == 3
     assert best["relevance"]["period"] > 0
 
 

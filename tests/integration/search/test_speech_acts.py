@@ -146,6 +146,19 @@ def test_a_question_can_be_asked_for(memory: Memory) -> None:
     assert memory.search("did I ask you about the wifi password?").hits[0].key == "question"
 
 
+def test_a_short_remark_of_the_assistant_goes_behind_what_the_user_said(memory: Memory) -> None:
+    memory.remember("The kiln is at 1,220 degrees then.", role="assistant", key="remark")
+    memory.remember("The kiln is at 1,220 degrees now.", role="user", key="said")
+    memory.remember_many([Draft(f"Note {n} on the garden, bed {n}.") for n in range(20)])
+
+    asked = memory.search("degrees of the kiln").hits[:2]
+    recalled = memory.search("What did you tell me about the degrees of the kiln?").hits[:2]
+
+    assert [hit.key for hit in asked] == ["said", "remark"]
+    assert asked[1].explanation["relevance"]["features"]["speaker"] == -1
+    assert [hit.key for hit in recalled] == ["remark", "said"]
+
+
 def test_a_directive_applies_to_a_request_that_it_shares_nothing_with(memory: Memory) -> None:
     memory.remember("Always answer in two sentences.", role="user", key="rule")
     memory.remember_many([Draft(f"Library {n} parses dates.", key=f"library-{n}") for n in range(12)])
@@ -162,9 +175,9 @@ def test_directives_are_bounded(memory: Memory, query: Query) -> None:
     found = memory.search("Can you tell me what the crane lifts?", k=10)
     assert "crane" in [hit.key for hit in found.hits[:6]]
     [row] = query(
-        "SELECT count(*) AS found FROM recall_private.directive_arm(recall.current_tenant(), "
+        "SELECT cardinality(recall_private.directive_arm(recall.current_tenant(), "
         "(SELECT embedding FROM recall.vector_shared LIMIT 1), "
-        "(recall_private.read_search_request('{}')).filter)"
+        "(recall_private.read_search_request('{}')).filter)) AS found"
     )
     assert row["found"] <= 20
 

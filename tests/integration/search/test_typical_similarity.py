@@ -1,4 +1,4 @@
-"""The typical similarity: a cosine counts by how far it exceeds what any memory of the tenant has."""
+"""Similarity counts by how far it exceeds what is typical: of the tenant's memories, and of the memory for any query."""
 
 from __future__ import annotations
 
@@ -37,19 +37,47 @@ def test_a_similarity_that_all_have_counts_for_little(query: Query, tenant: str)
     count_words(query, tenant)
     after = asked(query, tenant)
 
-    assert keys(after) == keys(before)
+    assert keys(after)[0] == keys(before)[0] == "answer"
+    was_of = {row["key"]: row for row in before}
     typical = (29 * 0.6 + 0.9) / 30 - 0.15
-    for old, new in zip(before, after, strict=True):
+    for new in after:
+        old = was_of[new["key"]]
         was, now = old["explanation"]["relevance"], new["explanation"]["relevance"]
         assert "typical" not in old["explanation"]["arms"]["semantic"]
         arm = new["explanation"]["arms"]["semantic"]
         assert arm["typical"] == pytest.approx(typical, abs=2e-3)
-        assert arm["similarity"] == old["explanation"]["arms"]["semantic"]["similarity"]
         assert now["features"]["similarity"] == pytest.approx(arm["similarity"] - arm["typical"])
         coefficient = was["similarity"] / was["features"]["similarity"]
-        assert now["logit"] - was["logit"] == pytest.approx(-coefficient * arm["typical"])
+        nearer = old["explanation"]["arms"]["semantic"]["similarity"] - arm["similarity"]
+        assert now["logit"] - was["logit"] == pytest.approx(-coefficient * (arm["typical"] + nearer))
         terms = [now[name] for name in now["features"]]
         assert now["logit"] == pytest.approx(now["intercept"] + sum(terms))
+
+
+def test_a_memory_near_every_query_goes_behind_one_near_this_query(query: Query, tenant: str) -> None:
+    """Most memories share a direction, and so does the query; one of two equally near memories has nothing else."""
+    for number in range(30):
+        remember(
+            query, f"talk {number}", key=f"talk {number}", tenant=tenant,
+            embedding=vector((0, 0.6), (10 + number, 0.8)),
+        )  # fmt: skip
+    remember(query, "remark", key="remark", tenant=tenant, embedding=vector((0, 0.9), (3, 0.436)))
+    remember(query, "apt", key="apt", tenant=tenant, embedding=vector((1, 0.88), (4, 0.475)))
+
+    def order() -> Rows:
+        found = search(query, "zebra", tenant=tenant, k=50, embedding=vector((0, 0.7), (1, 0.714)))
+        return [row for row in found if row["key"] in ("remark", "apt")]
+
+    assert keys(order()) == ["remark", "apt"]
+    count_words(query, tenant)
+    after = order()
+    assert keys(after) == ["apt", "remark"]
+    similarity = {row["key"]: row["explanation"]["arms"]["semantic"]["similarity"] for row in after}
+    # The mean is about 0.6 in the common direction: q.d - 0.75 (m.d - m.m), see centered_query.
+    mean = (30 * 0.6 + 0.9) / 32
+    common = mean**2 + (0.88 / 32) ** 2 + 30 * (0.8 / 32) ** 2 + (0.436 / 32) ** 2 + (0.475 / 32) ** 2
+    near = mean * 0.9 + 0.436**2 / 32
+    assert similarity["remark"] == pytest.approx(0.7 * 0.9 - 0.75 * (near - common), abs=3e-3)
 
 
 @pytest.mark.parametrize(("count", "share"), [(19, 0.6), (30, 0.1)])

@@ -186,17 +186,35 @@ BEGIN
     embedder := CASE WHEN embedding IS NOT NULL THEN v_embedder END;
 END $$;
 
--- typical_similarity: the amount by which the mean cosine of this tenant's memories with a query exceeds 0.15, which is
--- about the cosine of unrelated texts in the data that relevance was fitted on. 0 if no mean is known, or only one by
--- another embedder. Relevance subtracts it from the cosine of every memory. Otherwise an embedder for English would find
--- every memory of a Spanish diary relevant.
-CREATE OR REPLACE FUNCTION recall_private.typical_similarity(
-    p_tenant text, p_embedding halfvec, p_embedder text
-) RETURNS double precision
-LANGUAGE sql STABLE AS $$
-    SELECT coalesce((
-        SELECT greatest(-(l2_normalize(p_embedding) <#> l.mean_embedding) - 0.15, 0)
-        FROM recall.lexeme l
+-- centered_query: a query vector less a share of the tenant's mean vector. A memory near the mean is near to every query:
+-- a short remark, or a text that only says what is said in every conversation. By cosine alone it keeps out memories
+-- that apply to a query without looking like it. The similarity of a memory with vector d to the query q is
+-- q.d - share * (m.d - m.m), m being the mean: its cosine, less for memories nearer to the mean than most. It is
+-- `scale` times the cosine of d with `direction`, plus `shift`, so the vector index finds the most similar. `typical` is
+-- the amount by which the mean similarity of all memories exceeds 0.15, which is about the cosine of unrelated texts in the
+-- data that relevance was fitted on. Relevance subtracts it; otherwise an embedder for English would find every memory of
+-- a Spanish diary relevant. If no mean is known, or only one by another embedder, similarity is the cosine.
+CREATE OR REPLACE FUNCTION recall_private.centered_query(
+    p_tenant text, p_embedding halfvec, p_embedder text,
+    OUT direction halfvec, OUT scale double precision, OUT shift double precision, OUT typical double precision
+)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_share constant double precision := 0.75;
+    v_unit halfvec := l2_normalize(p_embedding);
+    v_mean halfvec := (
+        SELECT l.mean_embedding FROM recall.lexeme l
         WHERE l.tenant = p_tenant AND l.word = '' AND l.mean_embedder = p_embedder
-          AND vector_dims(l.mean_embedding) = vector_dims(p_embedding)), 0)
-$$;
+          AND vector_dims(l.mean_embedding) = vector_dims(p_embedding));
+BEGIN
+    direction := p_embedding;
+    scale := 1;
+    shift := 0;
+    typical := 0;
+    IF v_mean IS NOT NULL THEN
+        typical := greatest(-(v_unit <#> v_mean) - 0.15, 0);
+        direction := v_unit - v_mean * array_fill(v_share, ARRAY[vector_dims(v_mean)])::halfvec;
+        scale := l2_norm(direction);
+        shift := v_share * l2_norm(v_mean) ^ 2;
+    END IF;
+END $$;

@@ -1,5 +1,5 @@
--- The other arms: links of the best candidates, answers to questions among them, associations with cues, directives, and a
--- window of time.
+-- The other arms: links of the best candidates, answers to questions among them, directives, what a named period holds,
+-- associations with cues, and a window of time.
 
 -- link_share: the share of its relevance that a memory lends over a link of this relation, forwards or backwards. A
 -- memory that contradicts or replaces another does not answer in its place. Co-access belongs to the cue arm. Inlined.
@@ -98,28 +98,51 @@ SET search_path FROM CURRENT AS $$
           AND ((m.role, m.author) IS DISTINCT FROM (q.role, q.author) OR coalesce(q.role, q.author) IS NULL) OFFSET 0) a
 $$;
 
+-- nearest_among: the p_limit memories of p_ids nearest to the query in meaning, all of them if there are no more.
+CREATE OR REPLACE FUNCTION recall_private.nearest_among(p_tenant text, p_ids bigint[], p_embedding halfvec, p_limit int)
+RETURNS bigint[]
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF cardinality(p_ids) <= p_limit THEN
+        RETURN p_ids;
+    END IF;
+    RETURN ARRAY(
+        SELECT s.id FROM recall_private.similarities_to_vector(p_tenant, p_ids, p_embedding) s
+        ORDER BY s.similarity DESC, s.id LIMIT p_limit);
+END $$;
+
 -- directive_arm: of the 200 newest directives that pass the filter, among the newest 1,000, the 20 nearest to the query
 -- in meaning. A directive that shares nothing with the query can still apply to it. Others are found as any memory is.
 CREATE OR REPLACE FUNCTION recall_private.directive_arm(
     p_tenant text, p_embedding halfvec, p_filter recall.search_filter
-) RETURNS TABLE (id bigint)
-LANGUAGE plpgsql STABLE ROWS 20 AS $$
-DECLARE
-    v_ids bigint[] := ARRAY(
+) RETURNS bigint[]
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN recall_private.nearest_among(p_tenant, ARRAY(
         SELECT m.id
         FROM (SELECT * FROM recall.memory k
               WHERE k.tenant = p_tenant AND k.speech_act IN ('instruction', 'preference') AND k.archived_at IS NULL
               ORDER BY k.happened_at DESC, k.id LIMIT 1000) m
         WHERE recall_private.passes_filter(m, p_filter)
-        ORDER BY m.happened_at DESC, m.id LIMIT 200);
+        ORDER BY m.happened_at DESC, m.id LIMIT 200), p_embedding, 20);
+END $$;
+
+-- period_arm: of the 500 newest memories in a period that pass the filter, among its newest 1,000, the 50 nearest to the
+-- query in meaning. "What was on my mind in the last days of April?" shares nothing with them.
+CREATE OR REPLACE FUNCTION recall_private.period_arm(
+    p_tenant text, p_embedding halfvec, p_period recall.period, p_filter recall.search_filter
+) RETURNS bigint[]
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    IF cardinality(v_ids) <= 20 THEN
-        RETURN QUERY SELECT u FROM unnest(v_ids) u;
-    ELSE
-        RETURN QUERY
-        SELECT s.id FROM recall_private.similarities_to_vector(p_tenant, v_ids, p_embedding) s
-        ORDER BY s.similarity DESC, s.id LIMIT 20;
-    END IF;
+    RETURN recall_private.nearest_among(p_tenant, ARRAY(
+        SELECT m.id
+        FROM (SELECT * FROM recall.memory k
+              WHERE k.tenant = p_tenant AND k.happened_at >= coalesce(p_period.since, '-infinity')
+                AND k.happened_at < coalesce(p_period.until, 'infinity')
+                AND k.archived_at IS NULL
+              ORDER BY k.happened_at DESC, k.id LIMIT 1000) m
+        WHERE recall_private.passes_filter(m, p_filter)
+        ORDER BY m.happened_at DESC, m.id LIMIT 500), p_embedding, 50);
 END $$;
 
 -- cue_ids: the cues of a search: the memories in p_cues, a JSON array of ids and keys, and the eight memories last used

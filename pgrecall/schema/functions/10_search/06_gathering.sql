@@ -2,11 +2,11 @@
 
 -- gathered: the memories that each arm finds for one query, and what else is known of the query. q has its parts and
 -- p_embedding is its vector; both are NULL without a query. With p_window, all memories in the window of time are found.
--- p_cued are the memories associated with cues. `past` are the activations at a past moment that the filter names.
+-- p_cued are the memories associated with cues and p_period the period that the query names. `past` are the activations at a past moment that the filter names.
 CREATE OR REPLACE FUNCTION recall_private.gathered(
     p_tenant text, q recall.analyzed_query, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     w recall.relevance_model, p_arms double precision[], p_cued bigint[], p_filter recall.search_filter,
-    p_intent recall.query_intent, OUT g recall.gathered
+    p_intent recall.query_intent, p_period recall.period, OUT g recall.gathered
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -20,16 +20,19 @@ DECLARE
     v_more bigint[] := '{}';
     v_far bigint[];
     v_ordinary boolean := NOT coalesce(p_intent.about_questions, false);
+    v_center record;  -- the query less the tenant's mean
 BEGIN
     g.typical := 0;
     g.trust := 1;
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
-        IF w.form = 'logistic' THEN
-            g.typical := recall_private.typical_similarity(p_tenant, p_embedding, p_settings ->> 'embedding.model');
-        END IF;
-        v_arm := recall_private.semantic_arm(p_tenant, p_embedding, p_pool, p_filter);
+        v_center := recall_private.centered_query(
+            p_tenant, p_embedding, CASE WHEN w.form = 'logistic' THEN p_settings ->> 'embedding.model' END);
+        g.typical := v_center.typical;
+        v_arm := recall_private.semantic_arm(p_tenant, v_center.direction, p_pool, p_filter);
         v_near := v_arm.ids;
-        g.similarities := v_arm.similarities;
+        g.similarities := ARRAY(
+            SELECT v_center.scale * s.similarity + v_center.shift
+            FROM unnest(v_arm.similarities) WITH ORDINALITY s(similarity, place) ORDER BY s.place);
     END IF;
     IF v_queries IS NOT NULL THEN
         v_arm := recall_private.lexical_arm(
@@ -46,8 +49,11 @@ BEGIN
             FROM recall_private.answers_to(p_tenant, v_near[1:5] || v_held[1:5]) a;
             g.answers := v_more;
         END IF;
+        IF v_near <> '{}' AND p_intent.in_past AND g.trust < 1 AND p_period.words IS NOT NULL THEN
+            v_more := v_more || recall_private.period_arm(p_tenant, v_center.direction, p_period, p_filter);
+        END IF;
         IF v_near <> '{}' AND (p_settings ->> 'search.directives')::double precision > 0 AND p_intent.seeks IS DISTINCT FROM 'recall' THEN
-            v_more := v_more || ARRAY(SELECT d.id FROM recall_private.directive_arm(p_tenant, p_embedding, p_filter) d);
+            v_more := v_more || recall_private.directive_arm(p_tenant, v_center.direction, p_filter);
         END IF;
     END IF;
     IF w.graph * p_arms[6] > 0 AND (v_near <> '{}' OR v_held <> '{}' OR v_named IS NOT NULL) THEN
@@ -78,8 +84,8 @@ BEGIN
         g.past := ARRAY(SELECT a FROM recall_private.activations_as_of(p_tenant, g.ids, p_filter.as_of) a);
     END IF;
     IF v_far <> '{}' AND p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
-        SELECT array_agg(s.id), array_agg(s.similarity) INTO g.far, g.far_similarities
-        FROM recall_private.similarities_to_vector(p_tenant, v_far, p_embedding) s;
+        SELECT array_agg(s.id), array_agg(v_center.scale * s.similarity + v_center.shift) INTO g.far, g.far_similarities
+        FROM recall_private.similarities_to_vector(p_tenant, v_far, v_center.direction) s;
     END IF;
     g.near := v_near;
     g.held := v_held;

@@ -46,6 +46,8 @@ DECLARE
     v_trust double precision := g.trust;
     v_compared constant int := 40;  -- number of candidates compared by their tokens
     v_speaker text := p_intent.speaker;
+    -- A question about the past whose words are not trusted asks what was in its period.
+    v_of_period double precision := CASE WHEN p_intent.in_past THEN 3 - 2 * g.trust ELSE 1 END;
     v_asks_number boolean := coalesce(p_intent.asks_number, false);
     v_ordinary boolean := NOT coalesce(p_intent.about_questions, false);
     v_directives int := (p_settings ->> 'search.directives')::double precision::int;
@@ -59,7 +61,7 @@ BEGIN
     WITH featured AS MATERIALIZED (
         SELECT m.id, m.layer, m.superseded_by, m.session_id, m.speech_act, m.no_number, m.period, m.authored,
                (v_ordinary AND recall_private.says_nothing(m.speech_act))::int AS question,
-               coalesce(m.role = v_speaker, false)::int AS speaker,
+               CASE WHEN m.role = v_speaker THEN 1 WHEN m.remark AND v_speaker IS NULL THEN -1 ELSE 0 END AS speaker,
                a.activation, a.use, a.protected OR m.pinned AS floored,
                CASE WHEN m.comparable THEN s.similarity END AS similarity, s.rank AS semantic_rank,
                x.strength, h.rank AS lexical_rank, least(x.strength / nullif(v_idf_sum, 0), 1) AS coverage,
@@ -74,8 +76,9 @@ BEGIN
                    CASE WHEN v_asks_number AND NOT recall_private.says_nothing(coalesce(k.speech_act, ''))
                         THEN (NOT (coalesce(recall_private.holds_number(k.title), false) OR recall_private.holds_number(k.body)))::int
                         ELSE 0 END AS no_number,
-                   CASE WHEN p_period IS NULL THEN 0 ELSE recall_private.period_match(p_period, k.happened_at) END AS period,
+                   CASE WHEN p_period IS NULL THEN 0 ELSE v_of_period * recall_private.period_match(p_period, k.happened_at) END AS period,
                    k.pinned AND p_filter.as_of IS NULL AS pinned,
+                   k.role = 'assistant' AND octet_length(k.body) < 100 AS remark,
                    -- A vector of another model, which has not been replaced yet, is not comparable.
                    coalesce(k.embedded_with = v_embedder, true) AS comparable,
                    CASE WHEN f.author IS NULL THEN 0
