@@ -1,4 +1,4 @@
-"""Similarity counts by how far it exceeds what is typical: of the tenant's memories, and of the memory for any query."""
+"""Similarity counts by how far it exceeds what the tenant's memories have, and the memory with any query."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_similarity_that_all_have_counts_for_little(query: Query, tenant: str)
 
 
 def test_a_memory_near_every_query_goes_behind_one_near_this_query(query: Query, tenant: str) -> None:
-    """Most memories share a direction, and so does the query; one of two equally near memories has nothing else."""
+    """Memories and the query share a direction; of two near memories, one has nothing else."""
     for number in range(30):
         remember(
             query, f"talk {number}", key=f"talk {number}", tenant=tenant,
