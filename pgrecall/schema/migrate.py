@@ -123,7 +123,7 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
         _prepare(connection, facts)
         with explained(before.revision):
             if before.revision not in (None, head_revision()):
-                run_file(driver, state.lock_file())
+                connection.exec_driver_sql(state.lock_file().read_text(encoding="utf-8"))
             run_revisions(connection, wanted, before.revision)
             require_columns(connection, wanted, before.revision)
             apply_functions(driver)
