@@ -14,12 +14,12 @@ import click
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.faces.cli.invocation import (
     GlobalOptions,
+    allow_superuser_option,
     announce,
     is_fresh,
     pass_globals,
     require_unprivileged,
 )
-from pgrecall.faces.cli.options import allow_superuser_option
 from pgrecall.faces.cli.rendering.console import notes
 from pgrecall.faces.ending import end_process
 from pgrecall.setting_types import LOOPBACK
