@@ -148,6 +148,10 @@ class Cell:
         rows = self.run(_SQL["sizes"], {"tenants": tenants})
         return {row["tenant"]: (row["memories"], row["bytes"]) for row in rows}
 
+    def secrets(self) -> list[dict[str, Any]]:
+        """The digest of each key, session and grant, with its tenant, its name, and whether it opens that."""
+        return self.run(_SQL["secrets"])
+
     def wait_for_transactions(self, *, timeout: float, besides: Sequence[int] = ()) -> None:
         """Waits until every transaction has ended that may have read before now.
 

@@ -45,3 +45,13 @@ WHERE l.locktype = 'virtualxid' AND l.granted AND a.datname = current_database()
 -- name: still
 SELECT l.virtualxid AS id FROM pg_locks l
 WHERE l.locktype = 'virtualxid' AND l.virtualxid = ANY (%(waiting)s);
+
+-- What opens a tenant: by its digest, of which each is in one cell only.
+-- name: secrets
+SELECT k.hash AS digest, k.tenant, 'key ' || k.id AS name, k.revoked_at IS NULL AS opens FROM recall.api_key k
+UNION ALL
+SELECT s.digest, s.tenant, 'a session of key ' || s.key_id, k.revoked_at IS NULL
+FROM recall.page_session s JOIN recall.api_key k ON k.tenant = s.tenant AND k.id = s.key_id WHERE s.ends_at > now()
+UNION ALL
+SELECT g.digest, g.tenant, 'a grant of key ' || g.key_id, k.revoked_at IS NULL
+FROM recall.oauth_grant g JOIN recall.api_key k ON k.tenant = g.tenant AND k.id = g.key_id WHERE g.ends_at > now();

@@ -9,6 +9,7 @@ from typing import Literal
 from pgrecall.cells import replicas
 from pgrecall.cells.addresses import shown
 from pgrecall.cells.cell import Cell
+from pgrecall.cells.claims import claimed
 from pgrecall.cells.directory import CellEntry, MoveEntry
 from pgrecall.cells.installation import Installation
 from pgrecall.cells.moves.rights import missing_rights
@@ -32,7 +33,8 @@ class CellFinding:
 
 
 def check(installation: Installation) -> Iterator[CellFinding]:
-    """Checks every cell: version, sequences, and that each tenant lives where the directory says."""
+    """Checks every cell: version, sequences, that each tenant lives where the directory says, and that
+    nobody claims keys of others."""
     entries = installation.directory.cells()
     if not entries:
         yield CellFinding(None, "warn", "There is no cell yet.", "pgrecall cell add URL")
@@ -44,6 +46,9 @@ def check(installation: Installation) -> Iterator[CellFinding]:
             yield from _check(installation, entry, arriving, alone=len(entries) == 1)
         except RecallError as error:
             yield CellFinding(entry.number, "fail", error.message, error.hint)
+    cells = [(entry, installation.cell(entry)) for entry in entries]
+    for problem, fix in claimed(installation.directory, cells):
+        yield CellFinding(None, "fail", problem, fix)
     for move in installation.directory.moves():
         yield _check_move(move, under_way=_is_moving(installation, move.tenant))
 

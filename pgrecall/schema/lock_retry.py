@@ -17,7 +17,7 @@ from pgrecall.errors import DatabaseError
 
 T = TypeVar("T")
 
-_LOCK_NOT_AVAILABLE = "55P03"
+_LOCK_NOT_AVAILABLE, _DEADLOCK = "55P03", "40P01"
 
 _NAME_CHARACTERS = 200
 """Postgres' limit of the names of prepared transactions, in bytes."""
@@ -46,7 +46,7 @@ class LockRetry:
             try:
                 return work()
             except DatabaseError as error:
-                if error.sqlstate != _LOCK_NOT_AVAILABLE:
+                if error.sqlstate not in (_LOCK_NOT_AVAILABLE, _DEADLOCK):
                     raise
             time.sleep(self.pause)
         try:

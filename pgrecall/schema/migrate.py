@@ -122,6 +122,8 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
         require_suitable(facts)
         _prepare(connection, facts)
         with explained(before.revision):
+            if before.revision not in (None, head_revision()):
+                connection.exec_driver_sql(state.lock_file().read_text(encoding="utf-8"))
             run_revisions(connection, wanted, before.revision)
             require_columns(connection, wanted, before.revision)
             apply_functions(driver)

@@ -142,6 +142,11 @@ def roles_file() -> Path:
     return _FOLDER / "roles.sql"
 
 
+def lock_file() -> Path:
+    """The statement that takes every table of an older schema."""
+    return _FOLDER / "lock_tables.sql"
+
+
 def text_search_file() -> Path:
     """The text search configurations, applied before the revisions."""
     return _FOLDER / "text_search.sql"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -117,15 +117,21 @@ class TenantFinder:
         """Executes an operation in the cell that has an answer; the last one with ``name`` first.
 
         A cell may have been restored to an earlier time, or have another administrator. So an answer that
-        names a tenant counts only from the cell in which the directory places that tenant.
+        names a tenant counts only from the cell in which the directory places that tenant, and all cells are
+        asked the first time: of two that name different tenants, one claims what it has only been asked for.
 
         Args:
             tenant_of: the tenant that an answer names; None for answers that name none.
+
+        Raises:
+            DatabaseError: two cells name different tenants.
         """
         asked: dict[int, str] = {}
         failure: RecallError | None = None
         answer: T | None = None
-        while cells := self._cells_not_asked(asked, first=self._opened.holders.get(name)):
+        found: dict[str, tuple[int, T]] = {}
+        first = self._opened.holders.get(name)
+        while not found and (cells := self._cells_not_asked(asked, first)):
             asked |= dict(cells)
             for cell, address in cells:
                 try:
@@ -136,9 +142,16 @@ class TenantFinder:
                 self._opened.outages.note_answer(address)
                 if not said:
                     answer = said
-                elif tenant_of is None or self._is_home(tenant_of(said), address, len(asked)):
-                    self._opened.remember_holder(name, address)
+                elif tenant_of is None:
                     return said
+                elif self._is_home(named := tenant_of(said), address, len(asked)):
+                    if address == first:
+                        return said
+                    found.setdefault(named, (cell, said))
+        if found:
+            cell, said = _only(found)
+            self._opened.remember_holder(name, asked[cell])
+            return said
         if failure is not None or not asked:
             raise failure or InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
         return answer  # type: ignore[return-value]  # some cell has answered, with nothing
@@ -243,6 +256,21 @@ class TenantFinder:
             else:
                 return
         sync_sleep(random.uniform(RETRY_SECONDS / 2, RETRY_SECONDS))
+
+
+def _only(found: Mapping[str, tuple[int, T]]) -> tuple[int, T]:
+    """The one tenant's cell and answer.
+
+    Raises:
+        DatabaseError: there are several tenants.
+    """
+    if len(found) > 1:
+        cells = ", ".join(str(cell) for cell, _ in found.values())
+        raise DatabaseError(
+            f"Cells {cells} each name another tenant for this key or session, so it opens none.",
+            hint="`pgrecall cell check` names the tenants. Revoke the key in each, and create another.",
+        )
+    return next(iter(found.values()))
 
 
 def _report(entry: CellEntry, answer: SchemaStamp | DatabaseError) -> CellReport:

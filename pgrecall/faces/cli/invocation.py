@@ -206,6 +206,13 @@ def fail(error: RecallError) -> Exit:
     return Exit(NO_DATABASE if isinstance(error, DatabaseError) else BAD_INPUT)
 
 
+allow_superuser_option = click.option(
+    "--allow-superuser",
+    is_flag=True,
+    help="Run even as a superuser or a role that bypasses row security [PGRECALL_ALLOW_SUPERUSER].",
+)
+
+
 def require_unprivileged(caller: Caller, *, allowed: bool) -> None:
     """Refuses to serve as a role that row security does not bind, and warns of one that can become the owner.
 

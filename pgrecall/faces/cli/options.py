@@ -99,11 +99,6 @@ no_log_option = click.option(
 all_tenants_option = click.option(
     "--all-tenants", is_flag=True, help="Cover every tenant, not only that of --tenant."
 )
-allow_superuser_option = click.option(
-    "--allow-superuser",
-    is_flag=True,
-    help="Run even as a superuser or a role that bypasses row security [PGRECALL_ALLOW_SUPERUSER].",
-)
 reference_argument = click.argument("memory", type=REFERENCE, metavar="ID_OR_KEY", help=REFERENCE_HELP)
 
 

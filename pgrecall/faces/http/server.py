@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
@@ -19,6 +18,9 @@ from pgrecall.faces.http.connections import Connections, connection_limit, netwo
 
 SHUTDOWN_TIMEOUT = 10
 """Seconds that running requests have to finish."""
+
+CANCEL_TIMEOUT = 5
+"""Seconds that requests have to end once they are cancelled."""
 
 KEEP_ALIVE = 75
 """Seconds a connection may stay idle after a request with a key: longer than proxies keep theirs."""
@@ -55,6 +57,8 @@ def listening_socket(host: str, port: int) -> socket.socket:
 async def serve(app: FastAPI, listener: socket.socket, *, timeout: float) -> None:
     """Serves until SIGTERM or Ctrl-C, then finishes running requests within 10 seconds.
 
+    The process ignores both signals from then on, so that its caller can close what it has opened.
+
     Args:
         timeout: seconds a client may take to send headers, and may leave a response unread.
     """
@@ -76,19 +80,18 @@ async def serve(app: FastAPI, listener: socket.socket, *, timeout: float) -> Non
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
     )
-    with _ignore_reraised_signals():
-        await Server(config).serve(sockets=[listener])
-
-
-@contextmanager
-def _ignore_reraised_signals() -> Iterator[None]:
-    """uvicorn raises the signal that stopped it again when it has shut down."""
-    before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    server = Server(config)
+    # uvicorn raises the signal that stopped it again, and another may arrive while the client is closed.
+    for number in _SIGNALS:
+        signal.signal(number, lambda *_: setattr(server, "should_exit", True))
+    await server.serve(sockets=[listener])
+    if server.force_exit:  # Ctrl-C twice: nobody has ended what runs
+        await server.lifespan.shutdown()
+    left = {*server.server_state.tasks}
+    for task in left:
+        task.cancel()
+    if left:  # Postgres is told that nobody waits any more
+        await asyncio.wait(left, timeout=CANCEL_TIMEOUT)
 
 
 class TimeoutProtocol(H11Protocol):

@@ -90,12 +90,12 @@ class Service:
         self._loading = asyncio.create_task(self._load_models())
 
     async def stop(self) -> None:
-        """Ends imports, and waits for models that are still loading: their thread cannot be cancelled."""
+        """Ends imports. The threads of models and of embedders that hang go on: nobody can cancel them."""
         self._stopping = True
         await self.imports.stop()
         await self.census.stop()
         if self._loading is not None:
-            await asyncio.wait({self._loading})
+            self._loading.cancel()
 
     async def problems(self) -> list[str]:
         """The reasons why the service is not ready, a sentence each; empty when it is."""
@@ -118,7 +118,7 @@ class Service:
         self.log.warning("the census failed", error=type(error).__name__)
 
     def _model_problems(self) -> list[str]:
-        if self._loading is None or not self._loading.done():
+        if self._loading is None or not self._loading.done() or self._loading.cancelled():
             return ["The models are loading."]
         error = self._loading.exception()
         return [] if error is None else [f"The models cannot be loaded: {error}"]

@@ -125,6 +125,9 @@ class Handshake:
                     passed, rest = self._answer_lines(rest + chunk, client)
                 server.write(passed)
                 server.flush()
+            with self._turn:
+                if not self._over and not rest:  # all is answered, and nothing opened yet
+                    os._exit(0)
             server.write(rest)
 
     def _answer_lines(self, received: bytes, client: BinaryIO) -> tuple[bytes, bytes]:

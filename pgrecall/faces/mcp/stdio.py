@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from pgrecall import AsyncMemory
 from pgrecall.errors import RecallError
+from pgrecall.faces.ending import end_process
 from pgrecall.faces.mcp.handshake import Handshake
 from pgrecall.faces.mcp.server import Request, build_server
 from pgrecall.faces.telemetry.telemetry import Telemetry
@@ -99,7 +100,7 @@ async def serve_stdio(
     handshake: Handshake | None = None,
     project: tuple[str, bool] | None = None,
 ) -> None:
-    """Serves until standard input ends or a signal arrives, then closes the client.
+    """Serves until standard input ends or a signal arrives, then closes the client and ends the process.
 
     Args:
         telemetry: counts and traces calls; None: only traces.
@@ -131,7 +132,7 @@ async def serve_stdio(
                 await server.run(read, write, server.create_initialization_options())
         finally:
             tasks.cancel_scope.cancel()
-    await client.close()
+    await _exit(0, calls, client, observing)
 
 
 @asynccontextmanager
@@ -199,7 +200,8 @@ async def _exit_when_unread(
 
 
 async def _exit(code: int, calls: set[asyncio.Task[Any]], client: LazyClient, telemetry: Telemetry) -> None:
-    """Cancels running calls and ends the process: a thread that blocks on standard input would keep it."""
+    """Cancels running calls and ends the process: a thread would keep it that blocks on standard input, loads
+    a model or waits for an embedder."""
     running = set(calls)
     for call in running:
         call.cancel()
@@ -207,4 +209,4 @@ async def _exit(code: int, calls: set[asyncio.Task[Any]], client: LazyClient, te
         await asyncio.wait(running)
     await client.close()
     telemetry.tracing.flush()
-    os._exit(code)
+    end_process(code)

@@ -72,7 +72,7 @@ VIEWS = (
     "/forget/1", "/versions/1", "/versions/1/1",
     "/zones", "/overview", "/overview?layer=activity", "/overview/alive", "/overview/leaving",
     "/overview/unused", "/memories/ferry", "/memories/1", "/links/pier", "/plans", "/quality",
-    "/quality?q=harbour&memory=ferry", "/maintenance", "/nowhere",
+    "/quality?q=harbour&memory=ferry", "/maintenance", "/imports", "/nowhere",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from pgrecall import Draft, Memory
@@ -156,6 +157,36 @@ def test_a_dedupe_plan_is_applied_and_undone_by_keyboard_alone(page: Page) -> No
     tab_to(page, "Undo plan")
     page.keyboard.press("Enter")
     page.get_by_text("The merges were undone.").wait_for()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [{}, {"viewport": {"width": 390, "height": 844}}, {"java_script_enabled": False}],
+    indirect=True,
+    ids=["wide", "telephone", "without a script"],
+)
+def test_an_import_is_undone_by_keyboard_alone(page: Page, served: tuple[Served, str]) -> None:
+    url = served[0].url
+    key = {"Authorization": f"Bearer {served[1]}"}
+    log = b"# Log\n\nThe beacon blinks twice."
+    sent = httpx.post(f"{url}/v1/imports?name=log.md", content=log, headers=key, trust_env=False)
+    assert sent.json()["report"]["created"] == 1
+    page.goto("/add")
+    tab_to(page, "Earlier imports")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Imports", level=1).wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    tab_to(page, "Undo …")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Undo import").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    tab_to(page, "Undo this import")
+    page.keyboard.press("Space")
+    tab_to(page, "Undo import")
+    page.keyboard.press("Enter")
+    page.get_by_text("1 memory deleted").wait_for()
+    found = httpx.get(f"{url}/v1/memories?limit=100", headers=key, trust_env=False).text
+    assert "The beacon" not in found
 
 
 def test_a_version_is_read_compared_and_restored_by_keyboard_alone(page: Page) -> None:

@@ -77,26 +77,80 @@ def test_a_cell_makes_no_tenant(apart: Installation) -> None:
     assert "nobody" not in {place.tenant for place in apart.fleet.directory.places()}
 
 
-def test_a_key_that_another_cell_claims_by_its_digest_opens_nothing_of_its_tenant(
-    apart: Installation,
-) -> None:
-    """Nobody can prove whose a digest is: the claim opens the claiming tenant at most."""
-    own = apart.memory("beta").status().memories
-    client = apart.memory()
-    client.remember("Mira signs the harbour contract.", key="contract")
-    secret = client.keys.create("key").secret
+def claimed(installation: Installation, secret: str) -> None:
+    """Makes cell 1 know a key of acme as one of beta, and say that its session is one of beta's."""
     digest = hashlib.sha256(secret.encode()).hexdigest()
-    assert (known := client.keys.holder(secret)) is not None
-    assert known.tenant == "acme"
-    apart.ask(
+    installation.ask(
         1,
         "INSERT INTO recall.api_key (tenant, name, hash, created_at) "
         f"VALUES ('beta', 'claimed', '\\x{digest}', now())",
     )
-    apart.ask(0, "UPDATE recall.api_key SET revoked_at = now()")
-    assert (found := client.keys.holder(secret)) is not None
+
+
+def numbers(installation: Installation, cell: int) -> list[int]:
+    rows = installation.ask(cell, "SELECT id FROM recall.api_key ORDER BY id")
+    return [int(str(row["id"])) for row in rows]
+
+
+def test_a_key_that_two_cells_know_for_different_tenants_opens_none(apart: Installation) -> None:
+    """Whoever administers a cell learns digests, and could have the key's next writes."""
+    client = apart.memory()
+    secret = client.keys.create("key").secret
+    claimed(apart, secret)
+    for fresh in (apart.memory(), apart.memory("beta")):
+        with pytest.raises(DatabaseError, match="Cells 0, 1 each name another tenant") as refused:
+            fresh.keys.holder(secret)
+        assert "cell check" in refused.value.hint
+        with pytest.raises(DatabaseError, match="each name another tenant"):
+            fresh.keys.open_session(secret, "cookie", 60)
+    [found] = [found for found in apart.fleet.check() if found.level == "fail"]
+    assert found.message == (
+        f"Key {numbers(apart, 0)[0]} of tenant acme in cell 0 has the same digest as "
+        f"key {numbers(apart, 1)[0]} of tenant beta in cell 1: one was claimed."
+    )
+    for cell, tenant in enumerate(("acme", "beta")):
+        assert f"pgrecall --tenant {tenant} keys revoke {numbers(apart, cell)[0]}" in found.fix
+        apart.memory(tenant).keys.revoke(numbers(apart, cell)[0])
+    assert not [found for found in apart.fleet.check() if found.level == "fail"]
+
+
+def test_a_claimed_session_opens_nothing(apart: Installation) -> None:
+    secrets = {tenant: apart.memory(tenant).keys.create("key").secret for tenant in ("acme", "beta")}
+    assert apart.memory().keys.open_session(secrets["acme"], "cookie", 60)
+    digest = hashlib.sha256(b"cookie").hexdigest()
+    apart.ask(
+        1,
+        "INSERT INTO recall.page_session (tenant, digest, key_id, ends_at) SELECT tenant, "
+        f"'\\x{digest}', id, now() + interval '1 hour' FROM recall.api_key",
+    )
+    with pytest.raises(DatabaseError, match="each name another tenant"):
+        apart.memory().keys.session_tenant("cookie")
+    [found] = [found for found in apart.fleet.check() if found.level == "fail"]
+    assert found.message.startswith(f"A session of key {numbers(apart, 0)[0]} of tenant acme in cell 0 has")
+
+
+def test_a_key_that_is_in_use_is_not_lost_to_a_claim(apart: Installation) -> None:
+    client = apart.memory()
+    secret = client.keys.create("key").secret
+    assert client.keys.holder(secret) is not None
+    claimed(apart, secret)
+    assert (holder := client.keys.holder(secret)) is not None
+    assert holder.tenant == "acme"
+
+
+def test_a_claim_of_a_revoked_key_is_named(apart: Installation) -> None:
+    """Nobody can prove whose a digest is: the claim opens the claiming tenant, and nothing of the key's."""
+    own = apart.memory("beta").status().memories
+    client = apart.memory()
+    client.remember("Mira signs the harbour contract.", key="contract")
+    key = client.keys.create("key")
+    client.keys.revoke(key.key.id)
+    claimed(apart, key.secret)
+    assert (found := client.keys.holder(key.secret)) is not None
     assert found.tenant == "beta"
     assert apart.memory(found.tenant).status().memories == own
+    [claim] = [found for found in apart.fleet.check() if found.level == "fail"]
+    assert claim.fix.endswith(f": pgrecall --tenant beta keys revoke {numbers(apart, 1)[0]}")
 
 
 def test_a_session_ends_where_its_tenant_lives(apart: Installation) -> None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pgrecall.errors import InvalidInput, MissingExtra
-from pgrecall.faces.cli.invocation import GlobalOptions, pass_globals
-from pgrecall.faces.cli.options import TEXT, allow_superuser_option
+from pgrecall.faces.cli.invocation import GlobalOptions, allow_superuser_option, pass_globals
 from pgrecall.faces.cli.rendering.console import print_json
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     "part of each request of an editor.",
 )  # fmt: skip
 @click.option(
-    "--tool", "only", type=TEXT, multiple=True, metavar="NAME",
+    "--tool", "only", multiple=True, metavar="NAME",
     help="Without --http: serve only this tool, and those of --tools core; may be repeated.",
 )  # fmt: skip
 @click.option(

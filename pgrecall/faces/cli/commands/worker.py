@@ -24,11 +24,11 @@ from pgrecall.faces.cli.invocation import (
     DONE,
     FAILED,
     GlobalOptions,
+    allow_superuser_option,
     pass_globals,
     require_unprivileged,
     tracing_is_set_up,
 )
-from pgrecall.faces.cli.options import allow_superuser_option
 from pgrecall.faces.cli.rendering.console import notes, plain
 from pgrecall.settings import Settings
 

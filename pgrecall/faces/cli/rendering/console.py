@@ -10,16 +10,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
 from pgrecall.faces.printable import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 ZONE_STYLES = {"active": "green", "stale": "yellow", "fading": "dark_orange", "dormant": "bright_black"}
 _BAR = 8
@@ -120,6 +121,9 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._console.is_interactive and self._console.file.isatty():
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
             unit, left = (
                 TextColumn(self._unit + "{task.fields[pace]}{task.fields[detail]}"),

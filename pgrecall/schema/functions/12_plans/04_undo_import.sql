@@ -21,10 +21,10 @@ DECLARE
     v_back bigint[];
     v_kept jsonb;
 BEGIN
-    PERFORM recall_private.require_moment(p_now), recall_private.lock_tenant(v_tenant, 'import');
+    PERFORM recall_private.require_moment(p_now), recall_private.lock_tenant(v_tenant, 'import'),
+            recall_private.share_tenant_locks(v_tenant, ARRAY['rules', 'vectors']);
     v_plan := recall_private.require_import(v_tenant, p_import, p_source);
-    PERFORM recall_private.lock_memories(v_tenant, p_removed => ARRAY(
-        SELECT i.memory_id FROM recall.plan_item i WHERE i.tenant = v_tenant AND i.plan_id = v_plan.id));
+    PERFORM recall_private.lock_for_undo(v_plan);
     SELECT coalesce(array_agg(o.id) FILTER (WHERE o.deed = 'delete'), '{}'),
            coalesce(array_agg(o.id) FILTER (WHERE o.deed = 'archive'), '{}'),
            coalesce(array_agg(o.id) FILTER (WHERE o.deed = 'restore'), '{}'),
@@ -54,6 +54,32 @@ BEGIN
         'id', recall_private.import_number(v_plan.id), 'source', v_plan.options ->> 'source', 'deleted', cardinality(v_deleted),
         'archived', cardinality(v_archived), 'given_back', cardinality(v_back), 'restored', cardinality(v_restored),
         'kept', v_kept);
+END $$;
+
+-- lock_for_undo: locks the memories of an import, and those whose rows change with them: around those that it deletes, at
+-- either end of their links, and with links that wait for a key that is given back. Then their activations.
+CREATE OR REPLACE FUNCTION recall_private.lock_for_undo(p_plan recall.plan) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_ids bigint[];
+    v_ends bigint[];
+    v_waiting bigint[];
+    v_around record;
+BEGIN
+    SELECT array_agg(i.memory_id), array_agg((l ->> 'dst')::bigint) FILTER (WHERE l ? 'dst') INTO v_ids, v_ends
+    FROM recall.plan_item i LEFT JOIN LATERAL jsonb_array_elements(i.before -> 'links') l ON true
+    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id;
+    v_waiting := ARRAY(
+        SELECT p.src FROM recall.pending_link p WHERE p.tenant = p_plan.tenant AND lower(p.target) IN (
+            SELECT lower(i.before ->> 'key') FROM recall.plan_item i
+            WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id));
+    v_ends := v_ends || ARRAY(
+        SELECT k.src FROM unnest(v_ids) u(id) CROSS JOIN LATERAL (
+            SELECT l.src FROM recall.link l WHERE l.tenant = p_plan.tenant AND l.dst = u.id OFFSET 0) k);
+    v_around := recall_private.around_deleted(p_plan.tenant, v_ids);
+    v_ends := v_ends || v_around.kept || v_around.spread_to;
+    PERFORM recall_private.lock_memories(p_plan.tenant, v_ends, v_around.changed || v_waiting, v_ids),
+            recall_private.lock_activations(p_plan.tenant, v_ids || v_ends || v_around.changed || v_waiting);
 END $$;
 
 -- require_import: the import to undo, locked. Raises an error if there is none, or it was undone before.
