@@ -52,9 +52,9 @@ SELECT tenant, id, 1, recall_private.epoch(created_at), recall_private.epoch(cre
 0.5, 1 FROM stored
 """
 ARM = """
-SELECT a.id FROM recall_private.directive_arm(%(tenant)s, %(embedding)s::halfvec,
+SELECT unnest(recall_private.directive_arm(%(tenant)s, %(embedding)s::halfvec,
 recall_private.checked_filter(
-    %(tenant)s, recall_private.read_filter(%(filter)s), %(now)s)) a
+    %(tenant)s, recall_private.read_filter(%(filter)s), %(now)s))) AS id
 """
 
 
