@@ -182,21 +182,26 @@ RETURN starts_with(p_known, p_word)
        AND length(translate(p_word, p_known, '')) <= 1
     OR similarity(p_known, p_word) >= 0.5;
 
--- texts_of: the words of each memory of a tenant.
+-- texts_of: the words of each memory of a small tenant. NULL if they have more than 100,000 bytes, or if there are none.
 CREATE OR REPLACE FUNCTION recall_private.texts_of(p_tenant text) RETURNS tsvector[]
 LANGUAGE plpgsql STABLE
 -- Always by index, as in memory_count.
 SET enable_seqscan = off AS $$
 BEGIN
-    RETURN ARRAY(SELECT m.search_text FROM recall.memory m WHERE m.tenant = p_tenant);
+    RETURN (
+        SELECT CASE WHEN t.bytes <= 100000
+                    THEN ARRAY(SELECT m.search_text FROM recall.memory m WHERE m.tenant = p_tenant) END
+        FROM (SELECT sum(pg_column_size(m.search_text)) AS bytes FROM recall.memory m WHERE m.tenant = p_tenant) t);
 END $$;
 
 -- query_words: the words of a query in this tenant's language, rarest first, at most 16. `documents` of `total` counted
 -- memories contain a word; `query` finds them; `share` is the part of the word's weight that a match is worth. `step` is
 -- word (memories contain it), prefix or similar (it has substitutes), or unknown. If there are more than 16 words, at
--- most eight unknown ones precede the known ones. Substitutes by spelling are searched for the four longest.
-CREATE OR REPLACE FUNCTION recall_private.query_words(p_tenant text, p_language regconfig, p_query text)
-RETURNS TABLE (
+-- most eight unknown ones precede the known ones. Substitutes by spelling are searched for the four longest. p_memories is
+-- the tenant's memory_count, if it is known.
+CREATE OR REPLACE FUNCTION recall_private.query_words(
+    p_tenant text, p_language regconfig, p_query text, p_memories bigint DEFAULT NULL
+) RETURNS TABLE (
     word text, documents bigint, total bigint, query tsquery, share double precision, step text
 )
 LANGUAGE plpgsql STABLE ROWS 8 AS $$
@@ -208,7 +213,7 @@ DECLARE
 BEGIN
     IF NOT v_counted THEN
         -- Without statistics, this counts now, up to a limit, so that rare words weigh more from the first search on.
-        v_total := recall_private.memory_count(p_tenant);
+        v_total := coalesce(p_memories, recall_private.memory_count(p_tenant));
         IF v_total <= 100 THEN
             v_texts := recall_private.texts_of(p_tenant);
         END IF;

@@ -148,9 +148,10 @@ RETURN '[$+<=>^`|~\u00A2-\u00A9\u00AC\u00AE-\u00B1\u00D7\u00F7\u2070-\u2DFF\U000
 
 -- analyzed_query: the parts of a query: its words, rarest first, with their weights and the number of memories that
 -- contain each; with p_named also the names in it. A query of stop words or symbols has neither: with p_by_meaning it is
--- searched by its vector alone, otherwise it is an error. A query of punctuation is always an error.
+-- searched by its vector alone, otherwise it is an error. A query of punctuation is always an error. p_memories is the
+-- tenant's memory_count, if it is known.
 CREATE OR REPLACE FUNCTION recall_private.analyzed_query(
-    p_tenant text, p_query text, p_named boolean, p_by_meaning boolean
+    p_tenant text, p_query text, p_named boolean, p_by_meaning boolean, p_memories bigint DEFAULT NULL
 ) RETURNS recall.analyzed_query
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -161,7 +162,7 @@ BEGIN
     SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), array_agg(w.query),
            array_agg(w.share * recall_private.idf(w.documents, w.total)), sum(recall_private.idf(w.documents, w.total))
     INTO q.words, q.steps, q.documents, q.queries, q.idfs, q.idf_sum
-    FROM recall_private.query_words(p_tenant, v_language, p_query) w;
+    FROM recall_private.query_words(p_tenant, v_language, p_query, p_memories) w;
     q.body_length := CASE WHEN q.words IS NOT NULL THEN recall_private.mean_body_length(p_tenant) END;
     q.phrase := CASE WHEN cardinality(q.words) > 1 THEN recall_private.phrase_query(v_language, p_query) END;
 

@@ -184,7 +184,8 @@ BEGIN
     FOR i IN 1 .. cardinality(v_queries) LOOP
         IF v_arms[2] > 0 OR v_arms[3] > 0 OR v_author > 0 THEN
             v_analyzed[i] := recall_private.analyzed_query(
-                v_tenant, v_queries[i], v_arms[3] > 0 OR v_author > 0, v_arms[1] > 0 AND v_embeddings[i] IS NOT NULL);
+                v_tenant, v_queries[i], v_arms[3] > 0 OR v_author > 0, v_arms[1] > 0 AND v_embeddings[i] IS NOT NULL,
+                v_memories);
         END IF;
         IF v_model.period * v_arms[7] > 0 THEN
             v_periods[i] := recall_private.period_in_query(v_tenant, v_queries[i], v_moment);
