@@ -75,7 +75,9 @@ def test_words_come_rarest_first_with_their_counts(sql: Query, harbour: dict[str
 
 
 TEXTS = st.lists(
-    st.sampled_from(["harbour", "pump", "pumpkin", "running", "IT", "Will", "news", "universal", "the", "café", "x-1"]),
+    st.sampled_from(
+        ["harbour", "pump", "pumpkin", "running", "IT", "Will", "news", "universal", "the", "café", "x-1"]
+    ),
     min_size=1,
     max_size=5,
 )
@@ -110,7 +112,9 @@ def test_a_word_is_in_as_many_memories_as_its_count_says(
 
 @pytest.mark.parametrize(("memories", "read"), [(0, False), (3, True), (3_000, False)])
 def test_texts_are_read_only_where_they_are_few(sql: Query, memories: int, read: bool) -> None:
-    bodies = [{"body": f"The harbour contract {'and so on ' * 9}, copy {number}"} for number in range(memories)]
+    bodies = [
+        {"body": f"The harbour contract {'and so on ' * 9}, copy {number}"} for number in range(memories)
+    ]
     sql("SELECT count(*) FROM recall.remember_many(%s)", (Jsonb(bodies),))
     (row,) = sql("SELECT cardinality(recall_private.texts_of('acme')) AS texts")
     assert row["texts"] == (memories if read else None)
