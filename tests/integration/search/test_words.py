@@ -24,9 +24,13 @@ def count(sql: Query, tenant: str = "acme") -> None:
 
 def words(sql: Query, question: str, memories: int | None = None) -> Words:
     """By word, rarest first."""
+    counts = "recall_private.tenant_counts('acme')"
+    if memories is not None:
+        counts = f"jsonb_populate_record({counts}, '{{\"documents\": {memories}}}')"
     rows = sql(
-        "SELECT * FROM recall_private.query_words('acme', recall_private.text_configuration('acme'), %s, %s)",
-        (question, memories),
+        f"SELECT * FROM recall_private.query_words("
+        f"'acme', recall_private.text_configuration('acme'), %s, {counts})",
+        (question,),
     )
     assert [row["documents"] for row in rows] == sorted(row["documents"] for row in rows)
     return {row["word"]: row for row in rows}

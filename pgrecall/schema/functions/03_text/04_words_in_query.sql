@@ -185,7 +185,7 @@ RETURN starts_with(p_known, p_word)
 -- texts_of: the words of each memory of a small tenant. NULL if they have more than 100,000 bytes, or if there are none.
 CREATE OR REPLACE FUNCTION recall_private.texts_of(p_tenant text) RETURNS tsvector[]
 LANGUAGE plpgsql STABLE
--- Always by index, as in memory_count.
+-- Always by index, as in tenant_counts.
 SET enable_seqscan = off AS $$
 BEGIN
     RETURN (
@@ -197,26 +197,23 @@ END $$;
 -- query_words: the words of a query in this tenant's language, rarest first, at most 16. `documents` of `total` counted
 -- memories contain a word; `query` finds them; `share` is the part of the word's weight that a match is worth. `step` is
 -- word (memories contain it), prefix or similar (it has substitutes), or unknown. If there are more than 16 words, at
--- most eight unknown ones precede the known ones. Substitutes by spelling are searched for the four longest. p_memories is
--- the tenant's memory_count, if it is known.
+-- most eight unknown ones precede the known ones. Substitutes by spelling are searched for the four longest. p_counts
+-- are its tenant_counts.
 CREATE OR REPLACE FUNCTION recall_private.query_words(
-    p_tenant text, p_language regconfig, p_query text, p_memories bigint DEFAULT NULL
+    p_tenant text, p_language regconfig, p_query text, p_counts recall.lexeme
 ) RETURNS TABLE (
     word text, documents bigint, total bigint, query tsquery, share double precision, step text
 )
 LANGUAGE plpgsql STABLE ROWS 8 AS $$
 DECLARE
-    v_total bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
-    v_counted boolean := v_total IS NOT NULL;
+    v_total bigint := p_counts.documents;
+    v_counted boolean := p_counts.word IS NOT NULL;
     v_known text[];  -- all words of a small tenant
     v_texts tsvector[];  -- all texts of a small tenant without statistics
 BEGIN
-    IF NOT v_counted THEN
-        -- Without statistics, this counts now, up to a limit, so that rare words weigh more from the first search on.
-        v_total := coalesce(p_memories, recall_private.memory_count(p_tenant));
-        IF v_total <= 100 THEN
-            v_texts := recall_private.texts_of(p_tenant);
-        END IF;
+    -- Without statistics, words are counted now, so that rare ones weigh more from the first search on.
+    IF v_total <= 100 AND NOT v_counted THEN
+        v_texts := recall_private.texts_of(p_tenant);
     ELSIF v_total <= 100 THEN
         v_known := ARRAY(SELECT l.word FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word > '' ORDER BY l.word LIMIT 201);
         v_known := CASE WHEN cardinality(v_known) <= 200 THEN v_known END;

@@ -111,6 +111,7 @@ DECLARE
     v_cued bigint[];
     v_strengths double precision[];
     v_cued_by bigint[];
+    v_counts recall.lexeme;
     v_memories bigint;
     v_arm text;  -- the arm of a running experiment
     v_min_confidence double precision := (v_settings ->> 'search.min_confidence')::double precision;
@@ -120,7 +121,10 @@ BEGIN
     v_filter := v_read.filter;
     v_moment := recall_private.require_moment(coalesce(v_filter.as_of, p_now));
     v_queries := recall_private.combined_queries(v_request.query, v_request.queries);
-    v_memories := CASE WHEN v_queries <> '{}' THEN recall_private.memory_count(v_tenant) END;
+    IF v_queries <> '{}' THEN
+        v_counts := recall_private.tenant_counts(v_tenant);
+        v_memories := v_counts.documents;
+    END IF;
     v_window := v_queries = '{}' AND (v_filter.since IS NOT NULL OR v_filter.until IS NOT NULL);
     v_embeddings := CASE WHEN cardinality(v_queries) > coalesce(cardinality(v_request.queries), 0)
         THEN array_prepend(p_embedding, recall_private.require_one_dimension(p_embeddings)) ELSE p_embeddings END;
@@ -185,7 +189,7 @@ BEGIN
         IF v_arms[2] > 0 OR v_arms[3] > 0 OR v_author > 0 THEN
             v_analyzed[i] := recall_private.analyzed_query(
                 v_tenant, v_queries[i], v_arms[3] > 0 OR v_author > 0, v_arms[1] > 0 AND v_embeddings[i] IS NOT NULL,
-                v_memories);
+                v_counts);
         END IF;
         IF v_model.period * v_arms[7] > 0 THEN
             v_periods[i] := recall_private.period_in_query(v_tenant, v_queries[i], v_moment);
@@ -209,7 +213,7 @@ BEGIN
         CROSS JOIN LATERAL recall_private.candidates(
             v_tenant, v_analyzed[q.place], recall_private.gathered(
                 v_tenant, v_analyzed[q.place], v_embeddings[q.place], v_window, v_pool, v_settings, v_model, v_arms,
-                v_cued, v_filter, v_intents[q.place]),
+                v_cued, v_filter, v_intents[q.place], v_counts),
             v_window, v_settings, v_weights, v_model, v_arms, v_author, v_cued, v_strengths, v_cued_by, v_cues, v_filter,
             v_request.explain, v_periods[q.place], (recall_private.tokens_read(p_tokens -> (q.place - 1)))[1:16],
             v_intents[q.place]) c
