@@ -30,9 +30,9 @@ CREATE OR REPLACE FUNCTION recall_private.read_once(p_words tsvector) RETURNS ts
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (ARRAY[p_words])[1];
 
--- tenant_counts: the number of this tenant's live memories, the mean length of their bodies in bytes, and their mean vector,
--- from the last count of the job `statistics`. Before the first count, up to 10,000 memories and the bodies of 1,000 are
--- counted now, and `word` is NULL.
+-- tenant_counts: the number of this tenant's live memories and the mean length of their bodies in bytes, from the last count
+-- of the job `statistics`. Before the first count, up to 10,000 memories and the bodies of 1,000 are counted now, and
+-- `word` is NULL.
 CREATE OR REPLACE FUNCTION recall_private.tenant_counts(p_tenant text) RETURNS recall.lexeme
 LANGUAGE plpgsql STABLE
 -- Always by index, whatever random_page_cost says: a sequential scan would read the rows of other tenants.

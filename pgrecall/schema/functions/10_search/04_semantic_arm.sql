@@ -191,8 +191,12 @@ END $$;
 -- another embedder. Relevance subtracts it from the cosine of every memory. Otherwise an embedder for English would find
 -- every memory of a Spanish diary relevant.
 CREATE OR REPLACE FUNCTION recall_private.typical_similarity(
-    p_embedding halfvec, p_embedder text, p_counts recall.lexeme
+    p_tenant text, p_embedding halfvec, p_embedder text
 ) RETURNS double precision
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN p_counts.mean_embedder = p_embedder AND vector_dims(p_counts.mean_embedding) = vector_dims(p_embedding)
-    THEN greatest(-(l2_normalize(p_embedding) <#> p_counts.mean_embedding) - 0.15, 0) ELSE 0 END;
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce((
+        SELECT greatest(-(l2_normalize(p_embedding) <#> l.mean_embedding) - 0.15, 0)
+        FROM recall.lexeme l
+        WHERE l.tenant = p_tenant AND l.word = '' AND l.mean_embedder = p_embedder
+          AND vector_dims(l.mean_embedding) = vector_dims(p_embedding)), 0)
+$$;

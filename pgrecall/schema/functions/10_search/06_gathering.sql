@@ -2,12 +2,11 @@
 
 -- gathered: the memories that each arm finds for one query, and what else is known of the query. q has its parts and
 -- p_embedding is its vector; both are NULL without a query. With p_window, all memories in the window of time are found.
--- p_cued are the memories associated with cues. p_counts are
--- the tenant_counts. `past` are the activations at a past moment that the filter names.
+-- p_cued are the memories associated with cues. `past` are the activations at a past moment that the filter names.
 CREATE OR REPLACE FUNCTION recall_private.gathered(
     p_tenant text, q recall.analyzed_query, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     w recall.relevance_model, p_arms double precision[], p_cued bigint[], p_filter recall.search_filter,
-    p_intent recall.query_intent, p_counts recall.lexeme, OUT g recall.gathered
+    p_intent recall.query_intent, OUT g recall.gathered
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -26,7 +25,7 @@ BEGIN
     g.trust := 1;
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
         IF w.form = 'logistic' THEN
-            g.typical := recall_private.typical_similarity(p_embedding, p_settings ->> 'embedding.model', p_counts);
+            g.typical := recall_private.typical_similarity(p_tenant, p_embedding, p_settings ->> 'embedding.model');
         END IF;
         v_arm := recall_private.semantic_arm(p_tenant, p_embedding, p_pool, p_filter);
         v_near := v_arm.ids;
