@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from psycopg.types.json import Jsonb
 
 from tests.conftest import Query
 from tests.integration.search.search_tools import remember
@@ -21,10 +22,14 @@ def count(sql: Query, tenant: str = "acme") -> None:
     sql("SELECT recall.refresh_lexemes()", tenant=tenant)
 
 
-def words(sql: Query, question: str) -> Words:
+def words(sql: Query, question: str, memories: int | None = None) -> Words:
     """By word, rarest first."""
+    counts = "recall_private.tenant_counts('acme')"
+    if memories is not None:
+        counts = f"jsonb_populate_record({counts}, '{{\"documents\": {memories}}}')"
     rows = sql(
-        "SELECT * FROM recall_private.query_words('acme', recall_private.text_configuration('acme'), %s)",
+        f"SELECT * FROM recall_private.query_words("
+        f"'acme', recall_private.text_configuration('acme'), %s, {counts})",
         (question,),
     )
     assert [row["documents"] for row in rows] == sorted(row["documents"] for row in rows)
@@ -74,7 +79,9 @@ def test_words_come_rarest_first_with_their_counts(sql: Query, harbour: dict[str
 
 
 TEXTS = st.lists(
-    st.sampled_from(["harbour", "pump", "running", "IT", "Will", "news", "universal", "the", "café", "x-1"]),
+    st.sampled_from(
+        ["harbour", "pump", "pumpkin", "running", "IT", "Will", "news", "universal", "the", "café", "x-1"]
+    ),
     min_size=1,
     max_size=5,
 )
@@ -102,6 +109,19 @@ def test_a_word_is_in_as_many_memories_as_its_count_says(
         if row["step"] != "similar" and row["word"] != "about":
             assert row["documents"] == len(matching(sql, row["query"]))
         assert row["total"] == len(drafts)
+    # As many memories as these are counted by the index, not in their texts.
+    by_index = words(sql, "about " + " ".join(question), memories=101)
+    assert rows == {word: row | {"total": len(drafts)} for word, row in by_index.items()}
+
+
+@pytest.mark.parametrize(("memories", "read"), [(0, False), (3, True), (3_000, False)])
+def test_texts_are_read_only_where_they_are_few(sql: Query, memories: int, read: bool) -> None:
+    bodies = [
+        {"body": f"The harbour contract {'and so on ' * 9}, copy {number}"} for number in range(memories)
+    ]
+    sql("SELECT count(*) FROM recall.remember_many(%s)", (Jsonb(bodies),))
+    (row,) = sql("SELECT cardinality(recall_private.texts_of('acme')) AS texts")
+    assert row["texts"] == (memories if read else None)
 
 
 def test_at_most_sixteen_words_are_asked_for(sql: Query) -> None:

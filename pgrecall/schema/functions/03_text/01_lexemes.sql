@@ -30,18 +30,27 @@ CREATE OR REPLACE FUNCTION recall_private.read_once(p_words tsvector) RETURNS ts
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (ARRAY[p_words])[1];
 
--- mean_body_length: the mean length in bytes of the bodies of this tenant's memories, from the last count. Before the
--- first count, the mean of 1,000 of them.
-CREATE OR REPLACE FUNCTION recall_private.mean_body_length(p_tenant text) RETURNS double precision
-LANGUAGE sql STABLE
+-- tenant_counts: the number of this tenant's live memories and the mean length of their bodies in bytes, from the last count
+-- of the job `statistics`. Before the first count, up to 10,000 memories and the bodies of 1,000 are counted now, and
+-- `word` is NULL.
+CREATE OR REPLACE FUNCTION recall_private.tenant_counts(p_tenant text) RETURNS recall.lexeme
+LANGUAGE plpgsql STABLE
 -- Always by index, whatever random_page_cost says: a sequential scan would read the rows of other tenants.
 SET enable_seqscan = off AS $$
-    SELECT coalesce(
-        (SELECT l.body_length FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = ''),
-        (SELECT avg(recall_private.indexed_length(m.body, 10000))
-         FROM (SELECT k.body FROM recall.memory k WHERE k.tenant = p_tenant LIMIT 1000) m),
-        0)
-$$;
+DECLARE
+    c recall.lexeme;
+BEGIN
+    SELECT l.* INTO c FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '';
+    IF c.word IS NULL THEN
+        c.documents := (SELECT count(*) FROM (SELECT FROM recall.memory m WHERE m.tenant = p_tenant LIMIT 10000) counted);
+    END IF;
+    IF c.body_length IS NULL THEN
+        c.body_length := coalesce((
+            SELECT avg(recall_private.indexed_length(m.body, 10000))
+            FROM (SELECT k.body FROM recall.memory k WHERE k.tenant = p_tenant LIMIT 1000) m), 0);
+    END IF;
+    RETURN c;
+END $$;
 
 -- count_lexemes: counts how many of this tenant's live memories contain each word, and updates the rows that changed.
 -- Returns how many memories were counted. The row of the empty word holds that total, the mean length of a body, and the

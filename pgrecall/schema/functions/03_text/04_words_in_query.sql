@@ -182,23 +182,38 @@ RETURN starts_with(p_known, p_word)
        AND length(translate(p_word, p_known, '')) <= 1
     OR similarity(p_known, p_word) >= 0.5;
 
+-- texts_of: the words of each memory of a small tenant. NULL if they have more than 100,000 bytes, or if there are none.
+CREATE OR REPLACE FUNCTION recall_private.texts_of(p_tenant text) RETURNS tsvector[]
+LANGUAGE plpgsql STABLE
+-- Always by index, as in tenant_counts.
+SET enable_seqscan = off AS $$
+BEGIN
+    RETURN (
+        SELECT CASE WHEN t.bytes <= 100000
+                    THEN ARRAY(SELECT m.search_text FROM recall.memory m WHERE m.tenant = p_tenant) END
+        FROM (SELECT sum(pg_column_size(m.search_text)) AS bytes FROM recall.memory m WHERE m.tenant = p_tenant) t);
+END $$;
+
 -- query_words: the words of a query in this tenant's language, rarest first, at most 16. `documents` of `total` counted
 -- memories contain a word; `query` finds them; `share` is the part of the word's weight that a match is worth. `step` is
 -- word (memories contain it), prefix or similar (it has substitutes), or unknown. If there are more than 16 words, at
--- most eight unknown ones precede the known ones. Substitutes by spelling are searched for the four longest.
-CREATE OR REPLACE FUNCTION recall_private.query_words(p_tenant text, p_language regconfig, p_query text)
-RETURNS TABLE (
+-- most eight unknown ones precede the known ones. Substitutes by spelling are searched for the four longest. p_counts
+-- are its tenant_counts.
+CREATE OR REPLACE FUNCTION recall_private.query_words(
+    p_tenant text, p_language regconfig, p_query text, p_counts recall.lexeme
+) RETURNS TABLE (
     word text, documents bigint, total bigint, query tsquery, share double precision, step text
 )
 LANGUAGE plpgsql STABLE ROWS 8 AS $$
 DECLARE
-    v_total bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
-    v_counted boolean := v_total IS NOT NULL;
+    v_total bigint := p_counts.documents;
+    v_counted boolean := p_counts.word IS NOT NULL;
     v_known text[];  -- all words of a small tenant
+    v_texts tsvector[];  -- all texts of a small tenant without statistics
 BEGIN
-    IF NOT v_counted THEN
-        -- Without statistics, this counts now, up to a limit, so that rare words weigh more from the first search on.
-        v_total := recall_private.memory_count(p_tenant);
+    -- Without statistics, words are counted now, so that rare ones weigh more from the first search on.
+    IF v_total <= 100 AND NOT v_counted THEN
+        v_texts := recall_private.texts_of(p_tenant);
     ELSIF v_total <= 100 THEN
         v_known := ARRAY(SELECT l.word FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word > '' ORDER BY l.word LIMIT 201);
         v_known := CASE WHEN cardinality(v_known) <= 200 THEN v_known END;
@@ -207,6 +222,8 @@ BEGIN
     WITH asked AS MATERIALIZED (
         SELECT w.word, w.identifier,
                CASE WHEN v_counted THEN coalesce(l.documents, 0)
+                    WHEN v_texts IS NOT NULL THEN (
+                        SELECT count(*) FROM unnest(v_texts) t WHERE t @@ recall_private.lexeme_query(w.word))
                     ELSE recall_private.document_frequency(p_tenant, w.word, 10000) END AS documents
         FROM (SELECT * FROM recall_private.lexemes_of(p_language, p_query) LIMIT CASE WHEN NOT v_counted THEN 64 END) w
         LEFT JOIN recall.lexeme l ON v_counted AND l.tenant = p_tenant AND l.word = w.word
@@ -223,9 +240,12 @@ BEGIN
     ), stood_in AS (
         SELECT c.word, r.*
         FROM (SELECT * FROM chosen k
-              -- In a small tenant, most words have nothing like them, which one pass over its words shows.
-              WHERE k.documents = 0 AND (v_known IS NULL OR EXISTS (
-                  SELECT FROM unnest(v_known) o(word) WHERE recall_private.may_stand_for(o.word, k.word))) OFFSET 0) c
+              -- In a small tenant, most words have nothing like them, which one pass over its words or texts shows.
+              WHERE k.documents = 0
+                AND (v_known IS NULL OR EXISTS (
+                    SELECT FROM unnest(v_known) o(word) WHERE recall_private.may_stand_for(o.word, k.word)))
+                AND (v_texts IS NULL OR EXISTS (
+                    SELECT FROM unnest(v_texts) t WHERE t @@ recall_private.prefix_query(k.word))) OFFSET 0) c
         CROSS JOIN LATERAL recall_private.word_substitutes(p_tenant, c.word, v_counted, c.by_length <= 4) r
     )
     SELECT c.word, coalesce(r.documents, c.documents), v_total,

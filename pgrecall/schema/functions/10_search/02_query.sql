@@ -148,9 +148,10 @@ RETURN '[$+<=>^`|~\u00A2-\u00A9\u00AC\u00AE-\u00B1\u00D7\u00F7\u2070-\u2DFF\U000
 
 -- analyzed_query: the parts of a query: its words, rarest first, with their weights and the number of memories that
 -- contain each; with p_named also the names in it. A query of stop words or symbols has neither: with p_by_meaning it is
--- searched by its vector alone, otherwise it is an error. A query of punctuation is always an error.
+-- searched by its vector alone, otherwise it is an error. A query of punctuation is always an error. p_counts are
+-- its tenant_counts.
 CREATE OR REPLACE FUNCTION recall_private.analyzed_query(
-    p_tenant text, p_query text, p_named boolean, p_by_meaning boolean
+    p_tenant text, p_query text, p_named boolean, p_by_meaning boolean, p_counts recall.lexeme
 ) RETURNS recall.analyzed_query
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -161,8 +162,8 @@ BEGIN
     SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), array_agg(w.query),
            array_agg(w.share * recall_private.idf(w.documents, w.total)), sum(recall_private.idf(w.documents, w.total))
     INTO q.words, q.steps, q.documents, q.queries, q.idfs, q.idf_sum
-    FROM recall_private.query_words(p_tenant, v_language, p_query) w;
-    q.body_length := CASE WHEN q.words IS NOT NULL THEN recall_private.mean_body_length(p_tenant) END;
+    FROM recall_private.query_words(p_tenant, v_language, p_query, p_counts) w;
+    q.body_length := CASE WHEN q.words IS NOT NULL THEN p_counts.body_length END;
     q.phrase := CASE WHEN cardinality(q.words) > 1 THEN recall_private.phrase_query(v_language, p_query) END;
 
     IF NOT p_named AND q.words IS NOT NULL THEN
@@ -227,15 +228,3 @@ RETURN CASE WHEN p_logit IS NULL THEN 0 ELSE recall_private.logistic(
     (p_settings ->> 'confidence.intercept')::double precision
     + (p_settings ->> 'confidence.relevance')::double precision * p_logit
     + (p_settings ->> 'confidence.size')::double precision * ln(1 + least(p_memories, 1000))) END;
-
--- memory_count: the number of the tenant's live memories as last counted by the job `statistics`. Before the first count,
--- it is counted now, up to 10,000.
-CREATE OR REPLACE FUNCTION recall_private.memory_count(p_tenant text) RETURNS bigint
-LANGUAGE plpgsql STABLE
--- Always by index, whatever random_page_cost says: a sequential scan would read the rows of other tenants.
-SET enable_seqscan = off AS $$
-BEGIN
-    RETURN coalesce(
-        (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = ''),
-        (SELECT count(*) FROM (SELECT FROM recall.memory m WHERE m.tenant = p_tenant LIMIT 10000) counted));
-END $$;

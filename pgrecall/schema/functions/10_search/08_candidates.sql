@@ -88,7 +88,10 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT recall_private.read_once(k.search_text) AS words, recall_private.field_weights(
                     recall_private.indexed_length(k.body, 10000), recall_private.indexed_length(k.context, 10000),
-                    v_mean) AS weights, CASE WHEN v_authors IS NOT NULL THEN recall_private.plain(lower(k.author)) END AS author
+                    v_mean) AS weights, CASE WHEN v_authors IS NULL THEN NULL
+                        -- ASCII has no accents.
+                        WHEN octet_length(lower(k.author)) = length(k.author) THEN lower(k.author)
+                        ELSE recall_private.plain(lower(k.author)) END AS author
                 OFFSET 0) f
             WHERE k.tenant = p_tenant AND k.id = ANY (v_ids) AND recall_private.passes_filter(k, p_filter)
               AND (p_filter.as_of IS NULL

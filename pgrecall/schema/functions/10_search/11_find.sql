@@ -98,11 +98,12 @@ DECLARE
     v_author double precision;
     v_analyzed recall.analyzed_query[];
     v_periods recall.period[];  -- the periods that the queries name
-    v_intents recall.query_intent[];
+    v_intent recall.query_intent;
+    v_intents recall.query_intent[] := '{}';
     v_needs_context boolean;
     v_newer_gap double precision;
-    v_about_past boolean;
-    v_may_have_changed boolean;
+    v_about_past boolean := false;
+    v_elsewhere boolean := false;  -- whether a query asks for another time, or for something to be done
     v_weights recall.weights := recall_private.vitality_weights_from(v_settings);
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall_private.effective_layers(v_tenant) l);
     v_pool int;
@@ -110,6 +111,7 @@ DECLARE
     v_cued bigint[];
     v_strengths double precision[];
     v_cued_by bigint[];
+    v_counts recall.lexeme;
     v_memories bigint;
     v_arm text;  -- the arm of a running experiment
     v_min_confidence double precision := (v_settings ->> 'search.min_confidence')::double precision;
@@ -119,7 +121,10 @@ BEGIN
     v_filter := v_read.filter;
     v_moment := recall_private.require_moment(coalesce(v_filter.as_of, p_now));
     v_queries := recall_private.combined_queries(v_request.query, v_request.queries);
-    v_memories := CASE WHEN v_queries <> '{}' THEN recall_private.memory_count(v_tenant) END;
+    IF v_queries <> '{}' THEN
+        v_counts := recall_private.tenant_counts(v_tenant);
+        v_memories := v_counts.documents;
+    END IF;
     v_window := v_queries = '{}' AND (v_filter.since IS NOT NULL OR v_filter.until IS NOT NULL);
     v_embeddings := CASE WHEN cardinality(v_queries) > coalesce(cardinality(v_request.queries), 0)
         THEN array_prepend(p_embedding, recall_private.require_one_dimension(p_embeddings)) ELSE p_embeddings END;
@@ -180,24 +185,22 @@ BEGIN
     IF v_queries = '{}' AND NOT v_window AND v_cues = '{}' THEN
         PERFORM recall_private.raise_invalid('The query is empty.', 'Give a query with at least one word, a time window or a cue.');
     END IF;
-    IF v_arms[2] > 0 OR v_arms[3] > 0 OR v_author > 0 THEN
-        v_analyzed := ARRAY(
-            SELECT recall_private.analyzed_query(
-                v_tenant, u.query, v_arms[3] > 0 OR v_author > 0,
-                v_arms[1] > 0 AND v_embeddings[u.place] IS NOT NULL)
-            FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
-    END IF;
-    v_intents := ARRAY(SELECT recall_private.query_intent(u.query) FROM unnest(v_queries) WITH ORDINALITY u(query, place)
-                       ORDER BY u.place);
+    FOR i IN 1 .. cardinality(v_queries) LOOP
+        IF v_arms[2] > 0 OR v_arms[3] > 0 OR v_author > 0 THEN
+            v_analyzed[i] := recall_private.analyzed_query(
+                v_tenant, v_queries[i], v_arms[3] > 0 OR v_author > 0, v_arms[1] > 0 AND v_embeddings[i] IS NOT NULL,
+                v_counts);
+        END IF;
+        IF v_model.period * v_arms[7] > 0 THEN
+            v_periods[i] := recall_private.period_in_query(v_tenant, v_queries[i], v_moment);
+        END IF;
+        v_intent := recall_private.query_intent(v_queries[i]);
+        v_intents[i] := v_intent;
+        v_about_past := v_about_past OR v_intent.about_past IS TRUE;
+        v_elsewhere := v_elsewhere OR (v_intent.in_past OR v_intent.seeks = 'request') IS TRUE;
+    END LOOP;
     v_needs_context := cardinality(v_intents) = 1 AND (v_intents[1]).needs_context;
-    v_about_past := EXISTS (SELECT FROM unnest(v_intents) i WHERE i.about_past);
     v_newer_gap := CASE WHEN v_window THEN 0 ELSE (v_settings ->> 'search.newer_gap')::double precision END;
-    v_may_have_changed := v_about_past OR NOT EXISTS (SELECT FROM unnest(v_intents) i WHERE i.in_past OR i.seeks = 'request');
-    IF v_model.period * v_arms[7] > 0 THEN
-        v_periods := ARRAY(
-            SELECT recall_private.period_in_query(v_tenant, u.query, v_moment)
-            FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
-    END IF;
 
     RETURN QUERY
     WITH judged AS MATERIALIZED (
@@ -257,7 +260,7 @@ BEGIN
         SELECT c.other, c.raised, c.log_odds, false
         FROM best
         CROSS JOIN LATERAL recall_private.changed_statements(v_tenant, best.ids, best.log_odds, 2 * v_newer_gap, v_about_past) c
-        WHERE v_newer_gap > 0 AND v_may_have_changed AND best.changes
+        WHERE v_newer_gap > 0 AND (v_about_past OR NOT v_elsewhere) AND best.changes
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
         SELECT s.id, s.place, s.logit, s.use_term, s.vital, s.log_odds,
@@ -276,7 +279,7 @@ BEGIN
     ), hit AS (
         SELECT r.* FROM ranked r
         WHERE r.rank <= v_request.k OR r.id IN (SELECT p.id FROM ranked p ORDER BY p.logit DESC, p.id LIMIT p_pool)
-    ), quoted AS MATERIALIZED (
+    ), quoted AS MATERIALIZED (  -- read only if a hit has passages
         SELECT b.id, b.passage
         FROM (SELECT h.place, array_agg(h.id) AS ids FROM hit h GROUP BY h.place) x
         CROSS JOIN LATERAL recall_private.best_passages(
@@ -359,7 +362,8 @@ BEGIN
                    h.logit, h.use_term, j.named, j.evidence_logit, j.speech_act,
                    (SELECT r.id FROM raised r WHERE r.other = h.id AND r.names) AS newer_version,
                    -- A passage is given by its place in the current text.
-                   CASE WHEN v.past IS NULL OR v.body = m.body THEN p.passage END AS passage,
+                   CASE WHEN m.passage_count > 0 AND (v.past IS NULL OR v.body = m.body)
+                        THEN (SELECT p.passage FROM quoted p WHERE p.id = h.id) END AS passage,
                    -- The first hit is returned whatever its size.
                    CASE WHEN h.rank > 1 THEN sum(octet_length(CASE WHEN v.past THEN v.body ELSE m.body END))
                         OVER (ORDER BY h.rank) END AS bytes
@@ -371,7 +375,6 @@ BEGIN
                 SELECT o.*, true AS past FROM recall_private.version_at(v_tenant, h.id, v_filter.as_of) o
                 WHERE v_filter.as_of IS NOT NULL OFFSET 0) v ON true  -- otherwise it would be called without a moment
             JOIN unnest(v_layers) l ON l.name = m.layer
-            LEFT JOIN quoted p ON p.id = h.id
         ) x
     ) t ON (t.bytes > p_max_bytes) IS NOT TRUE
     ORDER BY t.rank;

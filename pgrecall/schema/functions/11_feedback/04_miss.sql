@@ -7,7 +7,7 @@ LANGUAGE sql STABLE ROWS 10
 SET search_path FROM CURRENT AS $$
     SELECT w.word, bool_or(p_text @@ w.query)
     FROM unnest(p_queries) q
-    CROSS JOIN LATERAL recall_private.analyzed_query(p_tenant, q, false, true) a
+    CROSS JOIN LATERAL recall_private.analyzed_query(p_tenant, q, false, true, recall_private.tenant_counts(p_tenant)) a
     CROSS JOIN LATERAL unnest(a.words, a.queries) w(word, query)
     WHERE w.word IS NOT NULL
     GROUP BY w.word ORDER BY w.word
