@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 from pgrecall.nouns.context._async import build_context
 from pgrecall.nouns.declared import declared
 from pgrecall.nouns.memories._async import AsyncStore
-from pgrecall.nouns.search._async import search
+from pgrecall.nouns.search._async_shared import search
 from pgrecall.nouns.search.models import SearchRequest
 from pgrecall.nouns.status.models import Status
 

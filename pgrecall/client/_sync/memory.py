@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 from pgrecall.nouns.context._sync import build_context
 from pgrecall.nouns.declared import declared
 from pgrecall.nouns.memories._sync import Store
-from pgrecall.nouns.search._sync import search
+from pgrecall.nouns.search._sync_shared import search
 from pgrecall.nouns.search.models import SearchRequest
 from pgrecall.nouns.status.models import Status
 

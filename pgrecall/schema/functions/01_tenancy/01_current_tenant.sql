@@ -4,6 +4,8 @@
 -- A role that may name any tenant (bind_role allowed it, or it may act as the owner of this schema) names it with
 -- `SET LOCAL recall.tenant`. Raises an error for other roles, if no tenant is named, and for a tenant in another cell.
 -- The login role decides, because current_user is the owner inside functions of the owner; so SET ROLE changes nothing.
+-- With `SET LOCAL recall.shared_tenant`, a READ ONLY transaction reads another tenant instead, which that one has shared with
+-- this tenant (add_reader).
 CREATE OR REPLACE FUNCTION recall.current_tenant() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -21,6 +23,9 @@ BEGIN
                 'No tenant is set for this transaction.',
                 'Run: SELECT set_config(''recall.tenant'', ''your-tenant'', true);');
         END IF;
+    END IF;
+    IF current_setting('recall.shared_tenant', true) <> '' THEN
+        v_tenant := recall_private.shared_tenant(v_tenant);
     END IF;
     -- in_cells() is a constant while this database is the only cell, so the check costs nothing.
     IF recall_private.in_cells() THEN
