@@ -14,7 +14,7 @@ from pgrecall.encoding import MAX_ID, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder
-from pgrecall.nouns.operation import NOW, Operation
+from pgrecall.nouns.operation import NOW, Operation, Row
 
 PREFIX = "pgr_"
 
@@ -82,15 +82,14 @@ def key_holder(secret: str, now: datetime | None) -> Operation[KeyHolder | None]
     return Operation(
         f"SELECT * FROM recall.key_holder(%(hash)s, {NOW})",
         {"hash": digest(secret), "now": now},
-        lambda rows: _holder(**rows[0]) if rows else None,
+        lambda rows: _holder(rows[0]) if rows else None,
         repeatable=True,
         durable=False,
     )
 
 
-def _holder(tenant: str, id: int, also_reads: Sequence[str], **_: object) -> KeyHolder:
-    """The holder of a key, from a row that a later version may have lengthened."""
-    return KeyHolder(tenant, id, tuple(also_reads))
+def _holder(row: Row) -> KeyHolder:
+    return KeyHolder(row["tenant"], row["id"], tuple(row["also_reads"]))
 
 
 def open_page_session(secret: str, cookie: str, seconds: int) -> Operation[bool]:

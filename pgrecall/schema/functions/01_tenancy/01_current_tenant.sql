@@ -36,6 +36,38 @@ BEGIN
     RETURN v_tenant;
 END $$;
 
+-- shared_tenant: the tenant that the setting recall.shared_tenant names. Raises an error unless it is shared with p_reader, and
+-- unless the transaction is read-only. Whether there is such a tenant makes no difference to what is not shared.
+CREATE OR REPLACE FUNCTION recall_private.shared_tenant(p_reader text) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+DECLARE
+    v_shared text := current_setting('recall.shared_tenant');
+BEGIN
+    IF NOT EXISTS (SELECT FROM recall.reader r WHERE r.tenant = v_shared AND r.reader = p_reader) THEN
+        PERFORM recall_private.raise_denied(
+            format('Tenant %s is not shared with tenant %s', left(v_shared, 200), p_reader),
+            format('Whoever owns it runs: SELECT recall.add_reader(%L);', p_reader));
+    ELSIF NOT current_setting('transaction_read_only')::boolean THEN
+        PERFORM recall_private.raise_denied(
+            format('Tenant %s is shared with tenant %s for reading only', v_shared, p_reader),
+            'Begin the transaction with READ ONLY to read it, or without recall.shared_tenant to write to your own tenant.');
+    END IF;
+    RETURN v_shared;
+END $$;
+
+-- own_tenant: as current_tenant, for what no reader may see: raises an error for a tenant that is shared.
+CREATE OR REPLACE FUNCTION recall_private.own_tenant() RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    IF current_setting('recall.shared_tenant', true) <> '' THEN
+        PERFORM recall_private.raise_denied(format('A reader of tenant %s may not see its keys and readers', v_tenant),
+            'Ask without recall.shared_tenant for those of your own tenant.');
+    END IF;
+    RETURN v_tenant;
+END $$;
+
 -- bound_tenant: the tenant that the login role is bound to; '*' if it may name any, NULL if it may name none.
 -- Called as the owner.
 CREATE OR REPLACE FUNCTION recall_private.bound_tenant() RETURNS text
