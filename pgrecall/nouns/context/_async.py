@@ -12,9 +12,10 @@ from pgrecall.client._async.reads import AsyncSearchReads
 from pgrecall.errors import SchemaMismatch
 from pgrecall.nouns.links.models import Derivation
 from pgrecall.nouns.memories.operations import list_memories
+from pgrecall.nouns.search._async import search
 from pgrecall.nouns.search._async_log import log_hits
 from pgrecall.nouns.search._async_progress import Progress
-from pgrecall.nouns.search._async_shared import search
+from pgrecall.nouns.search._async_shared import search_together
 from pgrecall.nouns.search.models import Hit, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import derivations, similarities, successors
 
@@ -34,7 +35,8 @@ async def build_context(
         known = await connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
     progress = Progress(AsyncSearchReads(connection))
-    result = await search(connection, replace(searched, log=False), progress)
+    find = search_together if connection.also_reads else search
+    result = await find(connection, replace(searched, log=False), progress)
     least = request.min_confidence
     if least is not None and result.confidence is not None and result.confidence < least:
         result = replace(result, hits=())

@@ -13,9 +13,10 @@ from pgrecall.client._sync.reads import SearchReads
 from pgrecall.errors import SchemaMismatch
 from pgrecall.nouns.links.models import Derivation
 from pgrecall.nouns.memories.operations import list_memories
+from pgrecall.nouns.search._sync import search
 from pgrecall.nouns.search._sync_log import log_hits
 from pgrecall.nouns.search._sync_progress import Progress
-from pgrecall.nouns.search._sync_shared import search
+from pgrecall.nouns.search._sync_shared import search_together
 from pgrecall.nouns.search.models import Hit, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import derivations, similarities, successors
 
@@ -33,7 +34,8 @@ def build_context(connection: Connection, searched: SearchRequest, request: Cont
         known = connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
     progress = Progress(SearchReads(connection))
-    result = search(connection, replace(searched, log=False), progress)
+    find = search_together if connection.also_reads else search
+    result = find(connection, replace(searched, log=False), progress)
     least = request.min_confidence
     if least is not None and result.confidence is not None and result.confidence < least:
         result = replace(result, hits=())

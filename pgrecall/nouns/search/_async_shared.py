@@ -7,30 +7,28 @@ from dataclasses import replace
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.reads import AsyncSearchReads
 from pgrecall.errors import RecallError
-from pgrecall.nouns.search._async import search as search_one
+from pgrecall.nouns.search._async import search
 from pgrecall.nouns.search._async_log import log_hits
 from pgrecall.nouns.search._async_progress import Progress
 from pgrecall.nouns.search.models import SearchRequest, SearchResult
 from pgrecall.search.sharing import asked_of_others, merged
 
 
-async def search(
+async def search_together(
     connection: AsyncConnection, request: SearchRequest, progress: Progress | None = None
 ) -> SearchResult:
     """Searches the own tenant, then each that shares with it, and ranks their hits by their scores.
 
     Only hits of the own tenant are logged as shown. What a shared tenant cannot answer is skipped.
     """
-    if not connection.also_reads:
-        return await search_one(connection, request, progress)
     progress = progress or Progress(AsyncSearchReads(connection))
-    result = await search_one(connection, replace(request, log=False), progress)
+    result = await search(connection, replace(request, log=False), progress)
     asked = asked_of_others(request, result)
     shared: dict[str, SearchResult | RecallError] = {}
     with progress.timed("shared"):
         for tenant in connection.also_reads:
             try:
-                shared[tenant] = await search_one(await connection.reading(tenant), asked)
+                shared[tenant] = await search(await connection.reading(tenant), asked)
             except RecallError as error:
                 shared[tenant] = error
     progress.timings["total"] += progress.timings["shared"]

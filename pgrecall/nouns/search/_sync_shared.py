@@ -8,28 +8,28 @@ from dataclasses import replace
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.reads import SearchReads
 from pgrecall.errors import RecallError
-from pgrecall.nouns.search._sync import search as search_one
+from pgrecall.nouns.search._sync import search
 from pgrecall.nouns.search._sync_log import log_hits
 from pgrecall.nouns.search._sync_progress import Progress
 from pgrecall.nouns.search.models import SearchRequest, SearchResult
 from pgrecall.search.sharing import asked_of_others, merged
 
 
-def search(connection: Connection, request: SearchRequest, progress: Progress | None = None) -> SearchResult:
+def search_together(
+    connection: Connection, request: SearchRequest, progress: Progress | None = None
+) -> SearchResult:
     """Searches the own tenant, then each that shares with it, and ranks their hits by their scores.
 
     Only hits of the own tenant are logged as shown. What a shared tenant cannot answer is skipped.
     """
-    if not connection.also_reads:
-        return search_one(connection, request, progress)
     progress = progress or Progress(SearchReads(connection))
-    result = search_one(connection, replace(request, log=False), progress)
+    result = search(connection, replace(request, log=False), progress)
     asked = asked_of_others(request, result)
     shared: dict[str, SearchResult | RecallError] = {}
     with progress.timed("shared"):
         for tenant in connection.also_reads:
             try:
-                shared[tenant] = search_one(connection.reading(tenant), asked)
+                shared[tenant] = search(connection.reading(tenant), asked)
             except RecallError as error:
                 shared[tenant] = error
     progress.timings["total"] += progress.timings["shared"]
