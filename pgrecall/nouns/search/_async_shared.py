@@ -28,7 +28,9 @@ async def search_together(
     with progress.timed("shared"):
         for tenant in connection.also_reads:
             try:
-                shared[tenant] = await search(await connection.reading(tenant), asked)
+                there = await connection.reading(tenant)
+                known = Progress(AsyncSearchReads(there), vectors=progress.vectors)
+                shared[tenant] = await search(there, asked, known)
             except RecallError as error:
                 shared[tenant] = error
     progress.timings["total"] += progress.timings["shared"]

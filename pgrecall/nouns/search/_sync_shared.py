@@ -29,7 +29,9 @@ def search_together(
     with progress.timed("shared"):
         for tenant in connection.also_reads:
             try:
-                shared[tenant] = search(connection.reading(tenant), asked)
+                there = connection.reading(tenant)
+                known = Progress(SearchReads(there), vectors=progress.vectors)
+                shared[tenant] = search(there, asked, known)
             except RecallError as error:
                 shared[tenant] = error
     progress.timings["total"] += progress.timings["shared"]
