@@ -10,14 +10,14 @@ def test_readers(pgrecall: Command, memory: Memory) -> None:
     assert memory.tenant == "acme"
     nobody = pgrecall("readers", "list", tenant="team")
     assert (nobody.code, nobody.out) == (0, "No other tenant may read this one.\n")
-    assert pgrecall("readers", "add", "acme", tenant="team").err == "Added.\n"
-    assert pgrecall("readers", "add", "acme", tenant="team").err == "It could read before.\n"
+    assert pgrecall("readers", "add", "acme", tenant="team").out == "Added.\n"
+    assert pgrecall("readers", "add", "acme", tenant="team").out == "It could read before.\n"
     [row] = pgrecall("readers", "list", "--json", tenant="team").json
     assert row["reader"] == "acme"
     itself = pgrecall("readers", "add", "team", tenant="team")
     assert (itself.code, itself.err) == (2, "Error: Tenant team reads itself already. Name another tenant.\n")
-    assert pgrecall("readers", "remove", "acme", tenant="team").err == "Removed.\n"
-    assert pgrecall("readers", "remove", "acme", tenant="team").err == "It could not read.\n"
+    assert pgrecall("readers", "remove", "acme", tenant="team").out == "Removed.\n"
+    assert pgrecall("readers", "remove", "acme", tenant="team").out == "It could not read.\n"
 
 
 def test_a_search_says_where_a_hit_lives(pgrecall: Command, memory: Memory) -> None:

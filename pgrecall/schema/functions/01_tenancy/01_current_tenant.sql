@@ -46,7 +46,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM recall.reader r WHERE r.tenant = v_shared AND r.reader = p_reader) THEN
         PERFORM recall_private.raise_denied(
             format('Tenant %s is not shared with tenant %s', left(v_shared, 200), p_reader),
-            format('Whoever owns it runs: SELECT recall.add_reader(%L);', p_reader));
+            'Whoever owns it adds this one as a reader: `pgrecall readers add`.');
     ELSIF NOT current_setting('transaction_read_only')::boolean THEN
         PERFORM recall_private.raise_denied(
             format('Tenant %s is shared with tenant %s for reading only', v_shared, p_reader),
