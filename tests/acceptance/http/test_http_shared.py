@@ -74,8 +74,11 @@ def test_it_reaches_the_shared_tenant_in_no_other_way(served: Served, keys: Keys
             assert is_problem(caller.get(f"/v1/memories/{reference}"), 404, "memory-not-found")
             assert caller.delete(f"/v1/memories/{reference}").status_code == 404
             assert caller.patch(f"/v1/memories/{reference}", json={"title": "mine"}).status_code == 404
-        used = caller.post("/v1/feedback", json={"search_id": found["search_id"], "used": [shared]})
-        assert used.status_code in (404, 422)
+        verdict = {"search_id": found["search_id"], "memories": [shared]}
+        for route in ("used", "rejected"):
+            refused = caller.post(f"/v1/feedback/{route}", json=verdict)
+            assert refused.status_code == 422
+            assert f"Memory {shared} was not shown by search" in refused.json()["detail"]
         stored = caller.post("/v1/memories", json={"body": "Stored by acme", "key": "winch"}).json()
         assert stored["outcome"] == "created"
         assert caller.delete("/v1/memories/winch").status_code == 200
