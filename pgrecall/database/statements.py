@@ -109,16 +109,21 @@ class Limits:
         """
         calls = [
             "set_config('recall.tenant', %(tenant)s, true)",
+            # Also where there is none: a pooler may hand on a session in which it was set, and every
+            # transaction of a standby is read-only.
+            "set_config('recall.shared_tenant', %(shared)s, true)",
             "set_config('recall.interface', %(interface)s, true)",
             # A database whose default rounds numbers would answer with other scores. The server does not
             # report this format and poolers do not follow it, so each transaction sets it.
             "set_config('extra_float_digits', '1', true)",
         ]
-        values: dict[str, object] = {"tenant": reader or tenant, "interface": current_interface()}
+        values: dict[str, object] = {
+            "tenant": reader or tenant,
+            "shared": "" if reader is None else tenant,
+            "interface": current_interface(),
+        }
         if reader is not None:
-            calls.append("set_config('recall.shared_tenant', %(shared)s, true)")
             calls.append("set_config('transaction_read_only', 'on', true)")
-            values["shared"] = tenant
         if not durable:
             calls.append("set_config('synchronous_commit', 'off', true)")
         if self.timeout is not None:

@@ -118,9 +118,8 @@ def test_a_bound_role_finds_grants_of_its_tenant_alone(log_in: LogIn) -> None:
 
 def test_a_bound_role_also_reads_what_is_shared_with_its_tenant(log_in: LogIn) -> None:
     """Whatever tenant its client names."""
-    team = log_in("app", "team")
-    team.remember("Aram mends the winch.")
-    team.readers.add("acme")
+    log_in("app").for_tenant("team").remember("Aram mends the winch.")
+    log_in("app", "team").readers.add("acme")
     for right, tenant in (("reader", "acme"), ("app", "acme"), ("app", "other")):
         client = log_in(right, tenant)
         for named in ("acme", "team", "other"):
