@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         Share,
         UnansweredQuery,
     )
+    from pgrecall.nouns.readers.models import Reader
     from pgrecall.nouns.search.models import Hit, Reranked, SearchRequest, SearchResult
     from pgrecall.nouns.settings.models import Languages, Setting
     from pgrecall.nouns.status.models import LayerStatus, Status
@@ -178,6 +179,7 @@ __all__ = [
     "Quality",
     "RankFeedback",
     "RankUse",
+    "Reader",
     "RecallError",
     "RelevanceModel",
     "ReliabilityBin",
@@ -271,6 +273,7 @@ _MODULES = {
         "Share",
         "UnansweredQuery",
     ),
+    "nouns.readers.models": ("Reader",),
     "nouns.search.models": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
     "nouns.settings.models": ("Languages", "Setting"),
     "nouns.status.models": ("LayerStatus", "Status"),

@@ -93,6 +93,22 @@ class Text:
         return given
 
 
+class Tenants:
+    """Names of at most 10 tenants, each once, separated by commas."""
+
+    description = "names"
+
+    def parse(self, given: Any) -> tuple[str, ...]:
+        named = given.split(",") if isinstance(given, str) else given
+        if not isinstance(named, list | tuple):
+            raise ValueError("must be names")
+        one = Text(1, 200, without="\0*")
+        names = tuple(one.parse(each.strip() if isinstance(each, str) else each) for each in named)
+        if len(names) > 10 or len(set(names)) < len(names):
+            raise ValueError("must be at most 10 tenants, each named once")
+        return names
+
+
 class SecretText:
     """A text that is not shown; any object with this method will do, such as pydantic's SecretStr."""
 

@@ -23,6 +23,7 @@ from pgrecall.setting_types import (
     SecretText,
     SettingType,
     Share,
+    Tenants,
     Text,
 )
 
@@ -82,6 +83,9 @@ class Settings:
     )
     data_dir: Path = _setting(_default_data_dir, FolderPath(), "Folder of the embedded server's data.")
     tenant: str = _setting("default", Text(1, 200, without="\0*"), "Tenant whose memories to use.")
+    also_reads: tuple[str, ...] | None = _setting(
+        None, Tenants(), "Shared tenants that its searches also rank, at most 10, separated by commas."
+    )
     pool_size: int = _setting(8, Integer(1, 1000), "Maximum number of connections of one client.")
     connect_timeout: float = _setting(10.0, PositiveNumber(600), "Seconds to wait for a connection.")
     timeout: float | None = _setting(
@@ -162,9 +166,7 @@ class Settings:
         None, PositiveNumber(600), "Seconds for reranking; if unset, 2, and LLM_TIMEOUT for llm."
     )
     reranker_scale: Scale | None = _setting(
-        None,
-        Choice(get_args(Scale)),
-        "Scale of the model's scores; if unset, probability for cohere, else logit.",
+        None, Choice(get_args(Scale)), "Scale of its scores; if unset, probability for cohere, else logit."
     )
     llm_url: str | None = _setting(None, Text(), "Base URL of a model's chat completions.", shown=False)
     llm_model: str | None = _setting(None, Text(), "Name of the language model.")
@@ -173,9 +175,7 @@ class Settings:
     llm_calls: int = _setting(60, Integer(1, 100_000), "Questions a minute, to plan and to judge.")
     context_directives: float = _setting(0.2, Share(), "The most of a context for directives.")
     context_state: float = _setting(0.0, Share(), "The most of a context for what changed lately.")
-    role_password: Secret | None = _setting(
-        None, SecretText(), "Password for the role that `roles create` creates."
-    )
+    role_password: Secret | None = _setting(None, SecretText(), "Password of a role that is created.")
     allow_superuser: bool = _setting(
         False,
         Boolean(),

@@ -105,16 +105,19 @@ class AsyncDatabase:
         if owner is not None and owner.process == os.getpid() and not owner.loop.is_closed():
             await owner.pool.close()
 
-    async def fetch(self, call: Call, *, tenant: str, within: float | None = None) -> list[Row]:
+    async def fetch(
+        self, call: Call, *, tenant: str, within: float | None = None, reader: str | None = None
+    ) -> list[Row]:
         """Makes one call for ``tenant`` in a separate transaction and returns its rows.
 
         Args:
             within: seconds that Postgres may take, if that is less than the timeout.
+            reader: a tenant that reads what ``tenant`` shares with it; None acts for ``tenant``.
         """
-        return await cancelled_once(self._fetch(call, tenant, self._limits.within(within)))
+        return await cancelled_once(self._fetch(call, tenant, reader, self._limits.within(within)))
 
-    async def _fetch(self, call: Call, tenant: str, limits: Limits) -> list[Row]:
-        sent = limits.statements(call, tenant)
+    async def _fetch(self, call: Call, tenant: str, reader: str | None, limits: Limits) -> list[Row]:
+        sent = limits.statements(call, tenant, reader)
         pool = await self._open_pool()
         with limits.translating_errors(pool):
             async with pool.connection() as connection:

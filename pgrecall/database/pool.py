@@ -132,14 +132,17 @@ class Database:
         """The database for threads: this one."""
         return self
 
-    def fetch(self, call: Call, *, tenant: str, within: float | None = None) -> list[Row]:
+    def fetch(
+        self, call: Call, *, tenant: str, within: float | None = None, reader: str | None = None
+    ) -> list[Row]:
         """Makes one call for ``tenant`` in a separate transaction and returns its rows.
 
         Args:
             within: seconds that Postgres may take, if that is less than the timeout.
+            reader: a tenant that reads what ``tenant`` shares with it; None acts for ``tenant``.
         """
         limits = self._limits.within(within)
-        sent = limits.statements(call, tenant)
+        sent = limits.statements(call, tenant, reader)
         pool = self._open_pool()
         with limits.translating_errors(pool), pool.connection() as connection:
             connection.deadline = limits.deadline()

@@ -102,16 +102,28 @@ class Limits:
         """Returns the deadline for checking that a connection still works."""
         return time.monotonic() + self.connect_timeout / 3  # so that another can be tried
 
-    def opening(self, tenant: str, *, durable: bool) -> Statement:
-        """Returns the first statement of a transaction for a tenant: a single one, to save round trips."""
+    def opening(self, tenant: str, *, durable: bool, reader: str | None = None) -> Statement:
+        """Returns the first statement of a transaction for a tenant: a single one, to save round trips.
+
+        With a ``reader`` it only reads what the tenant shares with that one; the database checks it.
+        """
         calls = [
             "set_config('recall.tenant', %(tenant)s, true)",
+            # Also where there is none: a pooler may hand on a session in which it was set, and every
+            # transaction of a standby is read-only.
+            "set_config('recall.shared_tenant', %(shared)s, true)",
             "set_config('recall.interface', %(interface)s, true)",
             # A database whose default rounds numbers would answer with other scores. The server does not
             # report this format and poolers do not follow it, so each transaction sets it.
             "set_config('extra_float_digits', '1', true)",
         ]
-        values: dict[str, object] = {"tenant": tenant, "interface": current_interface()}
+        values: dict[str, object] = {
+            "tenant": reader or tenant,
+            "shared": "" if reader is None else tenant,
+            "interface": current_interface(),
+        }
+        if reader is not None:
+            calls.append("set_config('transaction_read_only', 'on', true)")
         if not durable:
             calls.append("set_config('synchronous_commit', 'off', true)")
         if self.timeout is not None:
@@ -119,17 +131,17 @@ class Limits:
             values["limit"] = str(max(1, round(self.timeout * 1000)))
         return f"SELECT {', '.join(calls)}", values
 
-    def statements(self, call: Call, tenant: str) -> tuple[Statement, ...]:
-        """Returns the statements for one call of a tenant.
+    def statements(self, call: Call, tenant: str, reader: str | None = None) -> tuple[Statement, ...]:
+        """Returns the statements for one call of a tenant, or of a ``reader`` with which it is shared.
 
         This is the call alone if it is ``acting`` for its parameter ``tenant`` and has no time limit, because
         a limit must be set before the statement begins.
         """
         self._require_usable(call)
-        parameters = {**call.parameters, "tenant": tenant} if call.acting else call.parameters
-        if call.acting and self.timeout is None:
+        parameters = {**call.parameters, "tenant": reader or tenant} if call.acting else call.parameters
+        if call.acting and self.timeout is None and reader is None:
             return ((call.sql, parameters),)
-        return self.opening(tenant, durable=call.durable), (call.sql, parameters)
+        return self.opening(tenant, durable=call.durable, reader=reader), (call.sql, parameters)
 
     def replica_statements(self, call: Call, tenant: str) -> tuple[Statement, Statement]:
         """Returns the statements for one read of a standby. The first asks how far it has replayed

@@ -92,6 +92,7 @@ def _hit(hit: Hit, arguments: SearchArguments, names: Mapping[int, str]) -> HitR
         cut=len(hit.body) > arguments.max_chars,
         start=start,
         archived=hit.archived_at is not None,
+        speech_act=hit.speech_act if hit.tenant is None else None,  # others give no orders
         why=sentence(hit.explanation, names=names) if arguments.explain else None,
     )
 

@@ -56,6 +56,7 @@ class HitResult(Result):
     archived: bool
     speech_act: str | None = Field(description="What it says; heed instruction and preference.")
     newer_version: int | None = Field(description="Id of a later hit that states it with another value.")
+    tenant: str | None = Field(description="Shared tenant that it lives in; null in the own one.")
     why: str | None = Field(description="The reasons for its score, if explain was set.")
 
 

@@ -203,6 +203,7 @@ def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> d
         "run": call("SELECT recall.begin_job('verify', p_now => %s)", NOW),
         "key": call("SELECT id FROM recall.create_key(%s, %s, %s)", f"{word}-key", digest, NOW),
     }
+    call("SELECT recall.add_reader(%s, %s)", f"{word}-friend", NOW)
     call("SELECT recall.rejected(%s, ARRAY[%s::bigint], %s)", found["search"], ids[0], NOW)
     call("SELECT recall.end_job(%s, 'failed', 0, '{}', %s, p_now => %s)", found["run"], f"{body} broke", NOW)
     call("SELECT recall.supersede(%s, %s, %s)", ids[3], ids[0], NOW)

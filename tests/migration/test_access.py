@@ -66,6 +66,7 @@ def test_every_table_has_row_security_and_those_with_tenants_a_policy(sql: Query
             "api_key",
             "page_session",
             "oauth_grant",
+            "reader",
             "resident",
             "alembic_version",
         }

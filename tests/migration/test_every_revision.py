@@ -54,6 +54,7 @@ SINCE = {
     "0004": ("judgement", "rerank_model"),
     "0005": ("tenant_role",),
     "0006": ("vector_home",),
+    "0040": ("reader",),
 }
 """Tables that came with a revision, and have had the same columns since."""
 
@@ -89,7 +90,8 @@ def rows(url: str, since: str) -> dict[str, list[Any]]:
                 )
         if since >= "0004":
             kept["api_key"] = read(
-                "SELECT to_jsonb(k) - 'read_only' FROM recall.api_key k ORDER BY k.tenant, k.id"
+                "SELECT to_jsonb(k) - '{read_only,also_reads}'::text[] FROM recall.api_key k "
+                "ORDER BY k.tenant, k.id"
             )
             kept["search_log"] = read(
                 "SELECT to_jsonb(s) - '{experiment,arm,arm_weight}'::text[] FROM recall.search_log s "

@@ -1397,13 +1397,18 @@ export interface components {
             /** @description The most of it for what changed lately, 0 to 1, whether it answers or not; None is `PGRECALL_CONTEXT_STATE`. */
             readonly state_share?: number | null;
         };
-        /** @description The memory that a marker such as `[1]` refers to; `cut` if only its beginning is shown. */
+        /**
+         * @description The memory that a marker such as `[1]` refers to; `cut` if only its beginning is shown.
+         *
+         *     `tenant` is the shared tenant that it lives in, if not the own one.
+         */
         readonly ContextSource: {
             readonly number: number;
             readonly id: number;
             readonly key: string | null;
             readonly title: string;
             readonly cut: boolean;
+            readonly tenant: string | null;
         };
         /** @description A turn of the conversation that a query belongs to. */
         readonly ConversationTurn: {
@@ -1856,6 +1861,8 @@ export interface components {
             readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
             /** @description A later hit that states the same with another value. */
             readonly newer_version: number | null;
+            /** @description The shared tenant that it lives in; None in the own one. */
+            readonly tenant: string | null;
             readonly is_directive: boolean;
         };
         /** @description The import of one file. */

@@ -3,6 +3,7 @@ methods."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pgrecall.nouns.maintenance._async import AsyncMaintenanceGroup
     from pgrecall.nouns.plans._async import AsyncPlansGroup
     from pgrecall.nouns.quality._async import AsyncQualityGroup
+    from pgrecall.nouns.readers._async import AsyncReadersGroup
     from pgrecall.nouns.service._async import AsyncServiceGroup
     from pgrecall.nouns.settings._async import AsyncSettingsGroup
     from pgrecall.nouns.versions._async import AsyncChangesGroup, AsyncVersionsGroup
@@ -51,6 +53,7 @@ class AsyncClient:
     maintenance: GroupProperty[AsyncMaintenanceGroup] = GroupProperty("maintenance", "AsyncMaintenanceGroup")
     plans: GroupProperty[AsyncPlansGroup] = GroupProperty("plans", "AsyncPlansGroup")
     quality: GroupProperty[AsyncQualityGroup] = GroupProperty("quality", "AsyncQualityGroup")
+    readers: GroupProperty[AsyncReadersGroup] = GroupProperty("readers", "AsyncReadersGroup")
     service: GroupProperty[AsyncServiceGroup] = GroupProperty("service", "AsyncServiceGroup")
     settings: GroupProperty[AsyncSettingsGroup] = GroupProperty("settings", "AsyncSettingsGroup")
     versions: GroupProperty[AsyncVersionsGroup] = GroupProperty("versions", "AsyncVersionsGroup")
@@ -149,18 +152,19 @@ class AsyncClient:
         """The embedded server that this client uses; None for another server."""
         return self._connection.resources.server
 
-    def for_tenant(self, tenant: str) -> Self:
+    def for_tenant(self, tenant: str, *, also_reads: Sequence[str] = ()) -> Self:
         """Returns a view of this client for another tenant.
 
         It shares connections and models. Closing it closes nothing.
 
         Args:
             tenant: the name of the tenant, 1 to 200 characters.
+            also_reads: other tenants that its searches also rank, while these let it read them.
 
         Raises:
             InvalidInput: no tenant can have this name.
         """
-        return self._with(self._connection.view(tenant=tenant))
+        return self._with(self._connection.view(tenant=tenant, also_reads=also_reads))
 
     def session(self, session_id: str) -> Self:
         """Returns a view of this client within a session of an agent.

@@ -47,20 +47,38 @@ class AsyncConnection:
         routes = resources.routes
         self._finder = None if routes is None else AsyncTenantFinder(routes, self._opened, resources)
         self._is_view = False
+        self.also_reads = resources.settings.also_reads or ()
+        self._reader: str | None = None
 
     def view(
         self,
         *,
         tenant: str | None = None,
+        also_reads: Sequence[str] = (),
         session_id: str | None = None,
         project: tuple[str, bool] | None = None,
     ) -> Self:
-        """The same connection for another tenant, within a session, or in a project, perhaps in it only."""
+        """The same connection for another tenant and those that share with it, within a session, or in a
+        project, perhaps in it only."""
         view = copy(self)
         view._is_view = True
-        view.tenant = self.tenant if tenant is None else require_tenant(tenant)
+        if tenant is not None:
+            view.tenant, view.also_reads = require_tenant(tenant), tuple(map(require_tenant, also_reads))
         view.session_id = self.session_id if session_id is None else session_id
         view._project = self._project if project is None else project
+        return view
+
+    async def reading(self, shared: str) -> Self:
+        """The same connection for reading a tenant that is shared with this one, outside of sessions.
+
+        Raises:
+            DatabaseUnavailable: its cell is not known, and the directory does not answer.
+            InvalidInput: no cell has such a tenant.
+        """
+        view = self.view(tenant=shared)
+        view.session_id, view._reader = None, self.tenant
+        if self._finder is not None:
+            await self._finder.require_placed(view.tenant)
         return view
 
     @property
@@ -112,7 +130,9 @@ class AsyncConnection:
 
     @property
     def has_replicas(self) -> bool:
-        """Whether there may be a replica of the tenant's database."""
+        """Whether there may be a replica of the tenant's database. For a reader the primary answers."""
+        if self._reader is not None:
+            return False
         if self._finder is None:
             return self.resources.replica_url is not None
         return self._finder.may_have_replica(self.tenant)
@@ -172,7 +192,7 @@ class AsyncConnection:
                 place = None if finder is None else finder.known(self.tenant)
                 try:
                     database = await self.tenant_database()
-                    rows = await database.fetch(operation, tenant=self.tenant)
+                    rows = await database.fetch(operation, tenant=self.tenant, reader=self._reader)
                 except RecallError as failure:
                     error = failure if finder is None else finder.note_error(self.tenant, failure)
                     if not isinstance(error, DatabaseError):

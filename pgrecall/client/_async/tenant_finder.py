@@ -62,6 +62,12 @@ class AsyncTenantFinder:
         place = self._routes.current(tenant)
         return await async_run(partial(self._routes.confirmed, tenant)) if place is None else place
 
+    async def require_placed(self, tenant: str) -> None:
+        """Raises InvalidInput for a tenant that lives in no cell: asking for it must not place it in one."""
+        known = self._routes.current(tenant) or await async_run(partial(self._routes.look, tenant))
+        if known is None:
+            raise InvalidInput(f"No cell has a tenant {tenant}.", hint="Check the name.")
+
     async def database(self, tenant: str, *, even_if_down: bool = False) -> AsyncDatabase:
         """The database of a tenant; ``even_if_down``: also if its cell has just failed to answer."""
         place = await self.place(tenant)

@@ -4,6 +4,7 @@ methods."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pgrecall.nouns.maintenance._sync import MaintenanceGroup
     from pgrecall.nouns.plans._sync import PlansGroup
     from pgrecall.nouns.quality._sync import QualityGroup
+    from pgrecall.nouns.readers._sync import ReadersGroup
     from pgrecall.nouns.service._sync import ServiceGroup
     from pgrecall.nouns.settings._sync import SettingsGroup
     from pgrecall.nouns.versions._sync import ChangesGroup, VersionsGroup
@@ -52,6 +54,7 @@ class Client:
     maintenance: GroupProperty[MaintenanceGroup] = GroupProperty("maintenance", "MaintenanceGroup")
     plans: GroupProperty[PlansGroup] = GroupProperty("plans", "PlansGroup")
     quality: GroupProperty[QualityGroup] = GroupProperty("quality", "QualityGroup")
+    readers: GroupProperty[ReadersGroup] = GroupProperty("readers", "ReadersGroup")
     service: GroupProperty[ServiceGroup] = GroupProperty("service", "ServiceGroup")
     settings: GroupProperty[SettingsGroup] = GroupProperty("settings", "SettingsGroup")
     versions: GroupProperty[VersionsGroup] = GroupProperty("versions", "VersionsGroup")
@@ -150,18 +153,19 @@ class Client:
         """The embedded server that this client uses; None for another server."""
         return self._connection.resources.server
 
-    def for_tenant(self, tenant: str) -> Self:
+    def for_tenant(self, tenant: str, *, also_reads: Sequence[str] = ()) -> Self:
         """Returns a view of this client for another tenant.
 
         It shares connections and models. Closing it closes nothing.
 
         Args:
             tenant: the name of the tenant, 1 to 200 characters.
+            also_reads: other tenants that its searches also rank, while these let it read them.
 
         Raises:
             InvalidInput: no tenant can have this name.
         """
-        return self._with(self._connection.view(tenant=tenant))
+        return self._with(self._connection.view(tenant=tenant, also_reads=also_reads))
 
     def session(self, session_id: str) -> Self:
         """Returns a view of this client within a session of an agent.

@@ -12,6 +12,7 @@ from pgrecall.nouns.context._sync import build_context
 from pgrecall.nouns.declared import declared
 from pgrecall.nouns.memories._sync import Store
 from pgrecall.nouns.search._sync import search
+from pgrecall.nouns.search._sync_shared import search_together
 from pgrecall.nouns.search.models import SearchRequest
 from pgrecall.nouns.status.models import Status
 
@@ -67,17 +68,15 @@ class Memory(Store):
         >>> result = memory.search("when is the contract signed?", k=5)      # doctest: +SKIP
         >>> [(hit.score, hit.body) for hit in result.hits]                         # doctest: +SKIP
 
-        Returned memories are logged as shown, which counts as a tenth of an access each, unless
-        ``log=False`` or a ``now`` is given.
+        Hits are logged as shown, a tenth of an access each, unless ``log=False`` or a ``now`` is given.
 
         Args:
             query: a question, or words of the memory.
             options: those of :class:`SearchRequest`, such as ``k``, ``layers``, ``tags``, ``since``.
 
         Returns:
-            Hits with their scores. ``skipped`` names what did not run: meaning, when the embedder failed;
-            reranking, when it failed or ran out of time; the log, when the database can only be read; the
-            replica, when it lags too much or is down. ``staleness`` says how old a replica's answer may be.
+            Hits with their scores. ``skipped`` has a sentence for what did not run or answer: meaning,
+            reranking, the log, a replica, a shared tenant. ``staleness`` is that of a replica's answer.
 
         Raises:
             InvalidInput: the query is empty or too long, or only stop words or symbols without an embedder; a
@@ -85,7 +84,8 @@ class Memory(Store):
             MemoryNotFound: a cue does not exist.
         """
         options = {**self._connection.asked_here, **options}
-        return search(self._connection, SearchRequest(query, **options))
+        find = search_together if self._connection.also_reads else search
+        return find(self._connection, SearchRequest(query, **options))
 
     def context(
         self,

@@ -63,6 +63,12 @@ class TenantFinder:
         place = self._routes.current(tenant)
         return sync_run(partial(self._routes.confirmed, tenant)) if place is None else place
 
+    def require_placed(self, tenant: str) -> None:
+        """Raises InvalidInput for a tenant that lives in no cell: asking for it must not place it in one."""
+        known = self._routes.current(tenant) or sync_run(partial(self._routes.look, tenant))
+        if known is None:
+            raise InvalidInput(f"No cell has a tenant {tenant}.", hint="Check the name.")
+
     def database(self, tenant: str, *, even_if_down: bool = False) -> Database:
         """The database of a tenant; ``even_if_down``: also if its cell has just failed to answer."""
         place = self.place(tenant)

@@ -80,6 +80,7 @@ COMMANDS: Mapping[str, str] = {
     "tools": "mcp:tools",
     "serve": "serve:serve",
     "keys": "keys:keys",
+    "readers": "readers:readers",
     "roles": "roles:roles",
     "cell": "cells:cell",
     "tenant": "tenants:tenant",

@@ -17,6 +17,7 @@ from pgrecall.nouns.keys.operations import PREFIX, is_read_only
 
 if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service
+    from pgrecall.nouns.keys.models import KeyHolder
 
 _NO_KEY = (
     "A key is required: send it as `Authorization: Bearer pgr_...`. "
@@ -64,24 +65,23 @@ async def authenticate(service: Service, headers: Headers) -> AsyncMemory:
     if key is None:
         async with service.queue.slot(service.memory.tenant):  # an overloaded service reads no body
             return service.memory
-    tenant = await tenant_of_key(service, key)
-    if tenant is None:
+    holder = await holder_of_key(service, key)
+    if holder is None:
         raise _unauthorized("This key is unknown or revoked.", "invalid_token")
-    return service.memory.for_tenant(tenant)
+    return service.memory.for_tenant(holder.tenant, also_reads=holder.also_reads)
 
 
-async def tenant_of_key(service: Service, key: str) -> str | None:
-    """The tenant that a key acts for; None if it is unknown or revoked.
+async def holder_of_key(service: Service, key: str) -> KeyHolder | None:
+    """The tenant that a key acts for, and those that it also reads; None if it is unknown or revoked.
 
     Raises:
         HTTPException: 429 or 503, there are too many requests.
     """
     async with service.queue.slot(service.tenants.of(key)):
         holder = await service.memory.keys.holder(key)
-    if holder is None:
-        return None
-    service.tenants.note(key, holder.tenant)
-    return holder.tenant
+    if holder is not None:
+        service.tenants.note(key, holder.tenant)
+    return holder
 
 
 async def require_valid_key(service: Service, headers: Headers) -> None:

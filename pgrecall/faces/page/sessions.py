@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pgrecall.faces.http.authentication import tenant_of_key
+from pgrecall.faces.http.authentication import holder_of_key
 from pgrecall.nouns.keys.operations import is_read_only
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class SessionStore:
         memory, queue, tenants = self._service.memory, self._service.queue, self._service.tenants
         if not self.needs_key:
             async with queue.slot(memory.tenant):  # an overloaded service reads no form
-                return memory
+                return memory.for_tenant(memory.tenant)  # alone: the page links to each memory
         cookie = request.cookies.get(COOKIE, "")
         if not cookie:
             raise SignInRequired
@@ -87,12 +87,12 @@ class SessionStore:
 
     async def sign_in(self, key: str) -> str | None:
         """Opens a session and returns its cookie; None when the key is unknown or revoked."""
-        tenant = await tenant_of_key(self._service, key)
-        if tenant is None:
+        holder = await holder_of_key(self._service, key)
+        if holder is None:
             return None
         cookie = (READ_ONLY_COOKIE if is_read_only(key) else "") + secrets.token_urlsafe(32)
         # Opening may wait for a lock on the key, which its tenant can hold; looking it up cannot.
-        async with self._service.queue.slot(tenant):
+        async with self._service.queue.slot(holder.tenant):
             opened = await self._service.memory.keys.open_session(key, cookie, SESSION_SECONDS)
         return cookie if opened else None
 

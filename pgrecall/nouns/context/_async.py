@@ -15,6 +15,7 @@ from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._async import search
 from pgrecall.nouns.search._async_log import log_hits
 from pgrecall.nouns.search._async_progress import Progress
+from pgrecall.nouns.search._async_shared import search_together
 from pgrecall.nouns.search.models import Hit, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import derivations, similarities, successors
 
@@ -34,7 +35,8 @@ async def build_context(
         known = await connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
     progress = Progress(AsyncSearchReads(connection))
-    result = await search(connection, replace(searched, log=False), progress)
+    find = search_together if connection.also_reads else search
+    result = await find(connection, replace(searched, log=False), progress)
     least = request.min_confidence
     if least is not None and result.confidence is not None and result.confidence < least:
         result = replace(result, hits=())
@@ -48,7 +50,8 @@ async def build_context(
     if not searched.logged:
         return block
     progress.skipped = list(block.skipped)
-    search_id = await log_hits(connection, searched, block.hits, progress)
+    own = [hit for hit in block.hits if hit.tenant is None]
+    search_id = await log_hits(connection, searched, own, progress)
     return replace(block, skipped=tuple(progress.skipped), search_id=search_id)
 
 
@@ -69,12 +72,12 @@ async def _chosen(
         )
         lately = lately_changed(newest, searched, result.hits)
     hits = tuple({hit.id: hit for hit in (*result.hits, *lately)}.values())
-    ids = [hit.id for hit in hits][:MAX_CANDIDATES]
+    ids = [hit.id for hit in hits if hit.tenant is None][:MAX_CANDIDATES]
     pairs = await reading.execute(similarities(ids)) if len(ids) > 1 else {}
     chained = searched.include_superseded or request.both_sides
     chains = await reading.execute(successors(ids)) if ids and chained else {}
     derived = await _derived(reading, ids) if ids else ()
-    # Memories without a vector are compared by spelling.
+    # Memories without a vector are compared by spelling, and so are those of different tenants.
     known, lettered = await connection.run(partial(fill_missing_similarities, pairs, hits))
     block = await connection.run(
         partial(

@@ -16,6 +16,7 @@ from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._sync import search
 from pgrecall.nouns.search._sync_log import log_hits
 from pgrecall.nouns.search._sync_progress import Progress
+from pgrecall.nouns.search._sync_shared import search_together
 from pgrecall.nouns.search.models import Hit, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import derivations, similarities, successors
 
@@ -33,7 +34,8 @@ def build_context(connection: Connection, searched: SearchRequest, request: Cont
         known = connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
     progress = Progress(SearchReads(connection))
-    result = search(connection, replace(searched, log=False), progress)
+    find = search_together if connection.also_reads else search
+    result = find(connection, replace(searched, log=False), progress)
     least = request.min_confidence
     if least is not None and result.confidence is not None and result.confidence < least:
         result = replace(result, hits=())
@@ -47,7 +49,8 @@ def build_context(connection: Connection, searched: SearchRequest, request: Cont
     if not searched.logged:
         return block
     progress.skipped = list(block.skipped)
-    search_id = log_hits(connection, searched, block.hits, progress)
+    own = [hit for hit in block.hits if hit.tenant is None]
+    search_id = log_hits(connection, searched, own, progress)
     return replace(block, skipped=tuple(progress.skipped), search_id=search_id)
 
 
@@ -68,12 +71,12 @@ def _chosen(
         )
         lately = lately_changed(newest, searched, result.hits)
     hits = tuple({hit.id: hit for hit in (*result.hits, *lately)}.values())
-    ids = [hit.id for hit in hits][:MAX_CANDIDATES]
+    ids = [hit.id for hit in hits if hit.tenant is None][:MAX_CANDIDATES]
     pairs = reading.execute(similarities(ids)) if len(ids) > 1 else {}
     chained = searched.include_superseded or request.both_sides
     chains = reading.execute(successors(ids)) if ids and chained else {}
     derived = _derived(reading, ids) if ids else ()
-    # Memories without a vector are compared by spelling.
+    # Memories without a vector are compared by spelling, and so are those of different tenants.
     known, lettered = connection.run(partial(fill_missing_similarities, pairs, hits))
     block = connection.run(
         partial(

@@ -65,13 +65,17 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class ContextSource:
-    """The memory that a marker such as ``[1]`` refers to; ``cut`` if only its beginning is shown."""
+    """The memory that a marker such as ``[1]`` refers to; ``cut`` if only its beginning is shown.
+
+    ``tenant`` is the shared tenant that it lives in, if not the own one.
+    """
 
     number: int
     id: int
     key: str | None
     title: str
     cut: bool = False
+    tenant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

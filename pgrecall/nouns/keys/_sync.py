@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
@@ -20,21 +20,32 @@ _ATTEMPTS = 2
 class KeysGroup(Group):
     """Keys that let their holder act for this tenant over HTTP."""
 
-    def create(self, name: str, *, read_only: bool = False, now: datetime | None = None) -> IssuedKey:
+    def create(
+        self,
+        name: str,
+        *,
+        read_only: bool = False,
+        also_reads: Sequence[str] = (),
+        now: datetime | None = None,
+    ) -> IssuedKey:
         """Creates a key for this tenant. Its secret is in the result and nowhere else.
 
         Args:
             name: name of the key, 1 to 200 characters.
             read_only: whether its holder may only search and read, over HTTP and on the page; not over MCP.
+            also_reads: other tenants that its searches also rank, at most 10, while these let this tenant
+                read them (``readers.add``).
             now: time to use instead of the database's clock.
 
         Returns:
             The key and its secret.
 
         Raises:
-            InvalidInput: the name is empty or too long.
+            InvalidInput: the name is empty or too long, or so is one of a tenant; there are more than 10, or
+                this one is among them.
         """
-        return self._connection.execute(operations.create_key(name, now, read_only))
+        creation = operations.create_key(name, now, read_only, also_reads)
+        return self._connection.execute(creation)
 
     def list(self) -> tuple[ApiKey, ...]:
         """Lists this tenant's keys, newest first: what each may do, when it was created, used, revoked.

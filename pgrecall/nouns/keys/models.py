@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key of a tenant. ``last_used_at`` is accurate to the minute; one with ``revoked_at`` is invalid."""
+    """A key of a tenant. ``last_used_at`` is accurate to the minute; one with ``revoked_at`` is invalid.
+
+    ``also_reads`` are shared tenants that its searches also rank.
+    """
 
     id: int
     name: str
@@ -17,6 +21,7 @@ class ApiKey:
     last_used_at: datetime | None
     revoked_at: datetime | None
     read_only: bool
+    also_reads: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +34,11 @@ class IssuedKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyHolder:
-    """The tenant that a valid key acts for."""
+    """The tenant that a valid key acts for, and the shared tenants that its searches also rank."""
 
     tenant: str
     key_id: int
+    also_reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +46,11 @@ class Grant:
     """What a key lets a client of OAuth do, as one of its tokens shows it.
 
     ``usable``: whether this token may be used now, until ``ends_at``; if not, it was replaced by another.
-    ``terms`` are what the grant was opened with.
+    ``terms`` are what the grant was opened with; ``also_reads`` are those of the key.
     """
 
     tenant: str
     terms: dict[str, Any]
     usable: bool
     ends_at: datetime
+    also_reads: Sequence[str] = ()

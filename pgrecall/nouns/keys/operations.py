@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from pgrecall.encoding import MAX_ID, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder
-from pgrecall.nouns.operation import NOW, Operation
+from pgrecall.nouns.operation import NOW, Operation, Row
 
 PREFIX = "pgr_"
 
@@ -30,15 +30,25 @@ READ_ONLY_PREFIX = f"{PREFIX}read_"
 cannot turn it into another key."""
 
 
-def create_key(name: str, now: datetime | None, read_only: bool = False) -> Operation[IssuedKey]:
+def create_key(
+    name: str, now: datetime | None, read_only: bool = False, also_reads: Sequence[str] = ()
+) -> Operation[IssuedKey]:
     """Creates a key of 256 random bits for the tenant; the database stores only its digest."""
     require_text(name, "The name of the key")
+    for tenant in also_reads:
+        require_text(tenant, "A tenant that the key also reads")
     secret = (READ_ONLY_PREFIX if read_only else PREFIX) + secrets.token_urlsafe(32)
     while not read_only and is_read_only(secret):  # happens once in a billion keys
         secret = PREFIX + secrets.token_urlsafe(32)
     return Operation(
-        f"SELECT * FROM recall.create_key(%(name)s, %(hash)s, {NOW}, %(read_only)s)",
-        {"name": name, "hash": digest(secret), "now": now, "read_only": read_only},
+        f"SELECT * FROM recall.create_key(%(name)s, %(hash)s, {NOW}, %(read_only)s, %(also_reads)s)",
+        {
+            "name": name,
+            "hash": digest(secret),
+            "now": now,
+            "read_only": read_only,
+            "also_reads": list(also_reads),
+        },
         lambda rows: IssuedKey(read_as(ApiKey, rows[0]), secret),
     )
 
@@ -72,10 +82,14 @@ def key_holder(secret: str, now: datetime | None) -> Operation[KeyHolder | None]
     return Operation(
         f"SELECT * FROM recall.key_holder(%(hash)s, {NOW})",
         {"hash": digest(secret), "now": now},
-        lambda rows: KeyHolder(rows[0]["tenant"], rows[0]["id"]) if rows else None,
+        lambda rows: _holder(rows[0]) if rows else None,
         repeatable=True,
         durable=False,
     )
+
+
+def _holder(row: Row) -> KeyHolder:
+    return KeyHolder(row["tenant"], row["id"], tuple(row["also_reads"]))
 
 
 def open_page_session(secret: str, cookie: str, seconds: int) -> Operation[bool]:

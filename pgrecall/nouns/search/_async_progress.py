@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from pgrecall.client._async.reads import AsyncSearchReads
+from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.search.found import Found
 from pgrecall.nouns.search.models import Hit, SearchResult
 from pgrecall.nouns.search.plan import ModelUse, SearchPlan, sum_of_uses
@@ -17,7 +18,10 @@ from pgrecall.search.model_use import uses_noted
 
 @dataclass(slots=True)
 class Progress:
-    """The state of a search: names, skipped steps, timings, experiment, and the answering server."""
+    """The state of a search: names, skipped steps, timings, experiment, and the answering server.
+
+    ``vectors`` are those of texts that were embedded for it, or for its search of another tenant.
+    """
 
     reading: AsyncSearchReads
     names: tuple[str, ...] = ()
@@ -28,6 +32,7 @@ class Progress:
     completed_query: str | None = None
     plan: SearchPlan | None = None
     model_uses: list[ModelUse] = field(default_factory=list)
+    vectors: dict[str, Embedded] = field(default_factory=dict)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:

@@ -161,9 +161,12 @@ def _without_names(
 
 def _embedded(connection: Connection, queries: Sequence[str], progress: Progress) -> list[Embedded] | None:
     """The vector and token signs of each of these texts; None where the embedder failed."""
+    unknown = [query for query in dict.fromkeys(queries) if query not in progress.vectors]
     try:
         with progress.timed("embedding"):
-            return connection.embed_queries(queries)
+            made = connection.embed_queries(unknown) if unknown else []
+        progress.vectors.update(zip(unknown, made, strict=True))
+        return [progress.vectors[query] for query in queries]
     except EmbedderError as error:
         progress.skipped.append(f"meaning: {error}")
         return None

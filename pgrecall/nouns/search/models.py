@@ -157,6 +157,7 @@ class Hit:
         passage: of a long memory, the passage that is nearest to the query; None if it has none.
         speech_act: what it says; None until it is found out.
         newer_version: a later hit that states the same with another value.
+        tenant: the shared tenant that it lives in; None in the own one.
     """
 
     id: int
@@ -185,11 +186,12 @@ class Hit:
     passage: Passage | None = None
     speech_act: SpeechAct | None = None
     newer_version: int | None = None
+    tenant: str | None = None
 
     @property
     def is_directive(self) -> bool:
-        """Whether it is an instruction or a preference."""
-        return self.speech_act in DIRECTIVES
+        """Whether it is an instruction or a preference of the own tenant, which agents heed."""
+        return self.tenant is None and self.speech_act in DIRECTIVES
 
 
 @dataclass(frozen=True, slots=True)

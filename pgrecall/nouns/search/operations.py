@@ -15,7 +15,8 @@ from pgrecall.nouns.search.explanation import Explanation
 from pgrecall.nouns.search.found import Candidate, ConfidenceTerms, Found, Raised, Weighing
 from pgrecall.nouns.search.models import ConversationTurn, Hit, Passage, SearchRequest
 
-_HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name not in ("reranked", "explanation"))
+_MADE_HERE = ("reranked", "explanation", "tenant")
+_HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name not in _MADE_HERE)
 _CANDIDATE_FIELDS = tuple(f.name for f in fields(Candidate) if f.name != "hit")
 
 

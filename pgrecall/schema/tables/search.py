@@ -31,6 +31,7 @@ def add(metadata: MetaData) -> None:
     _api_key(metadata)
     _page_session(metadata)
     _oauth_grant(metadata)
+    _reader(metadata)
     _tenant_role(metadata)
 
 
@@ -116,6 +117,7 @@ def _api_key(metadata: MetaData) -> Table:
         moment("last_used_at"),
         moment("revoked_at"),
         Column("read_only", Boolean, nullable=False, server_default=text("false")),
+        Column("also_reads", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
         PrimaryKeyConstraint("tenant", "id", name="api_key_pkey"),
         # Not led by the tenant, because the tenant is looked up by the hash.
         Index("api_key_hash_idx", "hash", unique=True),
@@ -169,6 +171,20 @@ def _oauth_grant(metadata: MetaData) -> Table:
         # Not led by the tenant, because the tenant is looked up by the digest.
         Index("oauth_grant_digest_idx", "digest", unique=True),
         Index("oauth_grant_key_idx", "tenant", "key_id", "ends_at"),
+        schema=SCHEMA,
+    )
+
+
+def _reader(metadata: MetaData) -> Table:
+    """The tenants that may read a tenant, which has shared itself with them."""
+    return Table(
+        "reader",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("reader", Text, nullable=False),
+        moment("since", nullable=False),
+        PrimaryKeyConstraint("tenant", "reader", name="reader_pkey"),
+        CheckConstraint("reader NOT IN ('', '*', tenant)", name="reader_reader_check"),
         schema=SCHEMA,
     )
 

@@ -136,6 +136,7 @@ def _marker(number: int, entry: Entry) -> str:
         "" if entry.successor is None else f"superseded by id {entry.successor}",
         "" if entry.earlier is None else f"newer than what was said on {_day(entry.earlier)}",
         entry.note,
+        _shared_by(hit),
         "" if entry.cut is None else "cut",
     ]
     return f"[{number}] {' · '.join(filter(None, parts))}"
@@ -148,7 +149,11 @@ def _day(moment: datetime) -> str:
 def _source(number: int, hit: Hit) -> str:
     name = _exact(hit.key) if hit.key is not None and len(hit.key) <= MAX_KEY_LENGTH else f"id {hit.id}"
     title = _string(_shortened(hit.title)) if hit.title.strip() else ""
-    return f"[{number}] {' · '.join(filter(None, (name, title)))}"
+    return f"[{number}] {' · '.join(filter(None, (name, title, _shared_by(hit))))}"
+
+
+def _shared_by(hit: Hit) -> str:
+    return "" if hit.tenant is None else f"shared by {_string(hit.tenant)}"
 
 
 def _exact(key: str) -> str:

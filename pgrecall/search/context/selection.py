@@ -92,7 +92,9 @@ def select_memories(
         text=budget.text,
         tokens=budget.tokens,
         sources=tuple(
-            ContextSource(number, entry.hit.id, entry.hit.key, entry.hit.title, entry.cut is not None)
+            ContextSource(
+                number, entry.hit.id, entry.hit.key, entry.hit.title, entry.cut is not None, entry.hit.tenant
+            )
             for number, entry in enumerate(budget.shown, 1)
         ),
         left_out=tuple(left_out[hit.id] for hit in ranked if hit.id not in shown),

@@ -27,15 +27,17 @@ def pair_key(a: int, b: int) -> tuple[int, int]:
 def fill_missing_similarities(known: Pairs, hits: Sequence[Hit]) -> tuple[dict[tuple[int, int], float], int]:
     """The known similarities and, for every other pair of hits, that of their trigrams.
 
-    The number counts the hits that are in no known pair, such as those without a vector.
+    The number counts the hits of the own tenant that are in no known pair, such as those without a vector,
+    if there are several.
     """
     ordered = sorted(hits, key=lambda hit: hit.id)
     missing = [(a, b) for a, b in combinations(ordered, 2) if (a.id, b.id) not in known]
     concerned = {hit.id: hit for both in missing for hit in both}
     masks = _bit_masks({number: trigrams(_text(hit)) for number, hit in concerned.items()})
     by_trigrams = {(a.id, b.id): _jaccard(masks[a.id], masks[b.id]) for a, b in missing}
+    own = {hit.id for hit in ordered if hit.tenant is None}
     compared = {one for both in known for one in both}
-    return {**known, **by_trigrams}, len(concerned.keys() - compared)
+    return {**known, **by_trigrams}, len(own & concerned.keys() - compared) if len(own) > 1 else 0
 
 
 def trigrams(text: str) -> frozenset[str]:

@@ -15,6 +15,7 @@ SOME = 40
 Call = tuple[str, tuple[Any, ...]]
 
 ONE_ROW = {
+    "add_reader",
     "admit_tenant",
     "alarm_changes",
     "begin_job",
@@ -36,7 +37,9 @@ ONE_ROW = {
     "open_grant",
     "open_page_session",
     "page_session_tenant",
+    "readers",
     "rejected",
+    "remove_reader",
     "report_job",
     "reset_relevance_model",
     "reset_rerank_model",

@@ -74,7 +74,7 @@ def test_a_key_is_recognised_where_nothing_can_be_written(memory: Memory, databa
     with psycopg.connect(database_url) as connection:
         connection.read_only = True
         found = connection.execute("SELECT * FROM recall.key_holder(%s)", (hashed,)).fetchall()
-    assert found == [("acme", issued.key.id)]
+    assert found == [("acme", issued.key.id, [])]
     assert memory.keys.list()[0].last_used_at is None
 
 

@@ -116,6 +116,26 @@ def test_a_bound_role_finds_grants_of_its_tenant_alone(log_in: LogIn) -> None:
     assert log_in("app", "globex").keys.grant(code) is None
 
 
+def test_a_bound_role_also_reads_what_is_shared_with_its_tenant(log_in: LogIn) -> None:
+    """Whatever tenant its client names."""
+    log_in("app").for_tenant("team").remember("Aram mends the winch.")
+    log_in("app", "team").readers.add("acme")
+    for right, tenant in (("reader", "acme"), ("app", "acme"), ("app", "other")):
+        client = log_in(right, tenant)
+        for named in ("acme", "team", "other"):
+            asked = client.for_tenant(named, also_reads=["team"] if named != "team" else ["acme"])
+            result = asked.search("winch", log=False)
+            shared = [hit.tenant for hit in result.hits]
+            expected = ["team"] if tenant == "acme" and named != "team" else []
+            assert shared == expected, (right, tenant, named)
+    grants = log_in("app", "acme").keys
+    issued, code = grants.create("key", also_reads=["team"]), new_token("c")
+    assert grants.open_session(issued.secret, "shared", 60)
+    assert grants.open_grant("shared", code, {}, 60)
+    assert (grant := grants.grant(code)) is not None
+    assert list(grant.also_reads) == ["team"]
+
+
 @pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
 def test_a_bound_worker_is_refused_before_anything_has_run(
     log_in: LogIn, database_url: str, plans: str

@@ -23,12 +23,21 @@ def keys() -> None:
 @keys.command("create")
 @click.argument("name", type=TEXT, metavar="NAME", help="Name of the key's holder.")
 @click.option("--read-only", is_flag=True, help="Allow only searching and reading.")
+@click.option(
+    "--also-reads",
+    type=TEXT,
+    multiple=True,
+    metavar="TENANT",
+    help="Shared tenant that its searches also rank, if it has this one as a reader; may be repeated.",
+)
 @json_option
 @pass_globals
-def create(given: GlobalOptions, name: str, read_only: bool, as_json: bool) -> None:
+def create(
+    given: GlobalOptions, name: str, read_only: bool, also_reads: tuple[str, ...], as_json: bool
+) -> None:
     """Create a key for the tenant of --tenant. It is shown only once: the database stores only its digest."""
     with given.opened() as memory:
-        issued = memory.keys.create(name, read_only=read_only)
+        issued = memory.keys.create(name, read_only=read_only, also_reads=also_reads)
         if as_json:
             print_json({**plain(issued.key), "secret": issued.secret})
         else:
@@ -46,6 +55,7 @@ def _show(console: SafeConsole, found: Sequence[ApiKey]) -> None:
         state = f"revoked {_minute(key.revoked_at)}" if key.revoked_at else "valid"
         last = _minute(key.last_used_at) if key.last_used_at else "never"
         may = "read" if key.read_only else "read and write"
+        may += "".join(f", also read {tenant}" for tenant in key.also_reads)
         rows.add_row(str(key.id), key.name, may, _minute(key.created_at), last, state)
     console.print(rows)
 

@@ -221,6 +221,8 @@ def _description(hit: Hit, room: int) -> list[Text]:
     lines = [styled((name_of(hit.title, hit.key, hit.id), "bold"))]
     if hit.title:
         lines.append(styled((hit.key or f"id {hit.id}", "cyan")))
+    if hit.tenant is not None:
+        lines.append(styled((f"shared by {hit.tenant}", "cyan")))
     words, spans = snippet(shown_text(hit), matched_words(hit), max(60, room))
     return [*lines, _marked(words, spans)] if words else lines
 

@@ -48,6 +48,7 @@ class Refresh(RefreshToken):
 
 class Access(AccessToken):
     tenant: str
+    also_reads: tuple[str, ...] = ()
 
 
 class Provider(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
@@ -146,7 +147,7 @@ class Provider(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
         if grant is None:
             return None
         terms = {**grant.terms, "token": token, "expires_at": int(grant.ends_at.timestamp())}
-        return kind.model_validate({**terms, "tenant": grant.tenant})
+        return kind.model_validate({**terms, "tenant": grant.tenant, "also_reads": grant.also_reads})
 
     def require_valid(self, params: AuthorizationParams) -> None:
         """Raises AuthorizeError for what no client may ask for."""

@@ -104,7 +104,8 @@ class OAuth:
         user = found[1]
         assert isinstance(user, AuthenticatedUser)
         assert isinstance(user.access_token, Access)
-        return self._service.memory.for_tenant(user.access_token.tenant)
+        token = user.access_token
+        return self._service.memory.for_tenant(token.tenant, also_reads=token.also_reads)
 
     async def require_valid_token(self, request: Request) -> None:
         """Looks the token up again, for a request that holds a slot and has waited for it.

@@ -21,7 +21,7 @@ SET search_path FROM CURRENT AS $$
         'change_cursor', 'changes', 'completed_query', 'derivations', 'diff_versions', 'stale_summaries', 'versions']) u
     UNION ALL
     SELECT u, 'recall_app' FROM unnest(ARRAY[
-        'admit_tenant', 'close_grant', 'exchange_grant', 'find_grant', 'has_active_key', 'open_grant', 'apply_plan', 'apply_erasure', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',
+        'add_reader', 'readers', 'remove_reader', 'admit_tenant', 'close_grant', 'exchange_grant', 'find_grant', 'has_active_key', 'open_grant', 'apply_plan', 'apply_erasure', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',
         'find_duplicates', 'fold_accesses', 'forget', 'forget_session', 'key_holder', 'move_vectors_to_own_table', 'import_lines', 'keys', 'open_page_session', 'page_session_tenant', 'link', 'log_shown', 'pin',
         'plan_dedupe', 'plan_erasure', 'plan_merge', 'plan_prune', 'drop_erasure', 'drop_plan', 'rebuild', 'record_access',
         'record_accesses', 'refresh_graph', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
@@ -52,8 +52,8 @@ SET search_path FROM CURRENT AS $$
         ('own', 'ALL', '(tenant = ( SELECT current_tenant() AS current_tenant))'),
         ('shared', 'SELECT', '(tenant = ''*''::text)')) p(policy, command, condition)
     WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p')
-      -- For the owner alone: bindings, digests of keys, sessions and tokens, residents, and the table of Alembic.
-      AND c.relname NOT IN ('tenant_role', 'api_key', 'page_session', 'oauth_grant', 'resident', 'alembic_version')
+      -- For the owner alone: bindings, digests of keys, sessions and tokens, readers, residents, and the table of Alembic.
+      AND c.relname NOT IN ('tenant_role', 'api_key', 'page_session', 'oauth_grant', 'reader', 'resident', 'alembic_version')
       AND (p.policy = 'own' OR c.relname IN ('job_run', 'layer', 'relevance_model', 'rerank_model'))
 $$;
 

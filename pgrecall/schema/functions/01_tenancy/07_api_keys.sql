@@ -14,21 +14,45 @@ BEGIN
     END IF;
 END $$;
 
+-- check_also_reads: raises an error for what cannot be the shared tenants of a key. Whether they are shared is asked at every
+-- search, because that changes.
+CREATE OR REPLACE FUNCTION recall_private.check_also_reads(p_tenant text, p_also_reads text[]) RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    v_wrong text := (
+        SELECT coalesce(u, 'NULL') FROM unnest(recall_private.require_one_dimension(p_also_reads)) u
+        WHERE u IS NULL OR length(u) NOT BETWEEN 1 AND 200 OR u IN ('*', p_tenant) LIMIT 1);
+BEGIN
+    IF v_wrong IS NOT NULL THEN
+        PERFORM recall_private.raise_invalid(format('%s cannot be a tenant that tenant %s also reads.',
+            left(quote_literal(v_wrong), 100), p_tenant), 'Name other tenants, each by 1 to 200 characters.');
+    ELSIF cardinality(p_also_reads) > 10
+       OR cardinality(p_also_reads) > (SELECT count(DISTINCT u) FROM unnest(p_also_reads) u) THEN
+        PERFORM recall_private.raise_invalid('A key also reads at most 10 tenants, each named once.');
+    END IF;
+END $$;
+
 -- create_key: stores the digest of a new key of this tenant and returns its row, without the digest. p_read_only is for
--- keys that begin with `pgr_read_`, with which the service allows only reading.
+-- keys that begin with `pgr_read_`, with which the service allows only reading. p_also_reads names the shared tenants that its
+-- searches also rank, in this order, where they are shared with this tenant (add_reader).
 CREATE OR REPLACE FUNCTION recall.create_key(
-    p_name text, p_hash bytea, p_now timestamptz DEFAULT now(), p_read_only boolean DEFAULT false
+    p_name text, p_hash bytea, p_now timestamptz DEFAULT now(), p_read_only boolean DEFAULT false,
+    p_also_reads text[] DEFAULT '{}'
 ) RETURNS TABLE (
-    id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz, read_only boolean
+    id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz, read_only boolean,
+    also_reads text[]
 )
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM recall_private.check_key(p_name, p_hash), recall_private.require_moment(p_now);
+    PERFORM recall_private.check_key(p_name, p_hash), recall_private.require_moment(p_now),
+        recall_private.check_also_reads(v_tenant, p_also_reads);
     RETURN QUERY
-    INSERT INTO recall.api_key AS k (tenant, name, hash, created_at, read_only)
-    VALUES (recall.current_tenant(), btrim(p_name), p_hash, p_now, coalesce(p_read_only, false))
-    RETURNING k.id, k.name, k.created_at, k.last_used_at, k.revoked_at, k.read_only;
+    INSERT INTO recall.api_key AS k (tenant, name, hash, created_at, read_only, also_reads)
+    VALUES (v_tenant, btrim(p_name), p_hash, p_now, coalesce(p_read_only, false), coalesce(p_also_reads, '{}'))
+    RETURNING k.id, k.name, k.created_at, k.last_used_at, k.revoked_at, k.read_only, k.also_reads;
 EXCEPTION WHEN unique_violation THEN  -- the message of Postgres would reveal that another tenant has this digest
     PERFORM recall_private.raise_invalid('This digest cannot be stored.', 'Create another key.');
 END $$;
@@ -55,12 +79,13 @@ END $$;
 -- keys: the keys of this tenant, newest first, including revoked keys.
 CREATE OR REPLACE FUNCTION recall.keys()
 RETURNS TABLE (
-    id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz, read_only boolean
+    id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz, read_only boolean,
+    also_reads text[]
 )
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT k.id, k.name, k.created_at, k.last_used_at, k.revoked_at, k.read_only FROM recall.api_key k
-    WHERE k.tenant = (SELECT recall.current_tenant())
+    SELECT k.id, k.name, k.created_at, k.last_used_at, k.revoked_at, k.read_only, k.also_reads FROM recall.api_key k
+    WHERE k.tenant = (SELECT recall_private.own_tenant())
     ORDER BY k.id DESC
 $$;
 
@@ -76,11 +101,11 @@ BEGIN
         WHERE k.revoked_at IS NULL AND recall_private.lives_here(k.tenant));
 END $$;
 
--- key_holder: the tenant and id of the key with this digest. Returns no row if the key is unknown or revoked, or if it
+-- key_holder: the tenant and id of the key with this digest, and the shared tenants that its searches also rank. Returns no row if the key is unknown or revoked, or if it
 -- belongs to another tenant than the one that the role is bound to. No tenant needs to be set, because this finds it.
 -- Records the time of the use at most once a minute, if the database can be written to.
 CREATE OR REPLACE FUNCTION recall.key_holder(p_hash bytea, p_now timestamptz DEFAULT now())
-RETURNS TABLE (tenant text, id bigint)
+RETURNS TABLE (tenant text, id bigint, also_reads text[])
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -99,5 +124,5 @@ BEGIN
             UPDATE recall.api_key k SET last_used_at = p_now WHERE k.tenant = v_key.tenant AND k.id = v_key.id;
         END IF;
     END IF;
-    RETURN QUERY SELECT v_key.tenant, v_key.id;
+    RETURN QUERY SELECT v_key.tenant, v_key.id, v_key.also_reads;
 END $$;

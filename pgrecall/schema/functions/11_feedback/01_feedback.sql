@@ -23,7 +23,7 @@ BEGIN
     SELECT u.id INTO v_strange FROM unnest(p_memory_ids) u(id) WHERE u.id = ANY (v_search.shown) IS NOT TRUE LIMIT 1;
     IF FOUND THEN
         PERFORM recall_private.raise_invalid(format('Memory %s was not shown by search %s.', v_strange, p_search_id),
-            'record_access() logs the use of a memory that no search has shown.');
+            'record_access() logs the use of a memory that no search has shown; uses of shared ones are not kept.');
     END IF;
     RETURN v_search;
 END $$;

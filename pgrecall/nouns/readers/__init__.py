@@ -1,0 +1,1 @@
+"""Readers: tenants with which a tenant is shared."""

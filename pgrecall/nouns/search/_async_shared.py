@@ -1,0 +1,43 @@
+"""One search of a tenant and of those that share with it, ranked together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pgrecall.client._async.connection import AsyncConnection
+from pgrecall.client._async.reads import AsyncSearchReads
+from pgrecall.errors import RecallError
+from pgrecall.nouns.search._async import search
+from pgrecall.nouns.search._async_log import log_hits
+from pgrecall.nouns.search._async_progress import Progress
+from pgrecall.nouns.search.models import SearchRequest, SearchResult
+from pgrecall.search.sharing import asked_of_others, merged
+
+
+async def search_together(
+    connection: AsyncConnection, request: SearchRequest, progress: Progress | None = None
+) -> SearchResult:
+    """Searches the own tenant, then each that shares with it, and ranks their hits by their scores.
+
+    Only hits of the own tenant are logged as shown. What a shared tenant cannot answer is skipped.
+    """
+    progress = progress or Progress(AsyncSearchReads(connection))
+    result = await search(connection, replace(request, log=False), progress)
+    asked = asked_of_others(request, result)
+    shared: dict[str, SearchResult | RecallError] = {}
+    with progress.timed("shared"):
+        for tenant in connection.also_reads:
+            try:
+                there = await connection.reading(tenant)
+                known = Progress(AsyncSearchReads(there), vectors=progress.vectors)
+                shared[tenant] = await search(there, asked, known)
+            except RecallError as error:
+                shared[tenant] = error
+    progress.timings["total"] += progress.timings["shared"]
+    result = merged(result, shared, request.k)
+    if not request.logged:
+        return result
+    progress.skipped = list(result.skipped)
+    own = [hit for hit in result.hits if hit.tenant is None]
+    search_id = await log_hits(connection, request, own, progress)
+    return replace(result, search_id=search_id, skipped=tuple(progress.skipped))

@@ -1,0 +1,48 @@
+"""A tenant that is shared with one that lives in another cell."""
+
+from __future__ import annotations
+
+from pgrecall import Memory
+from pgrecall.cells.moves.move import Mover
+from tests.integration.cells.conftest import Installation
+
+
+def together(installation: Installation, *tenants: str) -> Memory:
+    """A client of acme that also reads these, by default beta."""
+    return installation.memory().for_tenant("acme", also_reads=tenants or ("beta",))
+
+
+def test_each_tenant_is_asked_in_its_cell(apart: Installation) -> None:
+    assert apart.memory("beta").readers.add("acme")
+    result = together(apart).search("winch", log=False)
+    assert {(hit.tenant, hit.body) for hit in result.hits} == {
+        (None, "The winch of acme."),
+        ("beta", "The winch of beta."),
+    }
+    assert result.skipped == ()
+    assert apart.memory("beta").readers.remove("acme")
+    assert "is not shared with tenant acme" in "".join(together(apart).search("winch").skipped)
+
+
+def test_asking_for_a_tenant_that_does_not_exist_places_none(apart: Installation) -> None:
+    result = together(apart, "nobody").search("winch", log=False)
+    assert result.skipped == ("tenant nobody: No cell has a tenant nobody.",)
+    assert apart.fleet.directory.find("beta") is not None
+    assert apart.fleet.directory.find("nobody") is None
+
+
+def test_a_tenant_that_moves_takes_its_readers_along(movable: Installation) -> None:
+    for tenant in ("acme", "beta"):
+        movable.fleet.place(tenant, 0)
+        movable.memory(tenant).remember(f"The winch of {tenant}.", key="winch")
+    movable.memory("beta").readers.add("acme")
+    before = movable.memory("beta").readers.list()
+    client = together(movable)
+    assert len(client.search("winch", log=False).hits) == 2
+    Mover(movable.fleet).move("beta", 1)
+    assert movable.memory("beta").readers.list() == before
+    assert len(client.search("winch", log=False).hits) == 2
+    Mover(movable.fleet).finish("beta")
+    assert movable.ask(0, "SELECT FROM recall.reader") == []
+    Mover(movable.fleet).move("acme", 1)  # what acme may read is not acme's
+    assert len(client.search("winch", log=False).hits) == 2
