@@ -202,6 +202,17 @@ test("dedupe plans", async () => {
   assert.equal(await memory.plans.drop(chosen.id), true);
 });
 
+test("redact plans", async () => {
+  const token = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d";
+  const { id } = await memory.remember(`The token is ${token}`);
+  const plan = await memory.plans.redact();
+  assert.ok(plan.items.some((item) => item.id === id && item.findings[0]?.kind === "GitHub Token"));
+  assert.equal((await memory.plans.apply(plan.id, { parts: [id] })).results.length, plan.items.length);
+  assert.equal((await memory.get(id)).body, "The token is [removed: GitHub Token]");
+  assert.equal((await memory.plans.undo(plan.id)).restored, 1);
+  assert.equal(await memory.plans.drop(plan.id), true);
+});
+
 test("erasures", async () => {
   const author = fresh("Mira");
   await memory.remember(`A secret of ${author}`, { author });
