@@ -25,8 +25,7 @@ CREATE OR REPLACE FUNCTION recall.stored_texts(
     p_after bigint DEFAULT 0, p_after_version int DEFAULT 0, p_limit int DEFAULT 500, p_max_bytes bigint DEFAULT 4000000
 ) RETURNS TABLE (memory_id bigint, version int, texts jsonb, digest text)
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_custom_plan AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_bytes bigint := 0;
