@@ -33,6 +33,8 @@ import type {
 
 export type RedactPlan = components["schemas"]["RedactPlan"];
 
+export type StaleSummary = components["schemas"]["StaleSummary"];
+
 export type UnusedImport = components["schemas"]["UnusedImport"];
 
 /** Changes in their order, for an agent that starts a session, or to keep a copy elsewhere. */
@@ -483,6 +485,19 @@ export class MemoryMethods {
     const { call, rest } = split(options);
     const request = { body: { ...rest, old, new: replacement }, call, safe: true };
     return (await this.transport.send("post", "/v1/supersede", request)).changed;
+  }
+
+  /**
+   * List the summaries (with `derived_from` links) that no longer say what their sources do.
+   *
+   * Whoever wrote them should write them anew.
+   *
+   * @returns The summaries by id, each with how many of its sources changed after it or were forgotten.
+   */
+  async staleSummaries(limit: number = 100, options: { readonly after?: number } & CallOptions = {}): Promise<readonly StaleSummary[]> {
+    const { call, rest } = split(options);
+    const request = { query: { ...rest, limit }, call };
+    return this.transport.send("get", "/v1/summaries/stale", request);
   }
 
   /**

@@ -650,6 +650,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/summaries/stale": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Stale Summaries
+         * @description List the summaries (with `derived_from` links) that no longer say what their sources do.
+         *
+         *     Whoever wrote them should write them anew.
+         */
+        readonly get: operations["stale_summaries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/memories/{memory}": {
         readonly parameters: {
             readonly query?: never;
@@ -2905,6 +2927,14 @@ export interface components {
             /** @description Where, if that is known: a file, and a line or an entry of it. */
             readonly places: readonly string[];
         };
+        /** @description A summary to write anew: how many of its sources changed after it, and how many were forgotten. */
+        readonly StaleSummary: {
+            readonly id: number;
+            readonly key: string | null;
+            readonly title: string;
+            readonly changed: number;
+            readonly forgotten: number;
+        };
         /**
          * @description The state of one tenant's memory and of the database it lives in.
          *
@@ -4401,6 +4431,40 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly stale_summaries: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of summaries. */
+                readonly limit?: number;
+                /** @description The id of a summary; lists those with larger ids. */
+                readonly after?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The summaries by id, each with how many of its sources changed after it or were forgotten. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["StaleSummary"][];
                 };
             };
             /** @description A problem. */

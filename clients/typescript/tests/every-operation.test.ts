@@ -128,6 +128,8 @@ test("links, supersession, pins, archive", async () => {
   assert.equal(await memory.supersede(one, two), true);
   assert.equal((await memory.get(one)).superseded_by, (await memory.get(two)).id);
   assert.equal(await memory.unlink(two, one), 1);
+  await memory.link(one, two, "derived_from");
+  assert.ok(Array.isArray(await memory.staleSummaries(1)));
   assert.equal(await memory.pin(two), true);
   assert.equal(await memory.pin(two), false);
   assert.equal(await memory.pin(two, false), true);

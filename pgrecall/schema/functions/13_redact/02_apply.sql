@@ -60,10 +60,10 @@ BEGIN
 END $$;
 
 -- write_texts: gives a version of a memory, which is locked, these texts: no new version, because the earlier texts are
--- what must not stay. A new text of the memory has no vectors until the job embed makes them. Returns the words that left.
-CREATE OR REPLACE FUNCTION recall_private.write_texts(
-    p_tenant text, p_memory_id bigint, p_version int, p_texts jsonb, p_now timestamptz
-) RETURNS text[]
+-- what must not stay, and no new time, because it says the same: summaries of it stay current. A new text of the memory has
+-- no vectors until the job embed makes them. Returns the words that left.
+CREATE OR REPLACE FUNCTION recall_private.write_texts(p_tenant text, p_memory_id bigint, p_version int, p_texts jsonb)
+RETURNS text[]
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_tags text[] := ARRAY(SELECT jsonb_array_elements_text(p_texts -> 'tags'));
@@ -79,7 +79,7 @@ BEGIN
     END IF;
     SELECT m.* INTO v_old FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_memory_id;
     UPDATE recall.memory m SET title = p_texts ->> 'title', body = p_texts ->> 'body', context = p_texts ->> 'context',
-        tags = v_tags, aliases = v_aliases, metadata = p_texts -> 'metadata', updated_at = p_now,
+        tags = v_tags, aliases = v_aliases, metadata = p_texts -> 'metadata',
         embedded_with = CASE WHEN (m.title, m.body) = (p_texts ->> 'title', p_texts ->> 'body') THEN m.embedded_with END,
         passage_count = CASE WHEN (m.title, m.body) = (p_texts ->> 'title', p_texts ->> 'body') THEN m.passage_count END
     WHERE m.tenant = p_tenant AND m.id = p_memory_id
@@ -93,9 +93,7 @@ END $$;
 
 -- redact_memory: replaces the secrets of an item of a plan, whose memory is locked. Returns why it was skipped, or the words
 -- that left.
-CREATE OR REPLACE FUNCTION recall_private.redact_memory(
-    p_item recall.plan_item, p_now timestamptz, OUT note text, OUT words text[]
-)
+CREATE OR REPLACE FUNCTION recall_private.redact_memory(p_item recall.plan_item, OUT note text, OUT words text[])
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_unit jsonb;
@@ -123,7 +121,7 @@ BEGIN
     END LOOP;
     FOR i IN 1 .. cardinality(v_written) LOOP
         words := words || recall_private.write_texts(
-            p_item.tenant, p_item.memory_id, (v_taken -> (i - 1) ->> 'version')::int, v_written[i], p_now);
+            p_item.tenant, p_item.memory_id, (v_taken -> (i - 1) ->> 'version')::int, v_written[i]);
     END LOOP;
     INSERT INTO recall.redacted_text (tenant, plan_id, memory_id, taken)
     VALUES (p_item.tenant, p_item.plan_id, p_item.memory_id, v_taken);
@@ -146,7 +144,7 @@ BEGIN
         SELECT i.* FROM recall.plan_item i
         WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome IS NULL ORDER BY i.memory_id
     LOOP
-        v_done := recall_private.redact_memory(v_item, p_now);
+        v_done := recall_private.redact_memory(v_item);
         v_words := v_words || v_done.words;
         UPDATE recall.plan_item i
         SET outcome = CASE WHEN v_done.note IS NULL THEN 'redacted' ELSE 'skipped' END, note = v_done.note
@@ -196,7 +194,7 @@ BEGIN
         SELECT t.* FROM recall.redacted_text t
         WHERE t.tenant = p_plan.tenant AND t.plan_id = p_plan.id ORDER BY t.memory_id
     LOOP
-        v_whole := v_whole + recall_private.unredact_memory(v_kept, p_now)::int;
+        v_whole := v_whole + recall_private.unredact_memory(v_kept)::int;
     END LOOP;
     DELETE FROM recall.redacted_text t WHERE t.tenant = p_plan.tenant AND t.plan_id = p_plan.id;
     PERFORM recall_private.log_changes(p_plan.tenant, v_ids, 'rewritten', p_now);
@@ -204,7 +202,7 @@ BEGIN
 END $$;
 
 -- unredact_memory: gives a memory back what was taken out. Returns whether all texts were as the plan left them.
-CREATE OR REPLACE FUNCTION recall_private.unredact_memory(p_kept recall.redacted_text, p_now timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall_private.unredact_memory(p_kept recall.redacted_text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_unit jsonb;
@@ -225,7 +223,7 @@ BEGIN
             END IF;
         END LOOP;
         CONTINUE WHEN v_texts IS NULL;
-        PERFORM recall_private.write_texts(p_kept.tenant, p_kept.memory_id, (v_unit ->> 'version')::int, v_texts, p_now);
+        PERFORM recall_private.write_texts(p_kept.tenant, p_kept.memory_id, (v_unit ->> 'version')::int, v_texts);
     END LOOP;
     RETURN v_whole;
 END $$;
