@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from pgrecall import Memory
-from pgrecall.importers.projects import PROJECT
+from pgrecall.nouns.memories.models import PROJECT
 from tests.acceptance.cli.test_recall_hook import FERRY, Editor, editor, stop, warm
 from tests.acceptance.cli.test_session_hooks import TURNS, captured, hook, told, transcript
 from tests.conftest import Query
