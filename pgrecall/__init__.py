@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from pgrecall.nouns.plans.dedupe import DedupePlan
     from pgrecall.nouns.plans.models import PlanOutcome, PlanSummary, PlanUndone
     from pgrecall.nouns.plans.prune import PrunePlan
+    from pgrecall.nouns.plans.redact import RedactPlan
     from pgrecall.nouns.quality.models import (
         ArmUse,
         Experiment,
@@ -181,6 +182,7 @@ __all__ = [
     "RankUse",
     "Reader",
     "RecallError",
+    "RedactPlan",
     "RelevanceModel",
     "ReliabilityBin",
     "Remembered",
@@ -260,6 +262,7 @@ _MODULES = {
     "nouns.plans.dedupe": ("DedupePlan",),
     "nouns.plans.models": ("PlanOutcome", "PlanSummary", "PlanUndone"),
     "nouns.plans.prune": ("PrunePlan",),
+    "nouns.plans.redact": ("RedactPlan",),
     "nouns.quality.models": (
         "ArmUse",
         "Experiment",

@@ -29,7 +29,8 @@ from pgrecall.faces.editors.recall import Recall
 from pgrecall.faces.editors.session_start import start_answer
 from pgrecall.importers.chat.reader import read_chats
 from pgrecall.importers.git import SOURCE, read_commits
-from pgrecall.importers.projects import PROJECT, Scope, project_of, with_projects
+from pgrecall.importers.projects import Scope, project_of, with_projects
+from pgrecall.nouns.memories.models import PROJECT
 from pgrecall.search.context.rendering import estimate_tokens
 from pgrecall.search.embed.embedder import Embedder
 from pgrecall.search.embed.factory import make_embedder

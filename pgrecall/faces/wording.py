@@ -1,4 +1,4 @@
-"""Words that several faces use: names, numbers and times, and sentences about prune plans and misses."""
+"""Words that several faces use: names, numbers and times, and sentences about plans and misses."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pgrecall.vitality.parameters import DEFAULT_ZONES
 if TYPE_CHECKING:
     from pgrecall.nouns.plans.models import Plan
     from pgrecall.nouns.plans.prune import PlanKeptBack, PlanOptions, PlanReport, PrunePlan
+    from pgrecall.nouns.plans.redact import RedactReport, SecretFound
     from pgrecall.nouns.status.models import ReplicaStatus
 
 _SPANS = (
@@ -102,6 +103,21 @@ def state_words(plan: Plan) -> str:
         return f"{applied}."
     undone = f"undone on {moment(plan.undone_at)}" if plan.undone_at else "undone"
     return f"{applied}, {undone}."
+
+
+def secrets_summary(report: RedactReport) -> str:
+    """What a redact plan found, in one sentence."""
+    if not report.secrets:
+        return "No secrets are found."
+    kinds = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(report.kinds.items()))
+    holding = counted(report.planned, "memory", "memories")
+    return f"{counted(report.secrets, 'secret')} in {holding} ({kinds})."
+
+
+def secret_place(found: SecretFound) -> str:
+    """``2 of the kind Secret in the body of version 3``."""
+    version = "" if found.version is None else f" of version {found.version}"
+    return f"{found.count:,} of the kind {found.kind} in the {found.field}{version}"
 
 
 def options_words(options: PlanOptions) -> tuple[str, ...]:

@@ -14,10 +14,10 @@ from pgrecall.importers.draft_checks import storable
 from pgrecall.importers.fields import ANY, Rules
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.git_program import git_output
-from pgrecall.importers.projects import PROJECT, project_of
+from pgrecall.importers.projects import project_of
 from pgrecall.importers.secrets import without_secrets
 from pgrecall.nouns.imports.report import Problem, Skipped
-from pgrecall.nouns.memories.models import Draft
+from pgrecall.nouns.memories.models import PROJECT, Draft
 
 SOURCE = "git"
 """The source of all commits: a commit has the same id in every clone."""

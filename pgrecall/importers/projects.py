@@ -14,10 +14,7 @@ from typing import Literal
 
 from pgrecall.importers.git_program import git_output
 from pgrecall.nouns.imports.report import Problem, Skipped
-from pgrecall.nouns.memories.models import Draft
-
-PROJECT = "project"
-"""The name of the metadata."""
+from pgrecall.nouns.memories.models import PROJECT, Draft
 
 MAX_PROJECT = 500
 """Characters of a project. Remotes and paths of more have no name that could be shown."""

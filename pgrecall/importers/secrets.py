@@ -74,17 +74,22 @@ def without_secrets(text: str) -> tuple[str, Counter[str]]:
     A secret becomes ``[removed: GitHub Token]``.
     """
     found: Counter[str] = Counter()
-    if not _NEEDED.search(text):
-        return text, found
     kept: list[str] = []
     end = 0
-    for start, stop, kind in sorted(_secrets(text)):
-        if start < end:  # a part of the one before
-            continue
+    for start, stop, kind in secret_spans(text):
         kept += [text[end:start], f"[removed: {kind}]"]
         found[kind] += 1
         end = stop
-    return ("".join(kept) + text[end:], found) if found else (text, found)
+    return "".join(kept) + text[end:], found
+
+
+def secret_spans(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where secrets begin and end, in characters and in the order of the text, and their kinds."""
+    end = 0
+    for start, stop, kind in sorted(_secrets(text)) if _NEEDED.search(text) else ():
+        if start >= end:  # otherwise a part of the one before
+            yield start, stop, kind
+            end = stop
 
 
 def secrets_in(text: str) -> tuple[str, ...]:
@@ -93,7 +98,7 @@ def secrets_in(text: str) -> tuple[str, ...]:
 
 
 def _secrets(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where secrets begin and end, and their kind."""
+    """Where patterns match, and the kind; one match may be a part of another."""
     for match in _PRIVATE_KEY.finditer(text):
         yield *match.span(), "Private Key"
     for match in _URL_PASSWORD.finditer(text):

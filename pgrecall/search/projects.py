@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pgrecall.errors import InvalidInput
+from pgrecall.nouns.memories.models import PROJECT
 from pgrecall.nouns.search.found import Candidate
 from pgrecall.nouns.search.models import Hit, SearchRequest
 
@@ -38,7 +39,7 @@ def within_project(request: SearchRequest) -> SearchRequest:
         )
     if not request.project_only:
         return request
-    given = {**(request.metadata or {}), "project": project}
+    given = {**(request.metadata or {}), PROJECT: project}
     return replace(request, metadata=given, project=None, project_only=False)
 
 

@@ -21,7 +21,8 @@ Wherever a memory is expected, digits are its id and anything else its key; `key
 """
 GROUPS = {
     "Set up": "init upgrade doctor status verify postgres",
-    "Remember": "remember edit import export access link unlink supersede pin forget unarchive",
+    "Remember": "remember edit import export access link unlink supersede stale-summaries pin forget "
+    "unarchive",
     "History": "history diff restore changes",
     "Search": "search list context show feedback quality",
     "Layers and settings": "layers settings language calibration models",

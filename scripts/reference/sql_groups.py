@@ -22,8 +22,8 @@ GROUPS: dict[str, str] = {
     "Settings": "settings set_setting",
     "Relevance and rerankers": "relevance_models store_relevance_model reset_relevance_model rerank_models "
     "store_rerank_model reset_rerank_model",
-    "Plans": "plan_prune prune_candidates find_duplicates plan_dedupe plan_merge plans get_plan apply_plan "
-    "undo_plan drop_plan",
+    "Plans": "plan_prune prune_candidates find_duplicates plan_dedupe plan_merge stored_texts plan_redact "
+    "plans get_plan apply_plan undo_plan drop_plan",
     "Imports": "store_imported rename_imported archive_imported imports unused_imports undo_import",
     "Erasures": "plan_erasure get_erasure erasures apply_erasure drop_erasure",
     "Jobs and maintenance": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes "

@@ -59,6 +59,14 @@ KEPT = (
 """Rows of others: one of four, so that no page of an index becomes empty."""
 
 
+FOUND = (
+    "(SELECT jsonb_agg(jsonb_build_object('id', t.memory_id, 'version', t.version, 'digest', t.digest, "
+    """'places', '[{"path": ["context"], "spans": [[0, 1, "Key"]]}]'::jsonb)) """
+    "FROM recall.stored_texts(0, 0, 3) t WHERE t.version = 0 AND %s > 0), p_now => '2026-06-01 12:00+00'"
+)
+"""Secrets in a few texts, as a client finds them."""
+
+
 def grow(world: World, tenant: str, word: str, first: int, last: int) -> None:
     """Adds to a tenant memories of these numbers with all that belongs to them, in this word."""
 
@@ -84,6 +92,8 @@ def grow(world: World, tenant: str, word: str, first: int, last: int) -> None:
     call("SELECT count(*) FROM recall.apply_plan(%s, p_now => %s)", merging, NOW)
     call("SELECT recall.plan_dedupe(p_now => %s)", NOW)
     call("SELECT recall.set_setting('vitality.spread_half_life_days', %s)", first + 1)
+    redacting = call(f"SELECT recall.plan_redact({FOUND})", first)
+    call("SELECT count(*) FROM recall.apply_plan(%s, p_now => %s)", redacting, NOW)
     call("SELECT recall.plan_prune(p_max_share => 1, p_now => '2036-06-01')")
     call("SELECT recall.plan_erasure(jsonb_build_object('tag', %s::text), %s, %s)", f"{word}1", word, NOW)
     call("SELECT recall.refresh_statistics(%s)", NOW)

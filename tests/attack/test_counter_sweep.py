@@ -222,7 +222,8 @@ def test_a_function_that_reads_entries_of_others_would_be_found(
 
 
 @pytest.mark.parametrize(
-    "table", ["vector_shared", "token_signs", "memory_version", "memory_change", "plan_item", "plan"]
+    "table",
+    ["vector_shared", "token_signs", "memory_version", "memory_change", "plan_item", "plan", "redacted_text"],
 )
 def test_a_function_that_counts_rows_of_others_would_be_found(table: str, grown: Pair) -> None:
     """The worlds hold passages, token signs, versions, changes, plans and merges of others."""

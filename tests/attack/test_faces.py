@@ -79,6 +79,8 @@ NAMELESS = {
     "/v1/plans",
     "/v1/plans/prune",
     "/v1/plans/dedupe",
+    "/v1/plans/redact",
+    "/v1/summaries/stale",
     "/v1/quality",
     "/v1/quality/replay",
     "/v1/quality/experiment",

@@ -31,6 +31,10 @@ import type {
   Version,
 } from "./types.js";
 
+export type RedactPlan = components["schemas"]["RedactPlan"];
+
+export type StaleSummary = components["schemas"]["StaleSummary"];
+
 export type UnusedImport = components["schemas"]["UnusedImport"];
 
 /** Changes in their order, for an agent that starts a session, or to keep a copy elsewhere. */
@@ -232,7 +236,7 @@ export class MaintenanceGroup {
   }
 }
 
-/** Archives memories that are no longer used, and merges duplicates. Nothing is deleted. */
+/** Archives memories that are no longer used, merges duplicates, and replaces stored secrets. */
 export class PlansGroup {
   constructor(protected readonly transport: Transport) {}
 
@@ -248,22 +252,37 @@ export class PlansGroup {
   }
 
   /**
+   * Find passwords, keys and tokens in stored texts, and plans to replace them. Replaces nothing yet.
+   *
+   * Reads the titles, bodies, contexts, tags, aliases and metadata of all memories, archived ones too, and
+   * of their earlier versions. Neither the plan nor anything that shows it has the secrets themselves.
+   *
+   * @returns The redact plan: of at most 1,000 memories, where secrets are and of what kind.
+   */
+  async redact(options: AtTime & CallOptions = {}): Promise<RedactPlan> {
+    const { call, rest } = split(options);
+    const request = { query: rest, call };
+    return this.transport.send("post", "/v1/plans/redact", request);
+  }
+
+  /**
    * List plans and their states, newest first.
    *
    * @returns A summary of each plan.
    */
-  async list(options: { readonly limit?: number; readonly kind?: "prune" | "dedupe" } & CallOptions = {}): Promise<readonly PlanSummary[]> {
+  async list(options: { readonly limit?: number; readonly kind?: "prune" | "dedupe" | "redact" } & CallOptions = {}): Promise<readonly PlanSummary[]> {
     const { call, rest } = split(options);
     const request = { query: rest, call };
     return this.transport.send("get", "/v1/plans", request);
   }
 
   /**
-   * Carry out a plan, or parts of it: archives or merges memories, except what has changed since.
+   * Carry out a plan, or parts of it: archives, merges or redacts memories that did not change since.
    *
-   * Each memory is checked again. One that was rewritten, pinned or archived since is skipped with a note.
-   * So is a memory of a prune plan that was used or linked since or that something now depends on, and a
-   * memory of a dedupe plan that was superseded since or whose keeper is skipped. A plan is applied once.
+   * Each memory is checked again. One that was rewritten since is skipped with a note, and but for redact
+   * plans also one that was pinned or archived. So is a memory of a prune plan that was used or linked
+   * since or that something now depends on, and a memory of a dedupe plan that was superseded since or
+   * whose keeper is skipped. A plan is applied once.
    *
    * @returns The outcome of each memory.
    */
@@ -276,7 +295,8 @@ export class PlansGroup {
   /**
    * Restore the memories that a plan archived or merged, except those restored since.
    *
-   * Later accesses, links and texts of what they were merged into stay.
+   * Later accesses, links and texts of what they were merged into stay. Of a redact plan, the secrets come
+   * back to texts that did not change since.
    *
    * @returns How many memories were restored, and how many had been restored before.
    */
@@ -287,7 +307,9 @@ export class PlansGroup {
   }
 
   /**
-   * Remove a plan that was never applied.
+   * Remove a plan that was never applied, or a redact plan.
+   *
+   * With a redact plan that was applied, what was kept to undo it is deleted for good.
    *
    * @returns True; anything else is an error.
    */
@@ -463,6 +485,19 @@ export class MemoryMethods {
     const { call, rest } = split(options);
     const request = { body: { ...rest, old, new: replacement }, call, safe: true };
     return (await this.transport.send("post", "/v1/supersede", request)).changed;
+  }
+
+  /**
+   * List the summaries (with `derived_from` links) that no longer say what their sources do.
+   *
+   * Whoever wrote them should write them anew.
+   *
+   * @returns The summaries by id, each with how many of its sources changed after it or were forgotten.
+   */
+  async staleSummaries(limit: number = 100, options: { readonly after?: number } & CallOptions = {}): Promise<readonly StaleSummary[]> {
+    const { call, rest } = split(options);
+    const request = { query: { ...rest, limit }, call };
+    return this.transport.send("get", "/v1/summaries/stale", request);
   }
 
   /**

@@ -316,6 +316,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/plans/redact": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Plan Redact
+         * @description Find passwords, keys and tokens in stored texts, and plans to replace them. Replaces nothing yet.
+         *
+         *     Reads the titles, bodies, contexts, tags, aliases and metadata of all memories, archived ones too, and
+         *     of their earlier versions. Neither the plan nor anything that shows it has the secrets themselves.
+         */
+        readonly post: operations["plan_redact"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/plans": {
         readonly parameters: {
             readonly query?: never;
@@ -347,11 +370,12 @@ export interface paths {
         readonly put?: never;
         /**
          * Apply Plan
-         * @description Carry out a plan, or parts of it: archives or merges memories, except what has changed since.
+         * @description Carry out a plan, or parts of it: archives, merges or redacts memories that did not change since.
          *
-         *     Each memory is checked again. One that was rewritten, pinned or archived since is skipped with a note.
-         *     So is a memory of a prune plan that was used or linked since or that something now depends on, and a
-         *     memory of a dedupe plan that was superseded since or whose keeper is skipped. A plan is applied once.
+         *     Each memory is checked again. One that was rewritten since is skipped with a note, and but for redact
+         *     plans also one that was pinned or archived. So is a memory of a prune plan that was used or linked
+         *     since or that something now depends on, and a memory of a dedupe plan that was superseded since or
+         *     whose keeper is skipped. A plan is applied once.
          */
         readonly post: operations["apply_plan"];
         readonly delete?: never;
@@ -373,7 +397,8 @@ export interface paths {
          * Undo Plan
          * @description Restore the memories that a plan archived or merged, except those restored since.
          *
-         *     Later accesses, links and texts of what they were merged into stay.
+         *     Later accesses, links and texts of what they were merged into stay. Of a redact plan, the secrets come
+         *     back to texts that did not change since.
          */
         readonly post: operations["undo_plan"];
         readonly delete?: never;
@@ -391,9 +416,9 @@ export interface paths {
         };
         /**
          * Get Plan
-         * @description Return a prune plan with a page of its items, or a dedupe plan with a page of its clusters.
+         * @description Return a prune or redact plan with a page of its items, or a dedupe plan with a page of its clusters.
          *
-         *     `report.planned` counts all items of a prune plan, `report.clusters` all clusters of a dedupe plan. The
+         *     `report.planned` counts all items of a plan, `report.clusters` all clusters of a dedupe plan. The
          *     differences compare the first `compared_characters` of each text: 20,000, and fewer if a page merges more
          *     than 50 memories.
          */
@@ -402,7 +427,9 @@ export interface paths {
         readonly post?: never;
         /**
          * Drop Plan
-         * @description Remove a plan that was never applied.
+         * @description Remove a plan that was never applied, or a redact plan.
+         *
+         *     With a redact plan that was applied, what was kept to undo it is deleted for good.
          */
         readonly delete: operations["drop_plan"];
         readonly options?: never;
@@ -617,6 +644,28 @@ export interface paths {
          * @description Replace a memory by another; searches then omit the old one by default.
          */
         readonly post: operations["supersede"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/summaries/stale": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Stale Summaries
+         * @description List the summaries (with `derived_from` links) that no longer say what their sources do.
+         *
+         *     Whoever wrote them should write them anew.
+         */
+        readonly get: operations["stale_summaries"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2323,6 +2372,7 @@ export interface components {
             readonly plan: number;
             readonly results: readonly components["schemas"]["PlanResult"][];
             readonly archived: readonly number[];
+            readonly redacted: readonly number[];
             readonly skipped: readonly components["schemas"]["PlanResult"][];
         };
         /**
@@ -2358,20 +2408,20 @@ export interface components {
         readonly PlanResult: {
             readonly id: number;
             /** @enum {string} */
-            readonly outcome: "archived" | "kept" | "merged" | "skipped";
+            readonly outcome: "archived" | "kept" | "merged" | "redacted" | "skipped";
             readonly note: string | null;
         };
         /**
          * @description A row of the list of plans.
          *
-         *     `planned` counts the memories to archive, `archived` and `skipped` what became of them; a merged
-         *     memory counts as archived. A prune plan has `kept_back`, the number of candidates that stay. A dedupe
-         *     plan has the number of its `clusters`, and of the `contradictions` that it proposes.
+         *     `planned` counts the memories to change, `archived` and `skipped` what became of them; a merged or
+         *     redacted memory counts as archived. A prune plan has `kept_back`, the number of candidates that stay. A
+         *     dedupe plan has the number of its `clusters`, and of the `contradictions` that it proposes.
          */
         readonly PlanSummary: {
             readonly id: number;
             /** @enum {string} */
-            readonly kind: "prune" | "dedupe";
+            readonly kind: "prune" | "dedupe" | "redact";
             /** @enum {string} */
             readonly state: "planned" | "applied" | "undone";
             /** Format: date-time */
@@ -2385,7 +2435,10 @@ export interface components {
             readonly clusters: number | null;
             readonly contradictions: number | null;
         };
-        /** @description The outcome of undoing a plan: `restored` memories, and `back_before` that were already back. */
+        /**
+         * @description The outcome of undoing a plan: `restored` memories, and `back_before` that were already back, or
+         *     of a redact plan were changed since.
+         */
         readonly PlanUndone: {
             readonly plan: number;
             readonly restored: number;
@@ -2477,6 +2530,47 @@ export interface components {
             readonly ready: boolean;
             /** @description The reasons why not, a sentence each. */
             readonly problems: readonly string[];
+        };
+        /** @description A memory with secrets. `note` is the reason why it was skipped. */
+        readonly RedactItem: {
+            readonly id: number;
+            readonly layer: string;
+            readonly place: number;
+            readonly findings: readonly components["schemas"]["SecretFound"][];
+            readonly outcome: ("redacted" | "skipped") | null;
+            readonly note: string | null;
+        };
+        /** @description A stored plan. `items` may be one page of all `report.planned` memories, in their order. */
+        readonly RedactPlan: {
+            readonly id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly kind: "redact";
+            /** @enum {string} */
+            readonly state: "planned" | "applied" | "undone";
+            /** Format: date-time */
+            readonly created_at: string;
+            readonly applied_at: string | null;
+            readonly undone_at: string | null;
+            readonly report: components["schemas"]["RedactReport"];
+            readonly items: readonly components["schemas"]["RedactItem"][];
+        };
+        /**
+         * @description The findings: `secrets` in `planned` memories, by kind in `kinds`.
+         *
+         *     `scanned` counts the texts that were read, of memories and their versions; None if it is not known.
+         *     A plan that is not `complete` ended at its limit of memories; another one finds the rest.
+         */
+        readonly RedactReport: {
+            readonly scanned: number | null;
+            readonly complete: boolean;
+            readonly planned: number;
+            readonly secrets: number;
+            readonly kinds: {
+                readonly [key: string]: number;
+            };
         };
         /** @description A place outside the tables that may still contain texts, and until when. */
         readonly RemainingCopy: {
@@ -2772,6 +2866,16 @@ export interface components {
             readonly model_use: components["schemas"]["ModelUse"] | null;
             readonly no_match: boolean;
         };
+        /**
+         * @description Where secrets of a kind are: the `field` of a memory, or of its version with this number, and how
+         *     many. What they are is never told.
+         */
+        readonly SecretFound: {
+            readonly version: number | null;
+            readonly field: string;
+            readonly kind: string;
+            readonly count: number;
+        };
         readonly SetLayerBody: {
             /** @description Time to use instead of the database's clock. */
             readonly now?: string | null;
@@ -2829,6 +2933,14 @@ export interface components {
             readonly count: number;
             /** @description Where, if that is known: a file, and a line or an entry of it. */
             readonly places: readonly string[];
+        };
+        /** @description A summary to write anew: how many of its sources changed after it, and how many were forgotten. */
+        readonly StaleSummary: {
+            readonly id: number;
+            readonly key: string | null;
+            readonly title: string;
+            readonly changed: number;
+            readonly forgotten: number;
         };
         /**
          * @description The state of one tenant's memory and of the database it lives in.
@@ -3710,13 +3822,44 @@ export interface operations {
             };
         };
     };
+    readonly plan_redact: {
+        readonly parameters: {
+            readonly query?: {
+                readonly now?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The redact plan: of at most 1,000 memories, where secrets are and of what kind. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RedactPlan"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     readonly list_plans: {
         readonly parameters: {
             readonly query?: {
                 /** @description Maximum number of plans. */
                 readonly limit?: number;
                 /** @description Only plans of this kind. */
-                readonly kind?: "prune" | "dedupe";
+                readonly kind?: "prune" | "dedupe" | "redact";
             };
             readonly header?: never;
             readonly path?: never;
@@ -3747,7 +3890,7 @@ export interface operations {
     readonly apply_plan: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only these memories of a prune plan, or these clusters of a dedupe plan; by default all. */
+                /** @description Only these memories of a prune or redact plan, or these clusters of a dedupe plan; by default all. */
                 readonly parts?: readonly number[];
                 readonly now?: string;
             };
@@ -3836,7 +3979,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["PrunePlan"] | components["schemas"]["DedupePlan"];
+                    readonly "application/json": components["schemas"]["PrunePlan"] | components["schemas"]["DedupePlan"] | components["schemas"]["RedactPlan"];
                 };
             };
             /** @description A problem. */
@@ -4295,6 +4438,40 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly stale_summaries: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of summaries. */
+                readonly limit?: number;
+                /** @description The id of a summary; lists those with larger ids. */
+                readonly after?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The summaries by id, each with how many of its sources changed after it or were forgotten. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["StaleSummary"][];
                 };
             };
             /** @description A problem. */

@@ -21,7 +21,7 @@ interface Page extends Limit {
   readonly offset?: number;
 }
 
-/** `memory.plans`: what to archive or merge, planned, reviewed, applied, undone and dropped. */
+/** `memory.plans`: what to archive, merge or redact, planned, reviewed, applied, undone and dropped. */
 export class PlansGroup extends declared.PlansGroup {
   /** Plans which unused memories to archive, with the reasons. Nothing is archived yet. */
   async prune(options: PruneRequest & CallOptions = {}): Promise<PrunePlan> {
@@ -35,7 +35,7 @@ export class PlansGroup extends declared.PlansGroup {
     return this.transport.send("post", "/v1/plans/dedupe", { body: rest, call });
   }
 
-  /** Reads a plan with a page of its `items` (`kind` is `prune`) or `clusters` (`dedupe`). */
+  /** Reads a plan with a page of its `clusters` (`kind` is `dedupe`) or `items` (others). */
   async get(plan: number, options: Page & CallOptions = {}): Promise<Plan> {
     const { call, rest } = split(options);
     return this.transport.send("get", "/v1/plans/{plan}", { path: { plan }, query: rest, call });

@@ -128,6 +128,8 @@ test("links, supersession, pins, archive", async () => {
   assert.equal(await memory.supersede(one, two), true);
   assert.equal((await memory.get(one)).superseded_by, (await memory.get(two)).id);
   assert.equal(await memory.unlink(two, one), 1);
+  await memory.link(one, two, "derived_from");
+  assert.ok(Array.isArray(await memory.staleSummaries(1)));
   assert.equal(await memory.pin(two), true);
   assert.equal(await memory.pin(two), false);
   assert.equal(await memory.pin(two, false), true);
@@ -200,6 +202,17 @@ test("dedupe plans", async () => {
   assert.equal(chosen.options.chosen, true);
   assert.equal(chosen.clusters[0]?.keeper.id, keeper);
   assert.equal(await memory.plans.drop(chosen.id), true);
+});
+
+test("redact plans", async () => {
+  const token = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d";
+  const { id } = await memory.remember(`The token is ${token}`);
+  const plan = await memory.plans.redact();
+  assert.ok(plan.items.some((item) => item.id === id && item.findings[0]?.kind === "GitHub Token"));
+  assert.equal((await memory.plans.apply(plan.id, { parts: [id] })).results.length, plan.items.length);
+  assert.equal((await memory.get(id)).body, "The token is [removed: GitHub Token]");
+  assert.equal((await memory.plans.undo(plan.id)).restored, 1);
+  assert.equal(await memory.plans.drop(plan.id), true);
 });
 
 test("erasures", async () => {

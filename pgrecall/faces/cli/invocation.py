@@ -68,16 +68,23 @@ class GlobalOptions:
         return replace(settings, database_url=None, cells=None) if self.data_dir is not None else settings
 
     @contextmanager
-    def opened(self, *, embeds: bool = False) -> Iterator[Memory]:
+    def opened(self, *, embeds: bool = False, within: float | None = None) -> Iterator[Memory]:
         """The client, open.
 
         Args:
             embeds: whether the command needs models.
+            within: most seconds for a connection, and for a call in Postgres, whatever the settings say.
         """
         from pgrecall import Memory
         from pgrecall.search.embed.embedder import is_default_model
 
         settings = self.settings()
+        if within is not None:
+            settings = replace(
+                settings,
+                connect_timeout=min(settings.connect_timeout, within),
+                timeout=within if settings.timeout is None else min(settings.timeout, within),
+            )
         fresh = is_fresh(settings)
         if not embeds and not fresh:  # a fresh database takes its dimensions from the embedder
             settings = replace(settings, embedder="none")

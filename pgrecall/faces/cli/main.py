@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, str] = {
     "link": "memories:link",
     "unlink": "memories:unlink",
     "supersede": "memories:supersede",
+    "stale-summaries": "memories:stale_summaries",
     "history": "versions:history",
     "diff": "versions:diff",
     "restore": "versions:restore",

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, folder_of, transcript_of
 from pgrecall.importers.chat.recalled import marked
 from pgrecall.importers.chat.transcript_end import last_turns
-from pgrecall.importers.projects import PROJECT, Scope, scoped
+from pgrecall.importers.projects import Scope, scoped
 from pgrecall.importers.secrets import without_secrets
-from pgrecall.nouns.memories.models import DIRECTIVES
+from pgrecall.nouns.memories.models import DIRECTIVES, PROJECT
 from pgrecall.search.context.rendering import estimate_tokens
 
 if TYPE_CHECKING:

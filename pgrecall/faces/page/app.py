@@ -114,6 +114,7 @@ def create_page(service: Service, oauth: OAuth | None = None) -> ASGIApp:
         get("/plans", plans.list_plans),
         post("/plans/prune", plans.create_prune_plan),
         post("/plans/dedupe", plans.create_dedupe_plan),
+        post("/plans/redact", plans.create_redact_plan),
         get("/plans/{plan}", plans.show_plan),
         post("/plans/{plan}/apply", plans.apply_plan, large=True),
         post("/plans/{plan}/undo", plans.undo_plan),

@@ -27,6 +27,7 @@ from pgrecall.importers.chat.turns import (
     of_type,
     role_of_sender,
 )
+from pgrecall.nouns.memories.models import PROJECT
 
 COMMANDS = "commands and their output"
 
@@ -125,7 +126,7 @@ def _turn(value: Any, name: str, place: str, tally: Tally, tools: bool) -> tuple
     session = value.get("sessionId") if isinstance(value.get("sessionId"), str) else name
     agent = value.get("agentId") if value.get("isSidechain") else None
     results = tools and role == "user" and before > 0
-    kept = {"model": message.get("model"), "project": value.get("cwd"), "branch": value.get("gitBranch")}
+    kept = {"model": message.get("model"), PROJECT: value.get("cwd"), "branch": value.get("gitBranch")}
     return f"claude-code/{session}" + (f"/{agent}" if isinstance(agent, str) else ""), Turn(
         key=f"claude-code/{own}",
         author="tool" if results else role,

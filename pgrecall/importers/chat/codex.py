@@ -24,6 +24,7 @@ from pgrecall.importers.chat.turns import (
     of_type,
     role_of_sender,
 )
+from pgrecall.nouns.memories.models import PROJECT
 
 _LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _CALLS = frozenset({
@@ -79,7 +80,7 @@ def _turns(
 ) -> Iterator[Turn]:
     git = meta.get("git")
     branch = git.get("branch") if isinstance(git, dict) else None
-    kept = {"project": meta.get("cwd"), "branch": branch}
+    kept = {PROJECT: meta.get("cwd"), "branch": branch}
     metadata = {key: text for key, text in kept.items() if isinstance(text, str) and text}
     for place, value in values:
         item = _item(value)

@@ -21,6 +21,7 @@ from pgrecall.importers.chat.turns import (
     of_type,
     role_of_sender,
 )
+from pgrecall.nouns.memories.models import PROJECT
 
 _ROLES = {"user.message": "user", "assistant.message": "assistant", "tool.execution_complete": "tool"}
 _BOOKKEEPING = frozenset({
@@ -54,7 +55,7 @@ def read_vscode(
 def _project(meta: dict[str, Any]) -> dict[str, Any]:
     context = meta.get("context")
     folder = context.get("cwd") if isinstance(context, dict) else None
-    return {"project": folder} if isinstance(folder, str) and folder else {}
+    return {PROJECT: folder} if isinstance(folder, str) and folder else {}
 
 
 def _turns(

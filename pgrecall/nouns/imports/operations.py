@@ -22,15 +22,19 @@ def store_imported(
     vectors: Sequence[Embedded | None],
     embedded_with: str | None,
     now: datetime | None,
+    *,
+    project: str | None = None,
 ) -> Operation[tuple[list[Remembered | Rejected], int | None]]:
     """Stores drafts of a source with their vectors; None keeps the stored vector. Unchanged archived memories
     stay archived, unless an import archived them. Returns also the id of the import that notes the changes;
-    without ``import_id`` a new one begins with the first change."""
+    without ``import_id`` a new one begins with the first change. Those without a project get ``project``."""
     return Operation(
-        f"SELECT * FROM recall.store_imported(%(source)s, %(import)s, %(items)s, %(model)s, {NOW})",
+        f"SELECT * FROM recall.store_imported(%(source)s, %(import)s, %(items)s, %(model)s, {NOW}, "
+        "%(project)s)",
         {
             "source": _source(source),
             "import": import_id,
+            "project": project,
             "items": to_json(draft_items(drafts, vectors)),
             "model": embedded_with if any(v is not None for v in vectors) else None,
             "now": now,

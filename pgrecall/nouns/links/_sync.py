@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 from pgrecall.client._sync.client import Client
-from pgrecall.nouns.declared import declared
-
-if TYPE_CHECKING:
-    from pgrecall.nouns.links.models import StaleSummary
+from pgrecall.encoding import MAX_ID
+from pgrecall.nouns.declared import Bounds, Count, declared
+from pgrecall.nouns.links.models import StaleSummary
 
 
 class Links(Client):
@@ -98,7 +97,10 @@ class Links(Client):
 
         return self._connection.execute(supersede(old, new, now))
 
-    def stale_summaries(self, limit: int = 100, *, after: int = 0) -> tuple[StaleSummary, ...]:
+    @declared("stale_summaries", "GET /v1/summaries/stale")
+    def stale_summaries(
+        self, limit: Count = 100, *, after: Annotated[int, Bounds(0, MAX_ID)] = 0
+    ) -> tuple[StaleSummary, ...]:
         """Lists the summaries (with ``derived_from`` links) that no longer say what their sources do.
 
         Whoever wrote them should write them anew.
@@ -108,7 +110,10 @@ class Links(Client):
             after: the id of a summary; lists those with larger ids.
 
         Returns:
-            Them by id, each with how many of its sources changed after it or were forgotten.
+            The summaries by id, each with how many of its sources changed after it or were forgotten.
+
+        Raises:
+            InvalidInput: the limit is out of its bounds.
         """
         from pgrecall.nouns.links.operations import stale_summaries
 

@@ -43,10 +43,9 @@ class AsyncStore(AsyncForgetting):
             InvalidInput: a field cannot be stored. Nothing was.
             EmbedderError: the text could not be embedded. Nothing was stored.
         """
-        from pgrecall.nouns.memories._async_drafts import fields_here, remember
+        from pgrecall.nouns.memories._async_drafts import remember
         from pgrecall.nouns.memories.models import Draft
 
-        fields = await fields_here(self._connection, fields)
         [stored] = await remember(self._connection, [Draft(body, **fields)], compare=compare)
         return stored
 

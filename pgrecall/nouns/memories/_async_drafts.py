@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from pgrecall.arguments import DraftFields
 from pgrecall.client._async.connection import AsyncConnection
-from pgrecall.errors import InvalidInput, MemoryNotFound
+from pgrecall.errors import InvalidInput
 from pgrecall.importers.secrets import secrets_in
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.imports.batches import (
@@ -59,24 +58,6 @@ async def remember(
         replace(one, secrets=secrets_in(draft.body))
         for one, draft in zip(stored.remembered, batch, strict=True)
     ]
-
-
-async def fields_here(connection: AsyncConnection, fields: DraftFields) -> DraftFields:
-    """The fields of a draft, with the project of the connection in their metadata.
-
-    A memory that exists keeps its metadata where none are given, so it is looked for by its key.
-    """
-    project = connection.asked_here.get("project")
-    if project is None:
-        return fields
-    if (key := fields.get("key")) is not None and "metadata" not in fields:
-        try:
-            await connection.execute(memories.get(key, None))
-        except MemoryNotFound:
-            pass
-        else:
-            return fields
-    return {**fields, "metadata": {"project": project, **fields.get("metadata", {})}}
 
 
 async def edit(
@@ -173,7 +154,15 @@ async def _import_batch(
     ours = [draft for draft in drafts if draft.key not in taken]
     vectors = await _vectors(connection, ours, known)
     rows, noted = await connection.execute(
-        store_imported(source, import_id, ours, vectors, connection.embedder_name, now)
+        store_imported(
+            source,
+            import_id,
+            ours,
+            vectors,
+            connection.embedder_name,
+            now,
+            project=connection.asked_here.get("project"),
+        )
     )
     stored = Stored.of(rows, ours, noted)
     return replace(stored, problems=(*foreign, *stored.problems))
@@ -209,6 +198,7 @@ async def _store(
             connection.embedder_name,
             hashes=[content_hash(draft) for draft in whole] if keep else None,
             compare=compare,
+            project=connection.asked_here.get("project"),
             now=now,
         )
     )

@@ -44,10 +44,9 @@ class Store(Forgetting):
             InvalidInput: a field cannot be stored. Nothing was.
             EmbedderError: the text could not be embedded. Nothing was stored.
         """
-        from pgrecall.nouns.memories._sync_drafts import fields_here, remember
+        from pgrecall.nouns.memories._sync_drafts import remember
         from pgrecall.nouns.memories.models import Draft
 
-        fields = fields_here(self._connection, fields)
         [stored] = remember(self._connection, [Draft(body, **fields)], compare=compare)
         return stored
 

@@ -8,9 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from pgrecall.arguments import DraftFields
 from pgrecall.client._sync.connection import Connection
-from pgrecall.errors import InvalidInput, MemoryNotFound
+from pgrecall.errors import InvalidInput
 from pgrecall.importers.secrets import secrets_in
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.imports.batches import (
@@ -60,24 +59,6 @@ def remember(
         replace(one, secrets=secrets_in(draft.body))
         for one, draft in zip(stored.remembered, batch, strict=True)
     ]
-
-
-def fields_here(connection: Connection, fields: DraftFields) -> DraftFields:
-    """The fields of a draft, with the project of the connection in their metadata.
-
-    A memory that exists keeps its metadata where none are given, so it is looked for by its key.
-    """
-    project = connection.asked_here.get("project")
-    if project is None:
-        return fields
-    if (key := fields.get("key")) is not None and "metadata" not in fields:
-        try:
-            connection.execute(memories.get(key, None))
-        except MemoryNotFound:
-            pass
-        else:
-            return fields
-    return {**fields, "metadata": {"project": project, **fields.get("metadata", {})}}
 
 
 def edit(
@@ -172,7 +153,15 @@ def _import_batch(
     ours = [draft for draft in drafts if draft.key not in taken]
     vectors = _vectors(connection, ours, known)
     rows, noted = connection.execute(
-        store_imported(source, import_id, ours, vectors, connection.embedder_name, now)
+        store_imported(
+            source,
+            import_id,
+            ours,
+            vectors,
+            connection.embedder_name,
+            now,
+            project=connection.asked_here.get("project"),
+        )
     )
     stored = Stored.of(rows, ours, noted)
     return replace(stored, problems=(*foreign, *stored.problems))
@@ -208,6 +197,7 @@ def _store(
             connection.embedder_name,
             hashes=[content_hash(draft) for draft in whole] if keep else None,
             compare=compare,
+            project=connection.asked_here.get("project"),
             now=now,
         )
     )

@@ -15,6 +15,9 @@ Role = Literal["user", "assistant", "system", "tool"]
 SpeechAct = Literal["statement", "question", "acknowledgement", "instruction", "preference", "change"]
 """What a memory says. Instructions and preferences are directives, which apply to what is asked later."""
 
+PROJECT = "project"
+"""The name of the project in the metadata of a memory; SQL has it in items_in_project and projects."""
+
 DIRECTIVES: tuple[SpeechAct, ...] = ("instruction", "preference")
 
 AccessKind = Literal["write", "read", "reference", "used", "retrieval"]

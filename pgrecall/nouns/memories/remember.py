@@ -40,13 +40,15 @@ def remember_many(
     *,
     hashes: Sequence[str] | None = None,
     compare: bool = False,
+    project: str | None = None,
     now: datetime | None = None,
 ) -> Operation[list[Remembered | Rejected]]:
     """Stores drafts with their vectors; None keeps the stored vector. With ``compare``, near-duplicates are
     detected.
 
     With ``hashes``, those of the texts that the vectors are of, existing memories keep what a draft does not
-    give. Without, drafts replace them.
+    give. Without, drafts replace them. New memories and given metadata have the ``project``, unless they name
+    one.
     """
     if hashes is None:
         items = draft_items(drafts, vectors)
@@ -54,12 +56,13 @@ def remember_many(
         items = [_given(*one) for one in zip(drafts, vectors, hashes, strict=True)]
     return Operation(
         f"SELECT * FROM recall.remember_many(%(items)s, %(model)s, p_now => {NOW}, p_compare => %(compare)s, "
-        "p_keep => %(keep)s)",
+        "p_keep => %(keep)s, p_project => %(project)s)",
         {
             "items": to_json(items),
             "model": embedded_with if any(v is not None for v in vectors) else None,
             "compare": compare,
             "keep": hashes is not None,
+            "project": project,
             "now": now,
         },
         lambda rows: [remembered(row, drafts, vectors) for row in rows],

@@ -1,4 +1,4 @@
-"""``memory.plans``: what to archive or merge, planned, reviewed, applied, undone and dropped."""
+"""``memory.plans``: what to archive, merge or redact, planned, reviewed, applied, undone and dropped."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pgrecall.nouns.declared import Count, Id, declared
 from pgrecall.nouns.plans import operations
 from pgrecall.nouns.plans.dedupe import DedupePlan
 from pgrecall.nouns.plans.models import PlanKind, PlanOutcome, PlanSummary, PlanUndone, joined
+from pgrecall.nouns.plans.redact import Document, RedactPlan, StoredTexts
+from pgrecall.nouns.plans.stored_secrets import found_in
 from pgrecall.nouns.versions.word_differences import clusters_by_word
 
 if TYPE_CHECKING:
@@ -20,8 +22,12 @@ if TYPE_CHECKING:
     from pgrecall.nouns.plans.prune import PrunePlan
 
 
+MAX_REDACTED = 1000
+"""Memories of a redact plan."""
+
+
 class AsyncPlansGroup(AsyncGroup):
-    """Archives memories that are no longer used, and merges duplicates. Nothing is deleted.
+    """Archives memories that are no longer used, merges duplicates, and replaces stored secrets.
 
     A plan is stored, so that it can be reviewed before it is applied. It can be undone.
 
@@ -118,6 +124,39 @@ class AsyncPlansGroup(AsyncGroup):
         made = await self._connection.execute(operations.plan_merge(keeper, memories, now))
         return cast("DedupePlan", await self.get(made))
 
+    @declared("plan_redact", "POST /v1/plans/redact")
+    async def redact(self, *, now: datetime | None = None) -> RedactPlan:
+        """Finds passwords, keys and tokens in stored texts, and plans to replace them. Replaces nothing yet.
+
+        Reads the titles, bodies, contexts, tags, aliases and metadata of all memories, archived ones too, and
+        of their earlier versions. Neither the plan nor anything that shows it has the secrets themselves.
+
+        Args:
+            now: time to use instead of the database's clock.
+
+        Returns:
+            The redact plan: of at most 1,000 memories, where secrets are and of what kind.
+
+        Raises:
+            InvalidInput: the time is out of its bounds.
+        """
+        found: list[Document] = []
+        last: StoredTexts | None = None
+        scanned = 0
+        memories: set[int] = set()
+        # One more than a plan takes tells that there are more.
+        while len(memories) <= MAX_REDACTED and (
+            page := await self._connection.execute(operations.stored_texts(last))
+        ):
+            here = await self._connection.run(partial(found_in, page))
+            found += here
+            memories.update(one["id"] for one in here)
+            scanned, last = scanned + len(page), page[-1]
+        made = await self._connection.execute(
+            operations.plan_redact(found, scanned, len(memories) <= MAX_REDACTED, now)
+        )
+        return cast("RedactPlan", await self.get(made))
+
     async def find_duplicates(self, *, limit: int = operations.BATCH) -> int:
         """Compares memories that were not compared since their text changed; ``dedupe`` does it for all.
 
@@ -137,8 +176,8 @@ class AsyncPlansGroup(AsyncGroup):
 
         Args:
             plan: the id of the plan.
-            limit: maximum number of items of a prune plan to read, lowest vitality first, or of clusters of a
-                dedupe plan, the most similar first; None for all.
+            limit: maximum number of items of a prune or redact plan to read, lowest vitality first, or of
+                clusters of a dedupe plan, the most similar first; None for all.
             offset: number of items or clusters to skip.
 
         Returns:
@@ -152,7 +191,7 @@ class AsyncPlansGroup(AsyncGroup):
                 plan, offset, operations.PAGE if limit is None else min(operations.PAGE, limit)
             )
         )
-        left = (first.report.planned if first.kind == "prune" else first.report.clusters) - offset
+        left = (first.report.clusters if first.kind == "dedupe" else first.report.planned) - offset
         wanted = left if limit is None else min(left, limit)
         pages = [first] + [
             await self._connection.execute(
@@ -161,7 +200,7 @@ class AsyncPlansGroup(AsyncGroup):
             for done in range(operations.PAGE, wanted, operations.PAGE)
         ]
         whole = joined(pages)
-        if whole.kind == "prune":
+        if whole.kind != "dedupe":
             return whole
         clusters = await self._connection.run(partial(clusters_by_word, whole.clusters))
         return replace(whole, clusters=clusters)
@@ -186,15 +225,17 @@ class AsyncPlansGroup(AsyncGroup):
     async def apply(
         self, plan: Id, *, parts: Sequence[int] | None = None, now: datetime | None = None
     ) -> PlanOutcome:
-        """Carries out a plan, or parts of it: archives or merges memories, except what has changed since.
+        """Carries out a plan, or parts of it: archives, merges or redacts memories that did not change since.
 
-        Each memory is checked again. One that was rewritten, pinned or archived since is skipped with a note.
-        So is a memory of a prune plan that was used or linked since or that something now depends on, and a
-        memory of a dedupe plan that was superseded since or whose keeper is skipped. A plan is applied once.
+        Each memory is checked again. One that was rewritten since is skipped with a note, and but for redact
+        plans also one that was pinned or archived. So is a memory of a prune plan that was used or linked
+        since or that something now depends on, and a memory of a dedupe plan that was superseded since or
+        whose keeper is skipped. A plan is applied once.
 
         Args:
             plan: the id of the plan.
-            parts: only these memories of a prune plan, or these clusters of a dedupe plan; by default all.
+            parts: only these memories of a prune or redact plan, or these clusters of a dedupe plan; by
+                default all.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -210,7 +251,8 @@ class AsyncPlansGroup(AsyncGroup):
     async def undo(self, plan: Id, *, now: datetime | None = None) -> PlanUndone:
         """Restores the memories that a plan archived or merged, except those restored since.
 
-        Later accesses, links and texts of what they were merged into stay.
+        Later accesses, links and texts of what they were merged into stay. Of a redact plan, the secrets come
+        back to texts that did not change since.
 
         Args:
             plan: the id of the plan.
@@ -229,7 +271,9 @@ class AsyncPlansGroup(AsyncGroup):
 
     @declared("drop_plan", "DELETE /v1/plans/{plan}")
     async def drop(self, plan: Id) -> bool:
-        """Removes a plan that was never applied.
+        """Removes a plan that was never applied, or a redact plan.
+
+        With a redact plan that was applied, what was kept to undo it is deleted for good.
 
         Args:
             plan: the id of the plan.
@@ -238,6 +282,6 @@ class AsyncPlansGroup(AsyncGroup):
             True; anything else is an error.
 
         Raises:
-            InvalidInput: there is no such plan, or it was applied.
+            InvalidInput: there is no such plan, or it was applied and is no redact plan.
         """
         return await self._connection.execute(operations.drop_plan(plan))

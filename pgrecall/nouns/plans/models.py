@@ -1,4 +1,4 @@
-"""Plans of either kind, their summaries, and what applying or undoing one did."""
+"""Plans of each kind, their summaries, and what applying or undoing one did."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from typing import Any, Literal
 
 from pgrecall.nouns.plans.dedupe import DedupePlan
 from pgrecall.nouns.plans.prune import PlanState, PrunePlan
+from pgrecall.nouns.plans.redact import RedactPlan
 
-PlanKind = Literal["prune", "dedupe"]
-ItemOutcome = Literal["archived", "kept", "merged", "skipped"]
+PlanKind = Literal["prune", "dedupe", "redact"]
+ItemOutcome = Literal["archived", "kept", "merged", "redacted", "skipped"]
 
-Plan = PrunePlan | DedupePlan
+Plan = PrunePlan | DedupePlan | RedactPlan
 """A stored plan; ``kind`` tells which."""
 
 
 def read_plan(document: Mapping[str, Any]) -> Plan:
     """Converts the result of ``recall.get_plan``."""
-    return (PrunePlan if document["kind"] == "prune" else DedupePlan).from_document(document)
+    kinds: Mapping[str, type[Plan]] = {"prune": PrunePlan, "dedupe": DedupePlan, "redact": RedactPlan}
+    return kinds[document["kind"]].from_document(document)
 
 
 def joined(pages: Sequence[Plan]) -> Plan:
@@ -29,6 +31,9 @@ def joined(pages: Sequence[Plan]) -> Plan:
     if isinstance(first, PrunePlan):
         parts = (page.items for page in pages if isinstance(page, PrunePlan))
         return replace(first, items=tuple(chain.from_iterable(parts)))
+    if isinstance(first, RedactPlan):
+        found = (page.items for page in pages if isinstance(page, RedactPlan))
+        return replace(first, items=tuple(chain.from_iterable(found)))
     clusters = (page.clusters for page in pages if isinstance(page, DedupePlan))
     return replace(first, clusters=tuple(chain.from_iterable(clusters)))
 
@@ -37,9 +42,9 @@ def joined(pages: Sequence[Plan]) -> Plan:
 class PlanSummary:
     """A row of the list of plans.
 
-    ``planned`` counts the memories to archive, ``archived`` and ``skipped`` what became of them; a merged
-    memory counts as archived. A prune plan has ``kept_back``, the number of candidates that stay. A dedupe
-    plan has the number of its ``clusters``, and of the ``contradictions`` that it proposes.
+    ``planned`` counts the memories to change, ``archived`` and ``skipped`` what became of them; a merged or
+    redacted memory counts as archived. A prune plan has ``kept_back``, the number of candidates that stay. A
+    dedupe plan has the number of its ``clusters``, and of the ``contradictions`` that it proposes.
     """
 
     id: int
@@ -78,6 +83,11 @@ class PlanOutcome:
         return tuple(result.id for result in self.results if result.outcome in ("archived", "merged"))
 
     @property
+    def redacted(self) -> tuple[int, ...]:
+        """The ids of the memories whose secrets were replaced."""
+        return tuple(result.id for result in self.results if result.outcome == "redacted")
+
+    @property
     def skipped(self) -> tuple[PlanResult, ...]:
         """The memories that were skipped."""
         return tuple(result for result in self.results if result.outcome == "skipped")
@@ -85,7 +95,8 @@ class PlanOutcome:
 
 @dataclass(frozen=True, slots=True)
 class PlanUndone:
-    """The outcome of undoing a plan: ``restored`` memories, and ``back_before`` that were already back."""
+    """The outcome of undoing a plan: ``restored`` memories, and ``back_before`` that were already back, or
+    of a redact plan were changed since."""
 
     plan: int
     restored: int

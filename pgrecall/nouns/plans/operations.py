@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +11,7 @@ from pgrecall.encoding import MAX_ID, MAX_INTEGER, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.operation import NOW, Operation, id_of, rows_of
 from pgrecall.nouns.plans.models import Plan, PlanKind, PlanOutcome, PlanResult, PlanSummary, read_plan
+from pgrecall.nouns.plans.redact import Document, StoredTexts
 
 PAGE = 500
 """Number of parts of a plan to read in one call."""
@@ -88,6 +90,22 @@ def plan_merge(keeper: int | str, memories: Sequence[int | str], now: datetime |
     return _make(
         f"plan_merge({id_of(keeper, 'keeper')}, ARRAY[{ids}]::bigint[], {NOW})",
         {"keeper": keeper, "now": now, **dict(zip(places, memories, strict=True))},
+    )
+
+
+def stored_texts(after: StoredTexts | None) -> Operation[tuple[StoredTexts, ...]]:
+    """Reads a page of the texts of all memories and their versions; an empty one is the end."""
+    place = (0, 0) if after is None else (after.memory_id, after.version)
+    return rows_of("stored_texts", StoredTexts, after=place[0], after_version=place[1])
+
+
+def plan_redact(
+    found: Sequence[Document], scanned: int, complete: bool, now: datetime | None
+) -> Operation[int]:
+    """Stores a plan to replace the secrets found in stored texts; returns its id."""
+    return _make(
+        f"plan_redact(%(found)s::jsonb, %(scanned)s, %(complete)s, {NOW})",
+        {"found": json.dumps(found), "scanned": scanned, "complete": complete, "now": now},
     )
 
 

@@ -12,9 +12,8 @@ from pgrecall import Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.importers import git as importer
 from pgrecall.importers.git import read_commits
-from pgrecall.importers.projects import PROJECT
 from pgrecall.nouns.imports.report import Skipped
-from pgrecall.nouns.memories.models import Draft
+from pgrecall.nouns.memories.models import PROJECT, Draft
 from tests.acceptance.cli.command_tools import Command
 from tests.unit.importers.test_projects import CLOCK, git, repository
 

@@ -90,7 +90,7 @@ def test_memories_used_since_are_reported(vault: Command) -> None:
     assert "skipped Cod: used since" in applied.out
     assert vault("access", "ash", "--at", IN_A_YEAR, "--now", IN_A_YEAR).code == 0
     undone = vault("plan", "undo", "1", "--now", IN_A_YEAR)
-    assert "1 memory is back.\n1 memory had been restored or deleted before.\n" in undone.out
+    assert "1 memory is back.\n1 memory had been restored, rewritten or deleted before.\n" in undone.out
 
 
 def test_kept_back_memories_are_listed(pgrecall: Command, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from pgrecall import Memory
 from pgrecall.faces.editors.session_start import BUDGET, HANDOFF_BUDGET
 from pgrecall.importers.chat.recalled import without_marked
-from pgrecall.importers.projects import PROJECT
+from pgrecall.nouns.memories.models import PROJECT
 from pgrecall.search.context.rendering import estimate_tokens
 from tests.acceptance.cli.command_tools import Ended
 from tests.acceptance.cli.test_recall_hook import FERRY, Editor, editor, stop, warm

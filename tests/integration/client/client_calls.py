@@ -88,6 +88,7 @@ CALLS = (
     Call("plans.undo", (2,), {"now": NOW + timedelta(days=4000)}),
     Call("plans.merge", ("harbour", ["contract"]), {"now": NOW + timedelta(days=4000)}),
     Call("plans.drop", (3,)),
+    Call("plans.redact", (), {"now": NOW + timedelta(days=4000)}),
     Call("history.vitality", ("contract", NOW)),
     Call("history.zones", (NOW,)),
     Call("maintenance.rebuild", (["contract"],)),

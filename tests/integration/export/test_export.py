@@ -76,7 +76,7 @@ def test_every_table_and_column_is_exported_or_left_behind_for_a_reason(sql: Que
     kinds = {row["kind"] for row in sql("SELECT kind FROM recall_private.export_kinds()")}
     of_the_server = {
         "api_key", "erasure", "erasure_item", "job_run", "oauth_grant", "page_session", "reader",
-        "tenant_role", "vector_home", "tenant_lock", "memory_change", "resident",
+        "redacted_text", "tenant_role", "vector_home", "tenant_lock", "memory_change", "resident",
     }  # fmt: skip
     made_of_memories = {"name", "compared", "duplicate_pair"}  # by a trigger, and by a job
     assert tables - kinds == of_the_server | made_of_memories | {"vector_shared"}

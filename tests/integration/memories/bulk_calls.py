@@ -78,6 +78,14 @@ def drafts(first: int, key: str, **fields: Any) -> str:
     )
 
 
+FOUND = (
+    "(SELECT jsonb_agg(jsonb_build_object('id', t.memory_id, 'version', t.version, 'digest', t.digest, "
+    """'places', '[{"path": ["body"], "spans": [[0, 1, "Key"]]}]'::jsonb)) """
+    "FROM recall.stored_texts(0, 0, 200) t), p_now => '2026-06-01 12:00+00'"
+)
+"""Secrets in 200 texts, as a client finds them."""
+
+
 def writes(ids: list[int]) -> dict[str, Call]:
     """Calls of functions that write, by name; what stands before a colon is the function."""
     some, edited = ids[20 : 20 + SOME], ids[:SOME]
@@ -191,6 +199,12 @@ def writes(ids: list[int]) -> dict[str, Call]:
         "plan_merge": (
             "SELECT recall.apply_plan(recall.plan_merge(%s, %s::bigint[], %s), p_now => %s)",
             (some[0], some[1:], NOW, NOW),
+        ),
+        "plan_redact": (f"SELECT recall.apply_plan(recall.plan_redact({FOUND}), %s)", (NOW,)),
+        "undo_plan: redact": (
+            f"SELECT recall.undo_plan(p.id, %s) FROM (SELECT recall.plan_redact({FOUND}) AS id OFFSET 0) p "
+            "CROSS JOIN LATERAL (SELECT count(*) FROM recall.apply_plan(p.id, %s)) a",
+            (NOW, NOW),
         ),
         "plan_prune": ("SELECT recall.plan_prune(p_max_share => 0.5, p_now => %s)", (LATER,)),
         "apply_plan: prune": (f"SELECT recall.apply_plan({plan}, %s)", (LATER,)),

@@ -87,6 +87,7 @@ def reads(ids: list[int]) -> dict[str, Call]:
         "get_erasure": (f"SELECT recall.get_erasure({_last('erasure')})", ()),
         "get_plan: prune": (f"SELECT recall.get_plan({_newest('prune')})", ()),
         "get_plan: dedupe": (f"SELECT recall.get_plan({_newest('dedupe')})", ()),
+        "stored_texts": ("SELECT recall.stored_texts()", ()),
         "id_of": ("SELECT recall.id_of('rope' || n) FROM generate_series(1, %s) n", (SOME,)),
         "keys_of_source": ("SELECT recall.keys_of_source('rope-source')", ()),
         "logged_searches": ("SELECT recall.logged_searches()", ()),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pgrecall import Memory
+from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.search.explanation import sentence, terms
 from pgrecall.search.projects import OTHER_PROJECT
@@ -139,3 +140,30 @@ def test_a_memory_that_exists_keeps_its_metadata_in_a_project(memory: Memory) ->
     for key, metadata in (("theirs", {"project": "winch"}), ("nobodys", {})):
         assert within.remember("The service listens at port 6060.", key=key).outcome == "updated"
         assert memory.get(key).metadata == metadata
+
+
+def test_many_and_imported_memories_get_the_project_too(memory: Memory) -> None:
+    memory.remember("The winch is oiled.", key="old")
+    within = memory.for_project("clock")
+    drafts = [
+        Draft("The lamp hangs in the hall.", key="new"),
+        Draft("The mast is of spruce.", key="other", metadata={"project": "winch"}),
+        Draft("The winch is oiled in spring.", key="old"),
+        Draft("The hall is long."),
+    ]
+    stored = within.remember_many(drafts)
+    found = [memory.get(one.id).metadata for one in stored]
+    assert found == [{"project": "clock"}, {"project": "winch"}, {}, {"project": "clock"}]
+    imported = [Draft("A note.", key="note"), Draft("Another.", key="more", metadata={"page": 3})]
+    within.import_drafts(imported, source="notes")
+    assert memory.get("note").metadata == {"project": "clock"}
+    assert memory.get("more").metadata == {"project": "clock", "page": 3}
+
+
+def test_two_that_remember_one_key_at_once_in_a_project_agree(memory: Memory) -> None:
+    """The default is chosen in the transaction that stores: nobody asks first whether the key is new."""
+    within = memory.for_project("clock")
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda number: within.remember(f"Lamp {number}.", key="one"), range(8)))
+    assert {one.key for one in done} == {"one"}
+    assert memory.get("one").metadata == {"project": "clock"}

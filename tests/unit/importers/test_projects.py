@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.importers import git_program
-from pgrecall.importers.projects import MAX_PROJECT, PROJECT, project_of, remote_name, scoped, with_projects
-from pgrecall.nouns.memories.models import Draft
+from pgrecall.importers.projects import MAX_PROJECT, project_of, remote_name, scoped, with_projects
+from pgrecall.nouns.memories.models import PROJECT, Draft
 
 CLOCK = "github.com/mira/clock"
 

@@ -26,6 +26,9 @@ from pgrecall.settings import environment_variables
 
 _LOG = "capture.log"
 
+_HOOK_SECONDS = 3.0
+"""For a connection, and for each of the few calls of a hook: an editor waits for no database."""
+
 
 @click.command("connect")
 @click.argument(
@@ -157,7 +160,7 @@ def start(given: GlobalOptions, editor: HookedEditor, scope: Scope) -> None:
 
     with _failing_softly():
         event = read_event(sys.stdin.read(MAX_EVENT))
-        with given.opened() as memory:
+        with given.opened(within=_HOOK_SECONDS) as memory:
             answer = start_answer(editor, event, memory, scope)
         click.echo(answer)
 
@@ -182,7 +185,7 @@ def recall(given: GlobalOptions, editor: HookedEditor, scope: Scope, path: Path)
     """Answer the hooks of prompts at a socket, until none has asked for half an hour."""
     from pgrecall.faces.editors.recall_process import serve_hooks
 
-    serve_hooks(partial(given.opened, embeds=True), editor, path, scope=scope)
+    serve_hooks(partial(given.opened, embeds=True, within=_HOOK_SECONDS), editor, path, scope=scope)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Commands about memories: list, show, access, link, unlink, supersede, pin, forget, unarchive."""
+"""Commands about memories: list, show, access, links and stale summaries, pin, forget, unarchive."""
 
 from __future__ import annotations
 
@@ -259,6 +259,12 @@ def _link(link: Link) -> Text:
 
 
 show = command("show", Store.get, show_memory)
+stale_summaries = command(
+    "stale-summaries",
+    Links.stale_summaries,
+    otherwise="All summaries say what their sources do.",
+    code=DONE,
+)
 link = command(
     "link",
     Links.link,

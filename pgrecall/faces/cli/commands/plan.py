@@ -1,4 +1,4 @@
-"""Commands about plans: prune, dedupe, merge, list, show, apply, undo, drop."""
+"""Commands about plans: prune, dedupe, redact, merge, list, show, apply, undo, drop."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from pgrecall.faces.cli.rendering.plans import (
 from pgrecall.nouns.plans._sync import PlansGroup
 from pgrecall.nouns.plans.models import Plan
 from pgrecall.nouns.plans.prune import PrunePlan
+from pgrecall.nouns.plans.redact import RedactPlan
 
 _plan = {"plan": "Id of the plan, as in `pgrecall plan list`."}
 plan_argument = click.argument("number", type=int, metavar="PLAN", help=_plan["plan"])
@@ -49,7 +50,7 @@ layers_option = click.option(
 
 @click.group("plan", cls=CommandGroup)
 def plan() -> None:
-    """Archive unused memories and merge duplicates, by plans that you review, apply and can undo."""
+    """Archive unused memories, merge duplicates and replace secrets, by plans that can be undone."""
 
 
 @plan.command("prune")
@@ -126,13 +127,13 @@ def dedupe(
 @html_option
 @pass_globals
 def show(given: GlobalOptions, number: int, as_json: bool, html: Path | None) -> None:
-    """Show a plan: what it archives or merges and why, what it leaves, and its state."""
+    """Show a plan: what it archives, merges or redacts and why, what it leaves, and its state."""
     _require_writable(html)
     with given.opened() as memory:
         found = _read(memory, number, whole=as_json)
     if html is not None and found.kind != "prune":
         raise InvalidInput(
-            f"Plan {number} is a dedupe plan, which has no HTML report.", hint="Leave out --html."
+            f"Plan {number} is a {found.kind} plan, which has no HTML report.", hint="Leave out --html."
         )
     _report(found, as_json, html)
 
@@ -145,7 +146,7 @@ def show(given: GlobalOptions, number: int, as_json: bool, html: Path | None) ->
     type=int,
     multiple=True,
     metavar="ID",
-    help="Only this memory of a prune plan, or this cluster of a dedupe plan; may be repeated.",
+    help="Only this memory of a prune or redact plan, or this cluster of a dedupe plan; may be repeated.",
 )
 @json_option
 @now_option
@@ -153,19 +154,21 @@ def show(given: GlobalOptions, number: int, as_json: bool, html: Path | None) ->
 def apply(
     given: GlobalOptions, number: int, parts: tuple[int, ...], as_json: bool, now: datetime | None
 ) -> None:
-    """Archive or merge the memories of a plan, except what has changed since.
+    """Archive, merge or redact the memories of a plan, except what has changed since.
 
-    Exit code 1 when nothing was archived or merged.
+    Exit code 1 when nothing was archived, merged or redacted.
     """
     with given.opened() as memory:
         outcome = memory.plans.apply(number, parts=parts or None, now=now)
         applied = _read(memory, number)
-    finish(outcome, as_json, partial(show_outcome, plan=applied), found=outcome.archived)
+    finish(outcome, as_json, partial(show_outcome, plan=applied), found=outcome.archived or outcome.redacted)
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """The plan as SQL's ``recall.get_plan`` returns it, with all its parts; texts are compared by words."""
     document: dict[str, Any] = plain(plan)
+    if isinstance(plan, RedactPlan):
+        return document
     if isinstance(plan, PrunePlan):
         links = document["report"]["links"]
         document["report"]["links"] = [[link["source"], link["target"], link["relation"]] for link in links]
@@ -177,9 +180,9 @@ def plan_document(plan: Plan) -> dict[str, Any]:
 
 
 def _read(memory: Memory, number: int, *, whole: bool = False) -> Plan:
-    """A plan to show: a prune plan with all its items, a dedupe plan with the clusters that are shown."""
+    """A plan to show: a dedupe plan with the clusters that are shown, others with all their items."""
     found = memory.plans.get(number, limit=None if whole else SHOWN_CLUSTERS)
-    return memory.plans.get(number) if found.kind == "prune" and not whole else found
+    return memory.plans.get(number) if found.kind != "dedupe" and not whole else found
 
 
 def _report(plan: Plan, as_json: bool, html: Path | None = None) -> None:
@@ -215,12 +218,19 @@ def _write_page(plan: PrunePlan, file: Path) -> None:
 
 add_commands(
     plan,
-    "prune dedupe merge show apply undo drop list",
+    "prune dedupe redact merge show apply undo drop list",
     command(
         "merge",
         PlansGroup.merge,
         show_plan,
         document=plan_document,
+    ),
+    command(
+        "redact",
+        PlansGroup.redact,
+        show_plan,
+        found=lambda plan: plan.items,
+        more="Exit code 1 when there are none.",
     ),
     command(
         "undo",
@@ -235,7 +245,7 @@ add_commands(
         "list",
         PlansGroup.list,
         show_plans,
-        otherwise="There are no plans yet. Create one: pgrecall prune, or pgrecall dedupe",
+        otherwise="There are no plans yet. Create one: pgrecall plan prune, dedupe or redact",
         more="Exit code 1 when there are none.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Output of the commands about plans: a plan of either kind, its outcome, and the list of plans."""
+"""Output of the commands about plans: a plan of each kind, its outcome, and the list of plans."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, tab
 from pgrecall.faces.cli.rendering.dedupe import SHOWN_CLUSTERS as SHOWN_CLUSTERS
 from pgrecall.faces.cli.rendering.dedupe import show_clusters
 from pgrecall.faces.cli.rendering.prune import OUTCOME_STYLES, SHOWN_ITEMS, show_candidates
-from pgrecall.nouns.plans.dedupe import DedupeKeeper, DedupeMember
+from pgrecall.faces.cli.rendering.redact import show_secrets
+from pgrecall.nouns.plans.dedupe import DedupeKeeper, DedupeMember, DedupePlan
 from pgrecall.nouns.plans.models import Plan, PlanOutcome, PlanSummary, PlanUndone
 from pgrecall.nouns.plans.prune import PlanItem, PrunePlan
+from pgrecall.nouns.plans.redact import RedactItem, RedactPlan
 
 
 def show_plan(console: SafeConsole, plan: Plan) -> None:
@@ -20,6 +22,8 @@ def show_plan(console: SafeConsole, plan: Plan) -> None:
     say(console, f"{_named(plan)}, created on {created}. {words.state_words(plan)}")
     if isinstance(plan, PrunePlan):
         show_candidates(console, plan)
+    elif isinstance(plan, RedactPlan):
+        show_secrets(console, plan)
     else:
         show_clusters(console, plan)
     console.print()
@@ -27,9 +31,10 @@ def show_plan(console: SafeConsole, plan: Plan) -> None:
 
 
 def show_outcome(console: SafeConsole, outcome: PlanOutcome, plan: Plan) -> None:
-    """What a plan archived or merged, what it skipped and why, and how to undo it."""
-    verb = "archived" if isinstance(plan, PrunePlan) else "merged"
-    done = words.counted(len(outcome.archived), "memory was", "memories were")
+    """What a plan changed, what it skipped and why, and how to undo it."""
+    changed = outcome.archived or outcome.redacted
+    done = words.counted(len(changed), "memory was", "memories were")
+    verb = {"prune": "archived", "dedupe": "merged", "redact": "redacted"}[plan.kind]
     say(console, f"{_named(plan)} is applied: {done} {verb}, {len(outcome.skipped):,} skipped.")
     skipped = len(outcome.skipped)
     for is_skipped, count in ((False, len(outcome.results) - skipped), (True, skipped)):
@@ -37,10 +42,13 @@ def show_outcome(console: SafeConsole, outcome: PlanOutcome, plan: Plan) -> None
         for item in items:
             note = f": {item.note}" if item.note else ""
             style = OUTCOME_STYLES[item.outcome or "skipped"]
-            say(console, f"  {item.outcome} {words.named(item.title, item.key, item.id)}{note}", style=style)
+            say(console, f"  {item.outcome} {_item_name(item)}{note}", style=style)
         say_more(console, count - len(items), f"pgrecall plan show {plan.id} --json")
     if outcome.archived:
         say(console, f"Search finds them with --include-archived. To undo: pgrecall plan undo {plan.id}")
+    elif outcome.redacted:
+        say(console, f"To undo: pgrecall plan undo {plan.id}. To keep nothing: pgrecall plan drop {plan.id}")
+        say(console, "Replace the secrets where they are used: backups and exports may still have them.")
 
 
 def show_undone(console: SafeConsole, undone: PlanUndone) -> None:
@@ -49,7 +57,7 @@ def show_undone(console: SafeConsole, undone: PlanUndone) -> None:
     say(console, f"Plan {undone.plan} is undone: {restored} back.")
     if undone.back_before:
         gone = words.counted(undone.back_before, "memory", "memories")
-        say(console, f"{gone} had been restored or deleted before.")
+        say(console, f"{gone} had been restored, rewritten or deleted before.")
 
 
 def show_plans(console: SafeConsole, plans: Sequence[PlanSummary]) -> None:
@@ -69,8 +77,15 @@ def _named(plan: Plan) -> str:
     return f"{plan.kind.capitalize()} plan {plan.id}"
 
 
-def _items(plan: Plan) -> Sequence[PlanItem | DedupeKeeper | DedupeMember]:
-    if isinstance(plan, PrunePlan):
+def _item_name(item: PlanItem | DedupeKeeper | DedupeMember | RedactItem) -> str:
+    """A title may hold the secret that a redact plan is about."""
+    if isinstance(item, RedactItem):
+        return f"memory {item.id}"
+    return words.named(item.title, item.key, item.id)
+
+
+def _items(plan: Plan) -> Sequence[PlanItem | DedupeKeeper | DedupeMember | RedactItem]:
+    if not isinstance(plan, DedupePlan):
         return plan.items
     items: list[PlanItem | DedupeKeeper | DedupeMember] = []
     for cluster in plan.clusters:
@@ -87,4 +102,4 @@ def _next_step(plan: Plan) -> str:
         case "applied":
             return f"Next: pgrecall plan undo {plan.id}, to undo it."
         case "undone":
-            return f"Next: pgrecall {plan.kind}, for a new one."
+            return f"Next: pgrecall plan {plan.kind}, for a new one."

@@ -14,7 +14,9 @@ SHOWN_ITEMS = 50
 SHOWN_KEPT = 10
 SHOWN_COMMUNITIES = 5
 _ZONES = ("active", "stale", "fading", "dormant")
-OUTCOME_STYLES = {"archived": "green", "merged": "green", "kept": "green", "skipped": "yellow"}
+OUTCOME_STYLES = {
+    "archived": "green", "merged": "green", "kept": "green", "redacted": "green", "skipped": "yellow",
+}  # fmt: skip
 
 
 def show_candidates(console: SafeConsole, plan: PrunePlan) -> None:

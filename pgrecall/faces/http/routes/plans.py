@@ -1,4 +1,4 @@
-"""Routes for plans of a tenant: what to archive or merge, made, reviewed, applied, undone and dropped."""
+"""Routes for plans of a tenant: made, reviewed, applied, undone and dropped."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pgrecall.nouns.plans.dedupe import DedupePlan
 from pgrecall.nouns.plans.models import Plan
 from pgrecall.nouns.plans.operations import DedupeRequest, PruneRequest
 from pgrecall.nouns.plans.prune import PrunePlan
+from pgrecall.nouns.plans.redact import RedactPlan
 
 router = APIRouter(prefix="/v1/plans", route_class=ApiRoute, tags=["plans"])
 
@@ -22,8 +23,8 @@ PlanId = Annotated[int, Path(description="The id of the plan.", ge=1, lt=2**63)]
 PAGE = 100
 """Items or clusters of a plan in a response."""
 
-_EITHER = response_model(PrunePlan) | response_model(DedupePlan)
-_PLAN: Any = Annotated[_EITHER, pydantic.Field(discriminator="kind")]
+_ANY = response_model(PrunePlan) | response_model(DedupePlan) | response_model(RedactPlan)
+_PLAN: Any = Annotated[_ANY, pydantic.Field(discriminator="kind")]
 
 
 @router.post("/prune", response_model=response_model(PrunePlan))
@@ -57,9 +58,9 @@ async def get_plan(
         int, Query(ge=0, le=2**31 - 1, description="Items or clusters to leave out before them.")
     ] = 0,
 ) -> Plan:
-    """Return a prune plan with a page of its items, or a dedupe plan with a page of its clusters.
+    """Return a prune or redact plan with a page of its items, or a dedupe plan with a page of its clusters.
 
-    `report.planned` counts all items of a prune plan, `report.clusters` all clusters of a dedupe plan. The
+    `report.planned` counts all items of a plan, `report.clusters` all clusters of a dedupe plan. The
     differences compare the first `compared_characters` of each text: 20,000, and fewer if a page merges more
     than 50 memories.
     """

@@ -18,6 +18,7 @@ from pgrecall.faces.page.form_fields import (
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.views.dedupe_plan import show_dedupe_plan
 from pgrecall.faces.page.views.prune_plan import show_prune_plan
+from pgrecall.faces.page.views.redact_plan import show_redact_plan
 from pgrecall.nouns.plans.models import PlanKind
 
 MAX_PLANS = 20
@@ -58,14 +59,18 @@ async def create_dedupe_plan(request: PageRequest) -> Response:
     return redirect(f"/plans/{plan.id}")
 
 
+async def create_redact_plan(request: PageRequest) -> Response:
+    return redirect(f"/plans/{(await request.memory.plans.redact()).id}")
+
+
 async def show_plan(request: PageRequest) -> Response:
     """A plan with the reason for each of its parts, or its outcome."""
     try:
         plan = await request.memory.plans.get(request.path_id("plan"), limit=0)
     except InvalidInput as error:  # only an unknown plan can cause this
         raise HTTPException(404, error.message) from error
-    show = show_prune_plan if plan.kind == "prune" else show_dedupe_plan
-    return await show(request, plan.id)
+    show = {"prune": show_prune_plan, "dedupe": show_dedupe_plan, "redact": show_redact_plan}
+    return await show[plan.kind](request, plan.id)
 
 
 async def apply_plan(request: PageRequest) -> Response:

@@ -1,6 +1,6 @@
 -- Locks of a tenant: locks on rows of the table tenant_lock, which only the owner of the schema can reach. Advisory
 -- locks would not do: everybody who may log in can read their keys in pg_locks and take them. The purposes are `rules`
--- (layers and language), `vectors`, `vector table`, `lexemes`, `dedupe`, `import`, `supersede`, `prune`, `zones`, `job ...`.
+-- (layers and language), `vectors`, `vector table`, `lexemes`, `dedupe`, `import`, `supersede`, `prune`, `redact`, `zones`, `job ...`.
 -- The lock `partitions` belongs to `*`.
 --
 -- A lock has a row of its own once a transaction has held it alone. Until then, transactions that share it lock one of

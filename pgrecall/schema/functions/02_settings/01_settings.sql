@@ -66,6 +66,7 @@ BEGIN ATOMIC
     ('prune.max_share', 0.1, 0.000001, 1, 'Largest share of the live memories that a plan archives.'),
     ('prune.plan_days', 7, 0.001, 3650, 'Days after which a plan can no longer be applied.'),
     ('prune.revival_days', 14, 0, 3650, 'Days for which a memory is safe from pruning after it gained a link.'),
+    ('redact.plan_days', 7, 0.001, 3650, 'Days after which a redact plan can no longer be applied.'),
     ('search.answer_share', 0.2, 0, 1, 'Share of its relevance that a question passes on to the turn that answers it.'),
     ('search.author_weight', 1, 0, 10, 'Factor of the coefficient for an author named in the query.'),
     ('search.directive_lift', 4, 0, 20,

@@ -55,6 +55,14 @@ BEGIN
                    recall_private.vector_table(p_tenant)) USING p_tenant, p_ids;
 END $$;
 
+-- delete_vectors: deletes what was computed from the earlier text of a memory, whose `embedded_with` is NULL now.
+CREATE OR REPLACE FUNCTION recall_private.delete_vectors(p_tenant text, p_id bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM recall_private.delete_passages(p_tenant, ARRAY[p_id]), recall_private.sync_vectors(p_tenant, ARRAY[p_id]);
+    DELETE FROM recall.token_signs s WHERE s.tenant = p_tenant AND s.memory_id = p_id;
+END $$;
+
 -- store_passages: stores the passages of these memories, which have none so far. p_passages is an array with one element
 -- for each id, in the form that passages_problem checks; null means none.
 CREATE OR REPLACE FUNCTION recall_private.store_passages(p_tenant text, p_ids bigint[], p_passages jsonb) RETURNS void

@@ -11,16 +11,18 @@
 -- the key of a draft keeps each field that the draft does not give, also its links. Null is not given; a field is cleared
 -- by its empty value ('', [], {}), a time too by ''. `changed` then has the names of the fields of an existing memory that
 -- changed, and a draft that makes no memory with what is kept rejects the call. A draft can have, as `content_hash`, the
--- digest of the text that was embedded: a vector of another text than the stored one is left out for the job embed.
+-- digest of the text that was embedded: a vector of another text than the stored one is left out for the job embed. With
+-- p_project, new memories and given metadata have it as `project`, where they name none.
 CREATE OR REPLACE FUNCTION recall.remember_many(
     p_items jsonb, p_embedded_with text DEFAULT NULL, p_skip_rejected boolean DEFAULT false,
     p_now timestamptz DEFAULT now(), p_revive boolean DEFAULT true, p_compare boolean DEFAULT false,
-    p_keep boolean DEFAULT false
+    p_keep boolean DEFAULT false, p_project text DEFAULT NULL
 ) RETURNS TABLE (item int, id bigint, key text, outcome text, problem text, similar_to jsonb, changed text[])
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_rules record;
+    v_blank recall.memory;
     v_embeddings halfvec[];
     v_read record;
     v_stored record;
@@ -44,9 +46,13 @@ BEGIN
         jsonb_array_length(p_items), jsonb_array_length(jsonb_path_query_array(p_items, '$[*].links[*]'))));
     v_rules := recall_private.lock_tenant_rules(p_embedded_with, p_now);
     v_embeddings := recall_private.parsed_embeddings(p_items);
+    v_blank := recall_private.default_draft(v_rules.tenant, v_rules.language, p_now);
+    IF p_project IS NOT NULL THEN
+        p_items := recall_private.items_in_project(p_items, p_project);
+        v_blank.metadata := jsonb_build_object('project', p_project);
+    END IF;
     v_read := recall_private.parse_drafts(
-        p_items, v_embeddings, p_embedded_with, recall_private.default_draft(v_rules.tenant, v_rules.language, p_now),
-        v_rules.layers, v_rules.dimensions, p_keep);
+        p_items, v_embeddings, p_embedded_with, v_blank, v_rules.layers, v_rules.dimensions, p_keep);
     IF v_read.rejected > 0 AND NOT p_skip_rejected THEN
         PERFORM recall_private.raise_invalid(format(
             '%s cannot be stored: %s.',

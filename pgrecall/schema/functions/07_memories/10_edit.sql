@@ -84,9 +84,7 @@ BEGIN
         passage_count = CASE WHEN NOT v_rewritten THEN m.passage_count END
     WHERE m.tenant = v_rules.tenant AND m.id = p_memory;
     IF v_rewritten THEN
-        PERFORM recall_private.delete_passages(v_rules.tenant, ARRAY[p_memory]);
-        PERFORM recall_private.sync_vectors(v_rules.tenant, ARRAY[p_memory]);
-        DELETE FROM recall.token_signs s WHERE s.tenant = v_rules.tenant AND s.memory_id = p_memory;
+        PERFORM recall_private.delete_vectors(v_rules.tenant, p_memory);
         IF p_embedded IS NOT NULL THEN
             PERFORM recall.store_embeddings(
                 jsonb_build_array(p_embedded || jsonb_build_object('id', p_memory)), p_embedded_with);

@@ -208,7 +208,8 @@ BEGIN
 END $$;
 
 -- erase_versions: deletes the versions of this tenant that belong to the subject of an erasure although their memories
--- no longer do, because their author or tags were changed since. Returns the number of rows by table.
+-- no longer do, because their author or tags were changed since, with what redact plans took out of these memories.
+-- Returns the number of rows by table.
 CREATE OR REPLACE FUNCTION recall_private.erase_versions(p_tenant text, p_subject jsonb) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -219,13 +220,18 @@ BEGIN
     IF v_author IS NULL AND v_tag IS NULL THEN
         RETURN '{}';  -- the other fields have no versions
     END IF;
-    DELETE FROM recall.memory_version v USING recall.memory m
-    WHERE v.tenant = p_tenant AND m.tenant = p_tenant AND m.id = v.memory_id
-      AND (v_author IS NULL OR recall_private.plain(lower(v.author)) = v_author)
-      AND (v_tag IS NULL OR EXISTS (SELECT FROM unnest(v.tags) t WHERE lower(t) = v_tag))
-      AND (p_subject ->> 'session' IS NULL OR m.session_id = p_subject ->> 'session')
-      AND (p_subject ->> 'source' IS NULL OR m.source = p_subject ->> 'source')
-      AND (p_subject ->> 'key' IS NULL OR m.key LIKE recall_private.key_pattern(p_subject ->> 'key'));
-    GET DIAGNOSTICS v_gone = ROW_COUNT;
+    WITH gone AS (
+        DELETE FROM recall.memory_version v USING recall.memory m
+        WHERE v.tenant = p_tenant AND m.tenant = p_tenant AND m.id = v.memory_id
+          AND (v_author IS NULL OR recall_private.plain(lower(v.author)) = v_author)
+          AND (v_tag IS NULL OR EXISTS (SELECT FROM unnest(v.tags) t WHERE lower(t) = v_tag))
+          AND (p_subject ->> 'session' IS NULL OR m.session_id = p_subject ->> 'session')
+          AND (p_subject ->> 'source' IS NULL OR m.source = p_subject ->> 'source')
+          AND (p_subject ->> 'key' IS NULL OR m.key LIKE recall_private.key_pattern(p_subject ->> 'key'))
+        RETURNING v.memory_id
+    ), taken AS (
+        DELETE FROM recall.redacted_text t USING gone g WHERE t.tenant = p_tenant AND t.memory_id = g.memory_id
+    )
+    SELECT count(*) INTO v_gone FROM gone;
     RETURN CASE WHEN v_gone > 0 THEN jsonb_build_object('memory_version', v_gone) ELSE '{}' END;
 END $$;

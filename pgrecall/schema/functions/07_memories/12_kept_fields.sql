@@ -16,6 +16,17 @@ BEGIN
         FROM jsonb_each(p_item) e WHERE e.value <> 'null');
 END $$;
 
+-- items_in_project: drafts in JSON, of which those that give metadata without a project get this one. The others get it
+-- from the blank draft, and only if they are new: a memory keeps its metadata where a draft gives none.
+CREATE OR REPLACE FUNCTION recall_private.items_in_project(p_items jsonb, p_project text) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT coalesce(jsonb_agg(CASE
+        WHEN jsonb_typeof(e.value -> 'metadata') = 'object' THEN e.value || jsonb_build_object(
+            'metadata', jsonb_build_object('project', p_project) || (e.value -> 'metadata'))
+        ELSE e.value END ORDER BY e.place), '[]')
+    FROM jsonb_array_elements(p_items) WITH ORDINALITY e(value, place)
+$$;
+
 -- kept_draft_problem: why a draft of which a memory may keep the rest cannot be stored, whatever is kept, else NULL.
 -- Whether it has a text is known only then.
 CREATE OR REPLACE FUNCTION recall_private.kept_draft_problem(d recall.memory, p_given jsonb, p_layers text[]) RETURNS text

@@ -1,5 +1,5 @@
--- Plans: what pruning or merging duplicates would change, stored so that a person can review, apply and undo it. What
--- differs by kind is in 12_prune and 13_dedupe.
+-- Plans: what pruning, merging duplicates or taking out secrets would change, stored so that a person can review, apply
+-- and undo it. What differs by kind is in 12_prune, 13_dedupe and 13_redact.
 
 -- require_plan: the plan with this id. Raises an error if there is none.
 CREATE OR REPLACE FUNCTION recall_private.require_plan(p_plan_id bigint) RETURNS recall.plan
@@ -54,8 +54,9 @@ LANGUAGE sql VOLATILE AS $$
     SELECT count(*) FROM dropped
 $$;
 
--- plans: the newest plans, newest first; only the one with this id, or those of this kind, `prune` or `dedupe`. How many
--- memories each planned to archive, and the outcome of its items. A merged memory counts as archived. A prune plan also
+-- plans: the newest plans, newest first; only the one with this id, or those of this kind, `prune`, `dedupe` or `redact`.
+-- How many memories each planned to change, and the outcome of its items. A merged or redacted memory counts as archived,
+-- so that clients of earlier versions count it. A prune plan also
 -- has how many candidates it kept back, a dedupe plan its clusters and the contradictions that it proposes.
 CREATE OR REPLACE FUNCTION recall.plans(
     p_limit int DEFAULT 20, p_plan_id bigint DEFAULT NULL, p_kind text DEFAULT NULL
@@ -69,8 +70,9 @@ DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
     PERFORM recall_private.require_between(p_limit, 1, 10000, 'p_limit');
-    IF p_kind NOT IN ('prune', 'dedupe') THEN
-        PERFORM recall_private.raise_invalid(format('There is no kind of plan %L.', left(p_kind, 100)), 'Use prune or dedupe.');
+    IF p_kind NOT IN ('prune', 'dedupe', 'redact') THEN
+        PERFORM recall_private.raise_invalid(
+            format('There is no kind of plan %L.', left(p_kind, 100)), 'Use prune, dedupe or redact.');
     END IF;
     RETURN QUERY
     SELECT p.id, p.kind, p.state, p.created_at, p.applied_at, p.undone_at, (p.report ->> 'planned')::bigint,
@@ -83,14 +85,14 @@ BEGIN
           AND CASE WHEN p_kind IS NULL THEN x.kind <> 'import' ELSE x.kind = p_kind END
         ORDER BY x.id DESC LIMIT p_limit) p
     CROSS JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE y.outcome IN ('archived', 'merged')) AS archived,
+        SELECT count(*) FILTER (WHERE y.outcome IN ('archived', 'merged', 'redacted')) AS archived,
                count(*) FILTER (WHERE y.outcome = 'skipped' AND y.keeper IS NOT TRUE) AS skipped
         FROM recall.plan_item y WHERE y.tenant = p.tenant AND y.plan_id = p.id) i
     ORDER BY p.id DESC;
 END $$;
 
 -- get_plan: a plan as one JSON document, with up to p_limit of its parts, in their order, after the first p_offset: the
--- `items` of a prune plan (at most 10,000), or the `clusters` of a dedupe plan (at most 1,000). What merging a cluster
+-- `items` of a prune or redact plan (at most 10,000), or the `clusters` of a dedupe plan (at most 1,000). What merging a cluster
 -- would move is computed now. Differences have the first `compared_characters` of each text: 20,000, and fewer if more
 -- than 50 memories are merged. Texts that differ are whole in them: clients compare them word by word.
 CREATE OR REPLACE FUNCTION recall.get_plan(p_plan_id bigint, p_limit int DEFAULT 1000, p_offset int DEFAULT 0)
@@ -99,15 +101,16 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_plan recall.plan := recall_private.require_plan(p_plan_id);
-    v_most int := CASE v_plan.kind WHEN 'prune' THEN 10000 ELSE 1000 END;
+    v_most int := CASE v_plan.kind WHEN 'dedupe' THEN 1000 ELSE 10000 END;
 BEGIN
     IF NOT coalesce(p_limit BETWEEN 0 AND v_most AND p_offset >= 0, false) THEN
         PERFORM recall_private.raise_invalid(format(
             'A page of %s %s after the first %s cannot be read.', coalesce(p_limit::text, 'NULL'),
-            CASE v_plan.kind WHEN 'prune' THEN 'items' ELSE 'clusters' END, coalesce(p_offset::text, 'NULL')),
+            CASE v_plan.kind WHEN 'dedupe' THEN 'clusters' ELSE 'items' END, coalesce(p_offset::text, 'NULL')),
             format('Give a limit from 0 to %s and an offset of at least 0.', to_char(v_most, 'FM99,999')));
     END IF;
     RETURN to_jsonb(v_plan) - 'tenant' || CASE v_plan.kind
         WHEN 'prune' THEN recall_private.prune_plan_parts(v_plan, p_limit, p_offset)
+        WHEN 'redact' THEN recall_private.redact_plan_parts(v_plan, p_limit, p_offset)
         ELSE recall_private.dedupe_plan_parts(v_plan, p_limit, p_offset) END;
 END $$;

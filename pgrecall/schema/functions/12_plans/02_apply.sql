@@ -12,6 +12,8 @@ BEGIN
     PERFORM recall_private.lock_tenant(v_tenant, v_kind);
     IF v_kind = 'dedupe' THEN
         PERFORM recall_private.lock_tenant(v_tenant, 'supersede');
+    ELSIF v_kind = 'redact' THEN  -- it takes words out of dedupe plans and comparisons
+        PERFORM recall_private.lock_tenant(v_tenant, 'dedupe');
     END IF;
     PERFORM FROM recall.plan p WHERE p.tenant = v_tenant AND p.id = p_plan_id FOR UPDATE;
     RETURN recall_private.require_plan(p_plan_id);
@@ -41,7 +43,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.skip_other_parts(p_plan recall.plan, p_parts bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_part text := CASE p_plan.kind WHEN 'prune' THEN 'memory' ELSE 'cluster' END;
+    v_part text := CASE p_plan.kind WHEN 'dedupe' THEN 'cluster' ELSE 'memory' END;
     v_unknown bigint;
 BEGIN
     SELECT u INTO v_unknown FROM unnest(recall_private.require_one_dimension(p_parts)) u
@@ -58,10 +60,11 @@ BEGIN
       AND NOT CASE v_part WHEN 'memory' THEN i.memory_id ELSE i.place END = ANY (p_parts);
 END $$;
 
--- apply_plan: archives the memories of a prune plan, or merges the clusters of a dedupe plan into their keepers, in one
--- transaction; with p_parts only these memories of a prune plan, or these clusters of a dedupe plan. Returns the outcome
--- of each item in the order of the plan: archived, kept, merged, or skipped with a note. Skipped are memories that were
--- rewritten, pinned or archived since; of a prune plan also those that were used or linked since, and those without
+-- apply_plan: archives the memories of a prune plan, merges the clusters of a dedupe plan into their keepers, or replaces
+-- the secrets of a redact plan by placeholders, in one transaction; with p_parts only these memories, or these clusters of
+-- a dedupe plan. Returns the outcome of each item in the order of the plan: archived, kept, merged, redacted, or skipped
+-- with a note. Skipped are memories that were rewritten since, and but for a redact plan those that were pinned or archived
+-- since; of a prune plan also those that were used or linked since, and those without
 -- which a memory would now be disconnected; of a dedupe plan also those that were superseded since, and a cluster if its
 -- keeper is skipped. Raises an error if the plan is expired, was applied before, does not have one of p_parts, or would
 -- archive more than its share of the live memories.
@@ -75,11 +78,11 @@ DECLARE
     v_plan recall.plan := recall_private.claim_plan(p_plan_id);
 BEGIN
     PERFORM recall_private.check_plan_applies(v_plan, p_now);
-    IF v_plan.kind = 'prune' THEN
-        PERFORM recall_private.archive_planned(v_plan, p_parts, p_now);
-    ELSE
-        PERFORM recall_private.merge_clusters(v_plan, p_parts, p_now);
-    END IF;
+    CASE v_plan.kind
+        WHEN 'prune' THEN PERFORM recall_private.archive_planned(v_plan, p_parts, p_now);
+        WHEN 'redact' THEN PERFORM recall_private.redact_planned(v_plan, p_parts, p_now);
+        ELSE PERFORM recall_private.merge_clusters(v_plan, p_parts, p_now);
+    END CASE;
     UPDATE recall.plan p SET state = 'applied', applied_at = p_now
     WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
     RETURN QUERY
@@ -90,7 +93,7 @@ END $$;
 
 -- undo_plan: restores the memories that a plan archived, except those restored since, and returns how many. For a dedupe
 -- plan it also takes back what merging added to the keepers; a later plan that has merged one of its memories must be
--- undone first.
+-- undone first. Of a redact plan, it gives back the secrets to texts that did not change since.
 CREATE OR REPLACE FUNCTION recall.undo_plan(p_plan_id bigint, p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
@@ -107,20 +110,22 @@ BEGIN
             ELSE format('%s was already undone at %s.', v_name, v_plan.undone_at) END);
     END IF;
     v_restored := CASE v_plan.kind WHEN 'prune' THEN recall_private.restore_planned(v_plan, p_now)
+                                   WHEN 'redact' THEN recall_private.unredact(v_plan, p_now)
                                    ELSE recall_private.unmerge_clusters(v_plan, p_now) END;
     UPDATE recall.plan p SET state = 'undone', undone_at = p_now
     WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
     RETURN v_restored;
 END $$;
 
--- drop_plan: deletes a plan that was never applied.
+-- drop_plan: deletes a plan that was never applied. A redact plan can be dropped in any state: what is kept to undo it goes
+-- with it, for good.
 CREATE OR REPLACE FUNCTION recall.drop_plan(p_plan_id bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_plan recall.plan := recall_private.claim_plan(p_plan_id);
 BEGIN
-    IF v_plan.state <> 'planned' THEN
+    IF v_plan.state <> 'planned' AND v_plan.kind <> 'redact' THEN
         PERFORM recall_private.raise_invalid(format('%s plan %s was applied, so it cannot be dropped.',
             initcap(v_plan.kind), v_plan.id), 'Undo and past moments need it.');
     END IF;
@@ -144,7 +149,8 @@ SET search_path FROM CURRENT AS $$
     WHERE i.plan_id IS NULL
        OR (i.state = 'planned') <> (i.outcome IS NULL)
        OR (i.kind = 'dedupe') <> (i.keeper IS NOT NULL)
-       OR i.outcome NOT IN ('skipped', CASE WHEN i.keeper THEN 'kept' WHEN i.kind = 'prune' THEN 'archived' ELSE 'merged' END)
+       OR i.outcome NOT IN ('skipped', CASE WHEN i.keeper THEN 'kept' WHEN i.kind = 'prune' THEN 'archived'
+                                             WHEN i.kind = 'redact' THEN 'redacted' ELSE 'merged' END)
        OR (v.plan_id IS NOT NULL) <> coalesce(
            i.outcome = 'archived' OR i.outcome = 'merged' AND i.state = 'applied', false)
        OR (v.reason = 'pruned') <> (i.kind = 'prune')

@@ -17,7 +17,8 @@ RETURN p_plan_id - (1::bigint << 51);
 -- first change. `import` has its id, NULL if nothing was noted. A memory that an import had archived, because its source
 -- no longer held it, is restored.
 CREATE OR REPLACE FUNCTION recall.store_imported(
-    p_source text, p_import bigint, p_items jsonb, p_embedded_with text DEFAULT NULL, p_now timestamptz DEFAULT now()
+    p_source text, p_import bigint, p_items jsonb, p_embedded_with text DEFAULT NULL, p_now timestamptz DEFAULT now(),
+    p_project text DEFAULT NULL
 ) RETURNS TABLE (
     item int, id bigint, key text, outcome text, problem text, similar_to jsonb, changed text[], import bigint
 )
@@ -36,7 +37,8 @@ BEGIN
     v_before := recall_private.states_before_import(v_tenant, ARRAY(
         SELECT k.id FROM recall_private.memories_with_keys(v_tenant, ARRAY(
             SELECT jsonb_path_query(p_items, '$[*].key') #>> '{}')) k));
-    v_rows := (SELECT jsonb_agg(r) FROM recall.remember_many(p_items, p_embedded_with, true, p_now, false) r);
+    v_rows := (SELECT jsonb_agg(r) FROM recall.remember_many(
+        p_items, p_embedded_with, true, p_now, false, p_project => p_project) r);
     v_back := ARRAY(
         SELECT r.id FROM jsonb_to_recordset(v_rows) AS r(id bigint, outcome text)
         WHERE r.outcome = 'unchanged' AND v_before -> r.id::text ? 'archival'

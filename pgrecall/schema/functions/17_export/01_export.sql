@@ -40,6 +40,14 @@ SET search_path FROM CURRENT AS $$
     ORDER BY l.name COLLATE "C", l.tenant = '*'
 $$;
 
+-- exported_plans: the plans of a tenant but for redact plans: what they took out must leave with no file, and what they
+-- found is found again.
+CREATE OR REPLACE FUNCTION recall_private.exported_plans(p_tenant text) RETURNS SETOF recall.plan
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT p.* FROM recall.plan p WHERE p.tenant = p_tenant AND p.kind <> 'redact' ORDER BY p.id
+$$;
+
 -- export_counts: the number of lines of each kind in an export of this tenant, with or without vectors.
 CREATE OR REPLACE FUNCTION recall_private.export_counts(p_tenant text, p_embeddings boolean) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
@@ -56,6 +64,8 @@ BEGIN
                 'SELECT count(*) FROM recall_private.stored_vectors($1, NULL) WHERE $2'
             WHEN 'passage' THEN 'SELECT count(*) FROM recall_private.stored_passages($1, NULL) WHERE $2'
             WHEN 'token_signs' THEN 'SELECT count(*) FROM recall.token_signs s WHERE s.tenant = $1 AND $2'
+            WHEN 'plan' THEN 'SELECT count(*) FROM recall_private.exported_plans($1)'
+            WHEN 'plan_item' THEN 'SELECT count(*) FROM recall.plan_item i WHERE i.tenant = $1 AND i.findings IS NULL'
             WHEN 'supersession' THEN
                 'SELECT count(*) FROM recall.memory m WHERE m.tenant = $1 AND m.superseded_by IS NOT NULL'
             ELSE format('SELECT count(*) FROM recall.%I t WHERE t.tenant = $1', v_kind) END
@@ -142,9 +152,10 @@ SET enable_sort = off AS $$
     UNION ALL (SELECT recall_private.export_line('access_queue', to_jsonb(q) - 'id')
         FROM recall.access_queue q WHERE q.tenant = (SELECT recall.current_tenant()) ORDER BY q.id)
     UNION ALL (SELECT recall_private.export_line('plan', to_jsonb(p))
-        FROM recall.plan p WHERE p.tenant = (SELECT recall.current_tenant()) ORDER BY p.id)
+        FROM recall_private.exported_plans((SELECT recall.current_tenant())) p ORDER BY p.id)
     UNION ALL (SELECT recall_private.export_line('plan_item', to_jsonb(i))
-        FROM recall.plan_item i WHERE i.tenant = (SELECT recall.current_tenant()) ORDER BY i.plan_id, i.memory_id)
+        FROM recall.plan_item i WHERE i.tenant = (SELECT recall.current_tenant()) AND i.findings IS NULL
+        ORDER BY i.plan_id, i.memory_id)
     UNION ALL (SELECT recall_private.export_line('archival', jsonb_strip_nulls(to_jsonb(v)) - 'id')
         FROM recall.archival v WHERE v.tenant = (SELECT recall.current_tenant()) ORDER BY v.id)
     UNION ALL (SELECT recall_private.export_line('floor_change', to_jsonb(f) - 'id')

@@ -59,12 +59,14 @@ SET search_path FROM CURRENT AS $$
     ('access', 't.merged_from IS DISTINCT FROM t.memory_id', 'it was merged from its own memory'),
     ('access_key', 'octet_length(t.idempotency_key) <= 1000', 'its idempotency key has more than 1,000 bytes'),
     ('access_queue', 'array_position(t.memory_ids, NULL) IS NULL', 'one of its memory_ids is null'),
+    ('plan', 't.kind <> ''redact''', 'an export has no redact plans'),
     ('plan', 'CASE t.kind WHEN ''prune'' THEN recall_private.is_prune_report(t.options, t.report) '
      'WHEN ''import'' THEN recall_private.is_import_report(t.options, t.report) '
      'ELSE recall_private.is_dedupe_report(t.options, t.report) END', 'its options or report cannot be those of a plan'),
     ('plan_item', 't.vitality BETWEEN 0 AND 1 AND coalesce(t.similarity BETWEEN -1 AND 1, true)',
      'its vitality or similarity is out of bounds'),
     ('plan_item', 't.place >= 0', 'its place is negative'),
+    ('plan_item', 't.findings IS NULL', 'an export has no redact plans'),
     ('plan_item', 'CASE WHEN t.before IS NOT NULL THEN ''import'' WHEN t.keeper IS NULL THEN ''prune'' ELSE ''dedupe'' END '
      '= (SELECT p.kind FROM recall.plan p WHERE p.id = t.plan_id AND p.tenant = recall.current_tenant())',
      'it is not an item of a plan of its kind'),

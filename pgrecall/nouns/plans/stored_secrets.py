@@ -1,0 +1,43 @@
+"""The search for secrets in stored texts, by the patterns of capture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pgrecall.importers.secrets import secret_spans
+from pgrecall.nouns.plans.redact import Document, StoredTexts
+
+
+def found_in(pages: Sequence[StoredTexts]) -> list[Document]:
+    """Where these texts hold secrets, and of what kind, as ``recall.plan_redact`` takes it."""
+    found: list[Document] = []
+    for stored in pages:
+        places = [
+            {"path": path, "spans": spans}
+            for path, text in _texts(stored.texts)
+            if (spans := [[start, stop - start, kind] for start, stop, kind in secret_spans(text)])
+        ]
+        if places:
+            found.append(
+                {
+                    "id": stored.memory_id,
+                    "version": stored.version,
+                    "digest": stored.digest,
+                    "places": places,
+                }
+            )
+    return found
+
+
+def _texts(value: Any) -> Iterator[tuple[list[str], str]]:
+    """Each text in a JSON value and the path to it; without recursion, since metadata may be nested deep."""
+    waiting: list[tuple[list[str], Any]] = [([], value)]
+    while waiting:
+        path, one = waiting.pop()
+        if isinstance(one, str):
+            yield path, one
+        elif isinstance(one, dict):
+            waiting += [([*path, name], inner) for name, inner in one.items()]
+        elif isinstance(one, list):
+            waiting += [([*path, str(place)], inner) for place, inner in enumerate(one)]

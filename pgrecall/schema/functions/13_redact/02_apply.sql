@@ -1,0 +1,229 @@
+-- What applying and undoing a redact plan does. What it took out is kept for undo in redacted_text, which no function
+-- shows and no export holds, until the plan is undone or dropped or the memory is deleted.
+
+-- replaced_spans: a text in which each of these spans, [start, length, text] in characters from 0, has this text instead.
+CREATE OR REPLACE FUNCTION recall_private.replaced_spans(p_text text, p_spans jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    v_span jsonb;
+BEGIN
+    FOR v_span IN
+        SELECT s.value FROM jsonb_array_elements(p_spans) WITH ORDINALITY s(value, place) ORDER BY s.place DESC
+    LOOP
+        p_text := overlay(p_text PLACING v_span ->> 2 FROM (v_span ->> 0)::int + 1 FOR (v_span ->> 1)::int);
+    END LOOP;
+    RETURN p_text;
+END $$;
+
+-- redacted_place: a text without its secrets, and the spans that give them back. Each becomes what capture writes instead.
+CREATE OR REPLACE FUNCTION recall_private.redacted_place(p_text text, p_spans jsonb, OUT redacted text, OUT taken jsonb)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    v_new jsonb;
+BEGIN
+    SELECT jsonb_agg(jsonb_build_array(x.start, x.length, x.mark) ORDER BY x.start),
+           jsonb_agg(jsonb_build_array(x.start + x.moved, length(x.mark), substr(p_text, x.start + 1, x.length)) ORDER BY x.start)
+    INTO v_new, taken
+    FROM (
+        SELECT s.*, coalesce(sum(length(s.mark) - s.length) OVER (
+                   ORDER BY s.start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::int AS moved
+        FROM (SELECT (e ->> 0)::int AS start, (e ->> 1)::int AS length, '[removed: ' || (e ->> 2) || ']' AS mark
+              FROM jsonb_array_elements(p_spans) e) s) x;
+    redacted := recall_private.replaced_spans(p_text, v_new);
+END $$;
+
+-- path_of: the path of a place as an array.
+CREATE OR REPLACE FUNCTION recall_private.path_of(p_place jsonb) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY(SELECT jsonb_array_elements_text(p_place -> 'path'));
+
+-- redacted_unit: the texts of a version without the secrets that a plan found, and what undo needs: {version, places}, of
+-- which a place has the digest of its text without secrets.
+CREATE OR REPLACE FUNCTION recall_private.redacted_unit(p_texts jsonb, p_unit jsonb, OUT texts jsonb, OUT taken jsonb)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    v_place jsonb;
+    v_path text[];
+    v_done record;
+BEGIN
+    texts := p_texts;
+    taken := '[]';
+    FOR v_place IN SELECT * FROM jsonb_array_elements(p_unit -> 'places') LOOP
+        v_path := recall_private.path_of(v_place);
+        CONTINUE WHEN jsonb_typeof(texts #> v_path) IS DISTINCT FROM 'string';
+        v_done := recall_private.redacted_place(texts #>> v_path, v_place -> 'spans');
+        texts := jsonb_set(texts, v_path, to_jsonb(v_done.redacted));
+        taken := taken || jsonb_build_array(jsonb_build_object(
+            'path', v_place -> 'path', 'spans', v_done.taken, 'digest', md5(v_done.redacted)));
+    END LOOP;
+    taken := jsonb_build_object('version', p_unit -> 'version', 'places', taken);
+END $$;
+
+-- write_texts: gives a version of a memory, which is locked, these texts: no new version, because the earlier texts are
+-- what must not stay, and no new time, because it says the same: summaries of it stay current. A new text of the memory has
+-- no vectors until the job embed makes them. Returns the words that left.
+CREATE OR REPLACE FUNCTION recall_private.write_texts(p_tenant text, p_memory_id bigint, p_version int, p_texts jsonb)
+RETURNS text[]
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_tags text[] := ARRAY(SELECT jsonb_array_elements_text(p_texts -> 'tags'));
+    v_aliases text[] := ARRAY(SELECT jsonb_array_elements_text(p_texts -> 'aliases'));
+    v_old recall.memory;
+    v_new recall.memory;
+BEGIN
+    IF p_version > 0 THEN
+        UPDATE recall.memory_version v SET title = p_texts ->> 'title', body = p_texts ->> 'body', tags = v_tags,
+            aliases = v_aliases, metadata = p_texts -> 'metadata'
+        WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.number = p_version;
+        RETURN '{}';
+    END IF;
+    SELECT m.* INTO v_old FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_memory_id;
+    UPDATE recall.memory m SET title = p_texts ->> 'title', body = p_texts ->> 'body', context = p_texts ->> 'context',
+        tags = v_tags, aliases = v_aliases, metadata = p_texts -> 'metadata',
+        embedded_with = CASE WHEN (m.title, m.body) = (p_texts ->> 'title', p_texts ->> 'body') THEN m.embedded_with END,
+        passage_count = CASE WHEN (m.title, m.body) = (p_texts ->> 'title', p_texts ->> 'body') THEN m.passage_count END
+    WHERE m.tenant = p_tenant AND m.id = p_memory_id
+    RETURNING m.* INTO v_new;
+    IF v_new.content_hash <> v_old.content_hash THEN
+        PERFORM recall_private.delete_vectors(p_tenant, p_memory_id);
+    END IF;
+    RETURN ARRAY(SELECT unnest(tsvector_to_array(v_old.search_text))
+                 EXCEPT SELECT unnest(tsvector_to_array(v_new.search_text)));
+END $$;
+
+-- redact_memory: replaces the secrets of an item of a plan, whose memory is locked. Returns why it was skipped, or the words
+-- that left.
+CREATE OR REPLACE FUNCTION recall_private.redact_memory(p_item recall.plan_item, OUT note text, OUT words text[])
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_unit jsonb;
+    v_texts jsonb;
+    v_done record;
+    v_written jsonb[] := '{}';
+    v_taken jsonb := '[]';
+BEGIN
+    words := '{}';
+    FOR v_unit IN SELECT * FROM jsonb_array_elements(p_item.findings) LOOP
+        v_texts := recall_private.version_texts(p_item.tenant, p_item.memory_id, (v_unit ->> 'version')::int);
+        CONTINUE WHEN v_texts IS NULL;  -- a version that was deleted since
+        IF md5(v_texts::text) <> v_unit ->> 'digest' THEN
+            note := 'rewritten since';
+            RETURN;
+        END IF;
+        v_done := recall_private.redacted_unit(v_texts, v_unit);
+        IF length(v_done.texts ->> 'title') > 1000 OR length(v_done.texts ->> 'body') > 1000000
+           OR recall_private.metadata_problem(v_done.texts -> 'metadata') IS NOT NULL THEN
+            note := 'too long with the placeholder';
+            RETURN;
+        END IF;
+        v_written := v_written || v_done.texts;
+        v_taken := v_taken || jsonb_build_array(v_done.taken);
+    END LOOP;
+    FOR i IN 1 .. cardinality(v_written) LOOP
+        words := words || recall_private.write_texts(
+            p_item.tenant, p_item.memory_id, (v_taken -> (i - 1) ->> 'version')::int, v_written[i]);
+    END LOOP;
+    INSERT INTO recall.redacted_text (tenant, plan_id, memory_id, taken)
+    VALUES (p_item.tenant, p_item.plan_id, p_item.memory_id, v_taken);
+END $$;
+
+-- redact_planned: replaces the secrets of a redact plan; with p_parts only those of these memories. Sets the outcome of each
+-- item, and leaves no lengths, places and digests in it, from which a short secret could be found.
+CREATE OR REPLACE FUNCTION recall_private.redact_planned(p_plan recall.plan, p_parts bigint[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_item recall.plan_item;
+    v_done record;
+    v_words text[] := '{}';
+    v_ids bigint[];
+BEGIN
+    PERFORM recall_private.lock_memories(p_plan.tenant, p_changed => ARRAY(
+        SELECT i.memory_id FROM recall.plan_item i WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id));
+    PERFORM recall_private.skip_other_parts(p_plan, p_parts);
+    FOR v_item IN
+        SELECT i.* FROM recall.plan_item i
+        WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome IS NULL ORDER BY i.memory_id
+    LOOP
+        v_done := recall_private.redact_memory(v_item);
+        v_words := v_words || v_done.words;
+        UPDATE recall.plan_item i
+        SET outcome = CASE WHEN v_done.note IS NULL THEN 'redacted' ELSE 'skipped' END, note = v_done.note
+        WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = v_item.memory_id;
+    END LOOP;
+    UPDATE recall.plan_item i SET findings = recall_private.shown_findings(i.findings)
+    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id;
+    v_ids := ARRAY(SELECT i.memory_id FROM recall.plan_item i
+                   WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome = 'redacted' ORDER BY i.memory_id);
+    PERFORM recall_private.log_changes(p_plan.tenant, v_ids, 'rewritten', p_now);
+    PERFORM recall_private.forget_words(p_plan.tenant, v_ids, v_words);
+END $$;
+
+-- forget_words: deletes what was computed from earlier texts of these memories and quotes them: comparisons with others,
+-- and the frequencies of words that no memory has any more.
+CREATE OR REPLACE FUNCTION recall_private.forget_words(p_tenant text, p_ids bigint[], p_words text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF p_ids = '{}' THEN
+        RETURN;
+    END IF;
+    DELETE FROM recall.compared c WHERE c.tenant = p_tenant AND c.memory_id = ANY (p_ids);
+    DELETE FROM recall.duplicate_pair d WHERE d.tenant = p_tenant AND (d.src = ANY (p_ids) OR d.dst = ANY (p_ids));
+    UPDATE recall.plan p SET report = jsonb_set(p.report, '{contradictions}', k.kept)
+    FROM recall.plan o CROSS JOIN LATERAL (
+        SELECT coalesce(jsonb_agg(e.value ORDER BY e.place), '[]') AS kept
+        FROM jsonb_array_elements(o.report -> 'contradictions') WITH ORDINALITY e(value, place)
+        WHERE (e.value ->> 'src')::bigint <> ALL (p_ids) AND (e.value ->> 'dst')::bigint <> ALL (p_ids)) k
+    WHERE o.tenant = p_tenant AND o.kind = 'dedupe' AND p.tenant = p_tenant AND p.id = o.id
+      AND k.kept <> o.report -> 'contradictions';
+    PERFORM recall_private.drop_unused_lexemes(p_tenant, p_words), recall_private.analyze_places(p_tenant);
+END $$;
+
+-- unredact: gives back what a redact plan took out, where the text is as the plan left it, and keeps it no longer. Returns how
+-- many memories have all of it again.
+CREATE OR REPLACE FUNCTION recall_private.unredact(p_plan recall.plan, p_now timestamptz) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_kept recall.redacted_text;
+    v_ids bigint[] := ARRAY(
+        SELECT t.memory_id FROM recall.redacted_text t
+        WHERE t.tenant = p_plan.tenant AND t.plan_id = p_plan.id ORDER BY t.memory_id);
+    v_whole bigint := 0;
+BEGIN
+    PERFORM recall_private.lock_memories(p_plan.tenant, p_changed => v_ids);
+    FOR v_kept IN
+        SELECT t.* FROM recall.redacted_text t
+        WHERE t.tenant = p_plan.tenant AND t.plan_id = p_plan.id ORDER BY t.memory_id
+    LOOP
+        v_whole := v_whole + recall_private.unredact_memory(v_kept)::int;
+    END LOOP;
+    DELETE FROM recall.redacted_text t WHERE t.tenant = p_plan.tenant AND t.plan_id = p_plan.id;
+    PERFORM recall_private.log_changes(p_plan.tenant, v_ids, 'rewritten', p_now);
+    RETURN v_whole;
+END $$;
+
+-- unredact_memory: gives a memory back what was taken out. Returns whether all texts were as the plan left them.
+CREATE OR REPLACE FUNCTION recall_private.unredact_memory(p_kept recall.redacted_text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_unit jsonb;
+    v_place jsonb;
+    v_path text[];
+    v_texts jsonb;
+    v_whole boolean := true;
+BEGIN
+    FOR v_unit IN SELECT * FROM jsonb_array_elements(p_kept.taken) LOOP
+        v_texts := recall_private.version_texts(p_kept.tenant, p_kept.memory_id, (v_unit ->> 'version')::int);
+        FOR v_place IN SELECT * FROM jsonb_array_elements(v_unit -> 'places') LOOP
+            v_path := recall_private.path_of(v_place);
+            IF md5(v_texts #>> v_path) = v_place ->> 'digest' THEN
+                v_texts := jsonb_set(v_texts, v_path, to_jsonb(
+                    recall_private.replaced_spans(v_texts #>> v_path, v_place -> 'spans')));
+            ELSE
+                v_whole := false;
+            END IF;
+        END LOOP;
+        CONTINUE WHEN v_texts IS NULL;
+        PERFORM recall_private.write_texts(p_kept.tenant, p_kept.memory_id, (v_unit ->> 'version')::int, v_texts);
+    END LOOP;
+    RETURN v_whole;
+END $$;

@@ -1,0 +1,1 @@
+"""Redact plans: secrets in stored texts."""
