@@ -274,7 +274,7 @@ def test_a_prune_plan_is_made_reviewed_applied_and_undone(api: Served) -> None:
     assert plan["report"]["staying"] == plan["report"]["eligible"] - plan["report"]["planned"]
     assert api.client.get(f"/v1/plans/{plan['id']}").json() == plan
     applied = api.client.post(f"/v1/plans/{plan['id']}/apply").json()
-    assert applied == {"plan": plan["id"], "results": [], "archived": [], "skipped": []}
+    assert applied == {"plan": plan["id"], "results": [], "archived": [], "redacted": [], "skipped": []}
     undone = api.client.post(f"/v1/plans/{plan['id']}/undo").json()
     assert undone["restored"] == 0
     listed = api.client.get("/v1/plans", params={"limit": 1}).json()
