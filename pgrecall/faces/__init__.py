@@ -11,4 +11,5 @@ doctor         checks of an installation
 json_bodies    what JSON from callers may hold
 printable      text made safe to print
 wording, snippets  words and excerpts that several faces show
+plan_words     sentences about plans
 """

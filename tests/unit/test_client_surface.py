@@ -41,7 +41,8 @@ def pairs() -> Iterator[tuple[type, type]]:
 def test_there_are_these_groups() -> None:
     names = [
         "calibration", "changes", "charts", "erasure", "export", "feedback", "history", "imports",
-        "jobs", "keys", "layers", "maintenance", "plans", "quality", "service", "settings", "versions",
+        "jobs", "keys", "layers", "maintenance", "plans", "quality", "readers", "service", "settings",
+        "versions",
     ]  # fmt: skip
     assert list(groups(AsyncMemory)) == list(groups(Memory)) == names
 
@@ -95,8 +96,8 @@ def test_a_mock_of_a_client_is_awaited_where_the_client_is() -> None:
 
 
 def test_the_source_of_a_method_is_what_a_person_wrote_or_its_twin() -> None:
-    assert "await search(" in inspect.getsource(AsyncMemory.search)
-    assert "return search(" in inspect.getsource(Memory.search)
+    assert "return await find(" in inspect.getsource(AsyncMemory.search)
+    assert "return find(" in inspect.getsource(Memory.search)
     assert "async def" not in inspect.getsource(Memory)
 
 

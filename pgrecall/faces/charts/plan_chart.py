@@ -9,7 +9,8 @@ from typing import Literal, cast
 from pgrecall.faces.charts.graph_chart import graph_chart, link_sample, node_sample
 from pgrecall.faces.charts.graph_layout import Edge, Graph, Node
 from pgrecall.faces.charts.svg import Chart
-from pgrecall.faces.wording import amount, counted, held_words, named, relation_words
+from pgrecall.faces.plan_words import held_words
+from pgrecall.faces.wording import amount, counted, named, relation_words
 from pgrecall.nouns.plans.prune import PlanItem, PlanNeighbour, PrunePlan
 
 Kind = Literal["planned", "skipped", "kept", "protected", "other"]

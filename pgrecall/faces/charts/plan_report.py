@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pgrecall.faces import plan_words
 from pgrecall.faces import wording as words
 from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.plan_chart import known_nodes, plan_chart
@@ -32,10 +33,10 @@ def plan_values(plan: PrunePlan) -> dict[str, Any]:
     return {
         "plan": plan,
         "report": plan.report,
-        "state_words": words.state_words(plan),
-        "summary": words.summary(plan),
-        "remarks": words.remarks(plan),
-        "options": words.options_words(plan.options),
+        "state_words": plan_words.state_words(plan),
+        "summary": plan_words.summary(plan),
+        "remarks": plan_words.remarks(plan),
+        "options": plan_words.options_words(plan.options),
         "bounds_words": words.bounds_words(),
         "zones": _zones(plan.report),
         "graph": plan_chart(plan),
@@ -47,7 +48,7 @@ def plan_values(plan: PrunePlan) -> dict[str, Any]:
         ],
         "rows_most": ROWS_MOST,
         "kept_most": KEPT_MOST,
-        "kept_count": words.kept_count(plan.report),
+        "kept_count": plan_words.kept_count(plan.report),
     }
 
 

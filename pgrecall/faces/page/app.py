@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -111,14 +111,7 @@ def create_page(service: Service, oauth: OAuth | None = None) -> ASGIApp:
         get("/overview/{listed}", overview.one_list),
         get("/memories/{memory:path}", memory.memory),
         get("/links/{memory:path}", memory.links),
-        get("/plans", plans.list_plans),
-        post("/plans/prune", plans.create_prune_plan),
-        post("/plans/dedupe", plans.create_dedupe_plan),
-        post("/plans/redact", plans.create_redact_plan),
-        get("/plans/{plan}", plans.show_plan),
-        post("/plans/{plan}/apply", plans.apply_plan, large=True),
-        post("/plans/{plan}/undo", plans.undo_plan),
-        post("/plans/{plan}/drop", plans.drop_plan),
+        *_plan_routes(get, post),
         get("/quality", quality.quality),
         post("/quality/replay", quality.replay, writes=False),
         get("/maintenance", overview.maintenance),
@@ -131,6 +124,19 @@ def create_page(service: Service, oauth: OAuth | None = None) -> ASGIApp:
         routes=routes,
         middleware=[Middleware(SecurityHeadersMiddleware)],
         exception_handlers=_exception_handlers(sessions),
+    )
+
+
+def _plan_routes(get: Callable[..., BaseRoute], post: Callable[..., BaseRoute]) -> Sequence[BaseRoute]:
+    return (
+        get("/plans", plans.list_plans),
+        post("/plans/prune", plans.create_prune_plan),
+        post("/plans/dedupe", plans.create_dedupe_plan),
+        post("/plans/redact", plans.create_redact_plan),
+        get("/plans/{plan}", plans.show_plan),
+        post("/plans/{plan}/apply", plans.apply_plan, large=True),
+        post("/plans/{plan}/undo", plans.undo_plan),
+        post("/plans/{plan}/drop", plans.drop_plan),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pgrecall.faces import wording as words
 from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, styled
 from pgrecall.faces.cli.rendering.prune import OUTCOME_STYLES
+from pgrecall.faces.plan_words import would_be
 from pgrecall.nouns.plans.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
 from pgrecall.nouns.versions.models import Words
 
@@ -31,7 +32,7 @@ def show_clusters(console: SafeConsole, plan: DedupePlan) -> None:
 def _summary(plan: DedupePlan) -> str:
     report = plan.report
     live = words.counted(report.live, "live memory", "live memories")
-    would = words.would_be(plan.state == "planned", report.planned)
+    would = would_be(plan.state == "planned", report.planned)
     say = "says" if report.clusters == 1 else "say"
     if not report.planned:
         return f"None of {live} is a duplicate of another one."

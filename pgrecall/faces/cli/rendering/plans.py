@@ -10,6 +10,7 @@ from pgrecall.faces.cli.rendering.dedupe import SHOWN_CLUSTERS as SHOWN_CLUSTERS
 from pgrecall.faces.cli.rendering.dedupe import show_clusters
 from pgrecall.faces.cli.rendering.prune import OUTCOME_STYLES, SHOWN_ITEMS, show_candidates
 from pgrecall.faces.cli.rendering.redact import show_secrets
+from pgrecall.faces.plan_words import state_words
 from pgrecall.nouns.plans.dedupe import DedupeKeeper, DedupeMember, DedupePlan
 from pgrecall.nouns.plans.models import Plan, PlanOutcome, PlanSummary, PlanUndone
 from pgrecall.nouns.plans.prune import PlanItem, PrunePlan
@@ -19,7 +20,7 @@ from pgrecall.nouns.plans.redact import RedactItem, RedactPlan
 def show_plan(console: SafeConsole, plan: Plan) -> None:
     """A plan to review, and the next step."""
     created = words.moment(plan.created_at)
-    say(console, f"{_named(plan)}, created on {created}. {words.state_words(plan)}")
+    say(console, f"{_named(plan)}, created on {created}. {state_words(plan)}")
     if isinstance(plan, PrunePlan):
         show_candidates(console, plan)
     elif isinstance(plan, RedactPlan):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from pgrecall.faces import plan_words
 from pgrecall.faces import wording as words
 from pgrecall.faces.cli.rendering.console import ZONE_STYLES, SafeConsole, say, say_more, styled, table
 from pgrecall.nouns.plans.prune import PlanItem, PlanKeptBack, PlanReport, PrunePlan
@@ -21,8 +22,8 @@ OUTCOME_STYLES = {
 
 def show_candidates(console: SafeConsole, plan: PrunePlan) -> None:
     """What a prune plan archives and why, and what it keeps back."""
-    say(console, words.summary(plan))
-    for sentence in (*words.remarks(plan), *words.options_words(plan.options)):
+    say(console, plan_words.summary(plan))
+    for sentence in (*plan_words.remarks(plan), *plan_words.options_words(plan.options)):
         say(console, f"  {sentence}")
     if plan.report.live:
         console.print()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgrecall.faces import wording as words
+from pgrecall.faces import plan_words as words
 from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, styled, table
 from pgrecall.faces.cli.rendering.prune import OUTCOME_STYLES, SHOWN_ITEMS
 from pgrecall.nouns.plans.redact import RedactPlan

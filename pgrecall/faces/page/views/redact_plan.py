@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from pgrecall.faces.page.form_fields import int_field
 from pgrecall.faces.page.request_handling import PageRequest
-from pgrecall.faces.wording import secret_place, secrets_summary
+from pgrecall.faces.plan_words import secret_place, secrets_summary
 from pgrecall.nouns.plans.redact import RedactPlan
 
 PAGE_SIZE = 50
