@@ -89,7 +89,8 @@ def key_holder(secret: str, now: datetime | None) -> Operation[KeyHolder | None]
 
 
 def _holder(row: Row) -> KeyHolder:
-    return KeyHolder(row["tenant"], row["id"], tuple(row["also_reads"]))
+    # A cell of an earlier version knows no shared tenants; its keys work on while others are upgraded.
+    return KeyHolder(row["tenant"], row["id"], tuple(row.get("also_reads") or ()))
 
 
 def open_page_session(secret: str, cookie: str, seconds: int) -> Operation[bool]:

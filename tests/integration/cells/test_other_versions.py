@@ -53,7 +53,8 @@ def test_a_later_version_that_says_more(apart: Installation) -> None:
     more = """
         ALTER FUNCTION recall.keys() RENAME TO keys_before;
         CREATE FUNCTION recall.keys() RETURNS TABLE (id bigint, name text, created_at timestamptz,
-            last_used_at timestamptz, revoked_at timestamptz, read_only boolean, color text)
+            last_used_at timestamptz, revoked_at timestamptz, read_only boolean, also_reads text[],
+            color text)
         LANGUAGE sql SET search_path = recall AS $$SELECT k.*, 'red' FROM recall.keys_before() k$$;
         ALTER FUNCTION recall.status(timestamptz) RENAME TO status_before;
         CREATE FUNCTION recall.status(p_now timestamptz DEFAULT now()) RETURNS jsonb

@@ -71,7 +71,7 @@ BEGIN ATOMIC
     ('search.author_weight', 1, 0, 10, 'Factor of the coefficient for an author named in the query.'),
     ('search.directive_lift', 4, 0, 20,
      'Log-odds that an instruction or preference gains in a search for a request, half of it in other searches.'),
-    ('search.directives', 4, 0, 20, 'Most instructions and preferences that a search lifts; 0 lifts none.'),
+    ('search.directives', 5, 0, 20, 'Most instructions and preferences that a search lifts; 0 lifts none.'),
     ('search.experiment', 0, 0, 1000000,
      'Number of the experiment that assigns sessions to arms at random (a whole number); 0 runs none.'),
     ('search.experiment_weight', 1, 0, 10, 'Weight of vitality in the arm `other` of an experiment.'),

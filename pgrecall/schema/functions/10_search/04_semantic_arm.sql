@@ -200,7 +200,7 @@ CREATE OR REPLACE FUNCTION recall_private.centered_query(
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_share constant double precision := 0.75;
+    v_share constant real := 0.6;
     v_unit halfvec := l2_normalize(p_embedding);
     v_mean halfvec := (
         SELECT l.mean_embedding FROM recall.lexeme l
@@ -213,7 +213,8 @@ BEGIN
     typical := 0;
     IF v_mean IS NOT NULL THEN
         typical := greatest(-(v_unit <#> v_mean) - 0.15, 0);
-        direction := v_unit - v_mean * array_fill(v_share, ARRAY[vector_dims(v_mean)])::halfvec;
+        -- As single precision: half precision has no product of its smallest numbers.
+        direction := (v_unit::vector - v_mean::vector * array_fill(v_share, ARRAY[vector_dims(v_mean)])::vector)::halfvec;
         scale := l2_norm(direction);
         shift := v_share * l2_norm(v_mean) ^ 2;
     END IF;
