@@ -73,11 +73,11 @@ def test_a_memory_near_every_query_goes_behind_one_near_this_query(query: Query,
     after = order()
     assert keys(after) == ["apt", "remark"]
     similarity = {row["key"]: row["explanation"]["arms"]["semantic"]["similarity"] for row in after}
-    # The mean is about 0.6 in the common direction: q.d - 0.75 (m.d - m.m), see centered_query.
+    # The mean is about 0.6 in the common direction: q.d - 0.6 (m.d - m.m), see centered_query.
     mean = (30 * 0.6 + 0.9) / 32
     common = mean**2 + (0.88 / 32) ** 2 + 30 * (0.8 / 32) ** 2 + (0.436 / 32) ** 2 + (0.475 / 32) ** 2
     near = mean * 0.9 + 0.436**2 / 32
-    assert similarity["remark"] == pytest.approx(0.7 * 0.9 - 0.75 * (near - common), abs=3e-3)
+    assert similarity["remark"] == pytest.approx(0.7 * 0.9 - 0.6 * (near - common), abs=3e-3)
 
 
 @pytest.mark.parametrize(("count", "share"), [(19, 0.6), (30, 0.1)])
