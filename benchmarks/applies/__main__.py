@@ -70,11 +70,14 @@ def run(collections: Iterable[Collection], progress: Callable[[str], None]) -> I
 def ask(memory: Memory, question: Question, options: SearchOptions) -> tuple[list[str], bool]:
     """The keys found and whether the search says that they answer.
 
-    An arm alone may refuse a question, as words refuse "why is that?": then it finds nothing.
+    An arm alone may refuse a question, as words refuse "why is that?": then it finds nothing. All arms
+    together may not, so that a fault of theirs is not counted as a miss.
     """
     try:
         result = memory.search(question.text, **options)
     except InvalidInput:
+        if "weights" not in options:
+            raise
         return [], False
     return [hit.key or "" for hit in result.hits], result.answered
 

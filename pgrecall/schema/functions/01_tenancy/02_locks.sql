@@ -1,7 +1,7 @@
 -- Locks of a tenant: locks on rows of the table tenant_lock, which only the owner of the schema can reach. Advisory
 -- locks would not do: everybody who may log in can read their keys in pg_locks and take them. The purposes are `rules`
--- (layers and language), `vectors`, `vector table`, `lexemes`, `dedupe`, `import`, `supersede`, `prune`, `redact`, `zones`, `job ...`.
--- The lock `partitions` belongs to `*`.
+-- (layers and language), `vectors`, `vector table`, `lexemes`, `dedupe`, `import`, `supersede`, `prune`, `redact`,
+-- `zones`, `job ...`. The lock `partitions` belongs to `*`.
 --
 -- A lock has a row of its own once a transaction has held it alone. Until then, transactions that share it lock one of
 -- 64 common rows: inserting a row would make the first writer of a tenant exclude all others until it commits. A tenant

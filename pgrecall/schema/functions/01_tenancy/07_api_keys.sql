@@ -101,9 +101,9 @@ BEGIN
         WHERE k.revoked_at IS NULL AND recall_private.lives_here(k.tenant));
 END $$;
 
--- key_holder: the tenant and id of the key with this digest, and the shared tenants that its searches also rank. Returns no row if the key is unknown or revoked, or if it
--- belongs to another tenant than the one that the role is bound to. No tenant needs to be set, because this finds it.
--- Records the time of the use at most once a minute, if the database can be written to.
+-- key_holder: the tenant and id of the key with this digest, and the shared tenants that its searches also rank. Returns no
+-- row if the key is unknown or revoked, or if it belongs to another tenant than the one that the role is bound to. No tenant
+-- needs to be set, because this finds it. Records the time of the use at most once a minute, if the database can be written to.
 CREATE OR REPLACE FUNCTION recall.key_holder(p_hash bytea, p_now timestamptz DEFAULT now())
 RETURNS TABLE (tenant text, id bigint, also_reads text[])
 LANGUAGE plpgsql VOLATILE

@@ -40,8 +40,8 @@ EXCEPTION WHEN unique_violation THEN  -- the message of Postgres would reveal th
 END $$;
 
 -- find_grant: the grant with this digest, of whichever tenant, and whether p_secret is the digest of a token of it that may be
--- used now; then ends_at is when that ends. also_reads is that of the key. Returns no row if the grant or its key has ended, or if a role that is bound to a
--- tenant asks for a grant of another. Counts as a use of the key.
+-- used now; then ends_at is when that ends. also_reads is that of the key. Returns no row if the grant or its key has ended,
+-- or if a role that is bound to a tenant asks for a grant of another. Counts as a use of the key.
 CREATE OR REPLACE FUNCTION recall.find_grant(p_digest bytea, p_secret bytea, p_now timestamptz DEFAULT now())
 RETURNS TABLE (tenant text, terms jsonb, usable boolean, ends_at timestamptz, also_reads text[])
 LANGUAGE plpgsql VOLATILE

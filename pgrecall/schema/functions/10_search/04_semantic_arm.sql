@@ -193,19 +193,18 @@ END $$;
 -- `scale` times the cosine of d with `direction`, plus `shift`, so the vector index finds the most similar. `typical` is
 -- the amount by which the mean similarity of all memories exceeds 0.15, which is about the cosine of unrelated texts in the
 -- data that relevance was fitted on. Relevance subtracts it; otherwise an embedder for English would find every memory of
--- a Spanish diary relevant. If no mean is known, or only one by another embedder, similarity is the cosine.
+-- a Spanish diary relevant. If no mean is known, or only one by another embedder, similarity is the cosine. p_counts are
+-- tenant_counts, which hold the mean.
 CREATE OR REPLACE FUNCTION recall_private.centered_query(
-    p_tenant text, p_embedding halfvec, p_embedder text,
+    p_counts recall.lexeme, p_embedding halfvec, p_embedder text,
     OUT direction halfvec, OUT scale double precision, OUT shift double precision, OUT typical double precision
 )
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_share constant real := 0.6;
     v_unit halfvec := l2_normalize(p_embedding);
-    v_mean halfvec := (
-        SELECT l.mean_embedding FROM recall.lexeme l
-        WHERE l.tenant = p_tenant AND l.word = '' AND l.mean_embedder = p_embedder
-          AND vector_dims(l.mean_embedding) = vector_dims(p_embedding));
+    v_mean halfvec := CASE WHEN p_counts.mean_embedder = p_embedder
+                            AND vector_dims(p_counts.mean_embedding) = vector_dims(p_embedding) THEN p_counts.mean_embedding END;
 BEGIN
     direction := p_embedding;
     scale := 1;

@@ -2,11 +2,12 @@
 
 -- gathered: the memories that each arm finds for one query, and what else is known of the query. q has its parts and
 -- p_embedding is its vector; both are NULL without a query. With p_window, all memories in the window of time are found.
--- p_cued are the memories associated with cues and p_period the period that the query names. `past` are the activations at a past moment that the filter names.
+-- p_cued are the memories associated with cues and p_period the period that the query names. p_counts are
+-- tenant_counts. `past` are the activations at a past moment that the filter names.
 CREATE OR REPLACE FUNCTION recall_private.gathered(
     p_tenant text, q recall.analyzed_query, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     w recall.relevance_model, p_arms double precision[], p_cued bigint[], p_filter recall.search_filter,
-    p_intent recall.query_intent, p_period recall.period, OUT g recall.gathered
+    p_intent recall.query_intent, p_period recall.period, p_counts recall.lexeme, OUT g recall.gathered
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -26,7 +27,7 @@ BEGIN
     g.trust := 1;
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
         v_center := recall_private.centered_query(
-            p_tenant, p_embedding, CASE WHEN w.form = 'logistic' THEN p_settings ->> 'embedding.model' END);
+            p_counts, p_embedding, CASE WHEN w.form = 'logistic' THEN p_settings ->> 'embedding.model' END);
         g.typical := v_center.typical;
         v_arm := recall_private.semantic_arm(p_tenant, v_center.direction, p_pool, p_filter);
         v_near := v_arm.ids;

@@ -6,8 +6,9 @@
 -- similarities. p_author_weight is the weight of an author named in the query. p_cued are the memories associated with
 -- cues, with p_strengths and p_cues, the cue of each. p_recent are the cues themselves.
 -- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it. A
--- cosine counts by the amount that it exceeds the typical one (see typical_similarity). A question lends relevance to its
--- answer. Some directives (`search.directives`) are lifted in proportion to their similarity and by
+-- cosine counts by the amount that it exceeds the typical one (see centered_query). A question lends relevance to its
+-- answer. A remark of the assistant, which nobody asked for, counts as said by the wrong speaker (-1). Some
+-- directives (`search.directives`) are lifted in proportion to their similarity and by
 -- `search.directive_lift`, for a query of an unknown kind two of them, by half of it and to at most 1 below the
 -- best other memory, and none for a query about what was said or happened. `own_logit` is without the lift. `held` are the
 -- words that the memory contains (see words_held), `floored` is whether the protection floor applies, and `named` whether

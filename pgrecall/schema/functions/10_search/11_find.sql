@@ -213,7 +213,7 @@ BEGIN
         CROSS JOIN LATERAL recall_private.candidates(
             v_tenant, v_analyzed[q.place], recall_private.gathered(
                 v_tenant, v_analyzed[q.place], v_embeddings[q.place], v_window, v_pool, v_settings, v_model, v_arms,
-                v_cued, v_filter, v_intents[q.place], v_periods[q.place]),
+                v_cued, v_filter, v_intents[q.place], v_periods[q.place], v_counts),
             v_window, v_settings, v_weights, v_model, v_arms, v_author, v_cued, v_strengths, v_cued_by, v_cues, v_filter,
             v_request.explain, v_periods[q.place], (recall_private.tokens_read(p_tokens -> (q.place - 1)))[1:16],
             v_intents[q.place]) c
