@@ -113,6 +113,9 @@ RETURN (
     || 'good | best <-> (way | ways | option | options | practice | practices) | '
     || '(draft | write | plan | book | design | build | create | make | prepare) <-> (a | an | me | my | the | some '
     || '| something | us | our) | '
+    || 'tell <-> me <-> how | (write | text | email) <-> to | (note | msg | message) <-> (to | for) | (do | shall | '
+    || 'should | will) <-> i <-> (put | bring | wear | cook | serve | reply | order | book | pack) | worth <-> (my | the | a | paying | going | seeing | buying) | (good | nice) <-> idea '
+    || '<-> !(of) | '
     -- German
     || '(soll | sollte | sollen | kann | (könnte | koennte | konnte)) <-> (ich | wir) | (kannst | (könntest | '
     || 'koenntest | konntest)) <-> du | ((können | koennen | konnen) | (könnten | koennten | konnten)) <-> sie | '
@@ -120,11 +123,15 @@ RETURN (
     || 'empfehlen | planen | zeigen | helfen) <-> sie | was <-> (koche | mache | schenke | nehme | ziehe | '
     || 'bestelle) <-> (ich | wir) | (ich | wir) <-> (will | (möchte | mochte | moechte) | brauche | wollen | '
     || '(möchten | mochten | moechten) | brauchen | plane | suche) | '
+    || '(text | nachricht | mail) <-> an | was <-> (bring | bringe | nehm | zieh | koch | schenk | back | backe) <-> '
+    || '(ich | wir) | (geht | passt) <-> das <-> so | (stell | krieg | bekomm) <-> ich | '
     -- Spanish
     || '(puedes | (podrías | podrias) | puede | (podría | podria)) | ((recomiéndame | recomiendame) | (escríbeme | '
     || 'escribeme) | (ayúdame | ayudame) | (búscame | buscame) | dame | hazme | (explícame | explicame)) | (qué | '
     || 'que) <-> (hago | puedo | me <-> pongo | podemos | regalo | cocino | llevo) | (quiero | necesito | busco) | '
-    || '((dónde | donde) | (cómo | como)) <-> (puedo | podemos)'
+    || '((dónde | donde) | (cómo | como)) <-> (puedo | podemos) | (escríbele | escribele) | (contéstale | contestale) '
+    || '| (mándale | mandale) | (prepárame | preparame) | (ponme | dile) | (qué | que) <2> (pongo | pido | llevo | '
+    || 'cocino | regalo) | (qué | que) <-> (pongo | pido) | (qué | que) <-> opinas'
 )::tsquery;
 
 -- advice_words: matches a query that wants advice or help whatever it tells of before it.

@@ -10,7 +10,8 @@
 -- answer. A remark of the assistant, which nobody asked for, counts as said by the wrong speaker (-1). Some
 -- directives (`search.directives`) are lifted in proportion to their similarity and by
 -- `search.directive_lift`, for a query of an unknown kind two of them, by half of it and to at most 1 below the
--- best other memory, and none for a query about what was said or happened. `own_logit` is without the lift. `held` are the
+-- best other memory (three, and to .1 below it, if that one hardly answers: v_unlikely), and none for a query about what
+-- was said or happened. `own_logit` is without the lift. `held` are the
 -- words that the memory contains (see words_held), `floored` is whether the protection floor applies, and `named` whether
 -- the query names the memory exactly. `activation` is S as in vitality. In `use`, every access counts as at least an hour
 -- old, and accesses of p_recent as at least a day, because being used in this session is no news. `evidence` is only
@@ -55,6 +56,7 @@ DECLARE
     v_lift double precision := (p_settings ->> 'search.directive_lift')::double precision;
     -- How far directives apply to such a query.
     v_applies double precision := CASE p_intent.seeks WHEN 'request' THEN 1 WHEN 'recall' THEN 0 ELSE 0.5 END;
+    v_unlikely constant double precision := -2.5;  -- log-odds of .076
     v_answer_share double precision := (p_settings ->> 'search.answer_share')::double precision;
 BEGIN
     RETURN QUERY
@@ -180,13 +182,16 @@ BEGIN
                         ELSE least(recall_private.logit(l.probability), j.log_odds + ln(6)) END AS linked OFFSET 0) x
     ), lifted AS (
         SELECT d.id, greatest(d.own, CASE WHEN p_intent.seeks = 'request' THEN d.lifted
-                                          ELSE least(d.lifted, b.best - 1) END) AS logit
+                                          ELSE least(d.lifted, b.best - b.gap) END) AS logit
         FROM (SELECT o.*, row_number() OVER (ORDER BY o.lifted DESC, o.id) AS place
               FROM (SELECT t.id, t.own, t.own + v_lift * v_applies
                            + 5 * (1 + v_applies) * coalesce(t.similarity - v_typical, 0) AS lifted FROM told t
                     WHERE t.directive AND w.form = 'logistic' AND NOT p_window) o) d
-        CROSS JOIN (SELECT max(t.own) AS best FROM told t WHERE t.question = 0 AND NOT t.directive) b
-        WHERE d.place <= CASE WHEN v_applies < 1 THEN least(v_directives, 2) ELSE v_directives END AND v_applies > 0
+        CROSS JOIN (
+            SELECT o.best, CASE WHEN o.best < v_unlikely THEN 0.1 ELSE 1 END AS gap,
+                   CASE WHEN o.best < v_unlikely THEN 3 ELSE 2 END AS places
+            FROM (SELECT max(t.own) AS best FROM told t WHERE t.question = 0 AND NOT t.directive) o) b
+        WHERE d.place <= CASE WHEN v_applies < 1 THEN least(v_directives, b.places) ELSE v_directives END AND v_applies > 0
     )
     SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.likeness = 1,
            coalesce(u.logit, j.own), j.own, f.speech_act, f.held,
