@@ -30,7 +30,18 @@ DAY = datetime(2026, 3, 1, tzinfo=UTC)
         ("Bitte immer mit Quellenangabe.", "instruction"),
         ("Antworte mir nur auf Deutsch", "instruction"),
         ("De ahora en adelante, respóndeme en español.", "instruction"),
+        ("I would ask that you keep to one question.", "instruction"),
+        ("ask me before you order anything", "instruction"),
+        ("don't just fix it, show me the next step", "instruction"),
+        ("Nothing with plastic please.", "instruction"),
+        ("Kurze Sätze, das gilt für alles", "instruction"),
+        ("I won't just use the factor since that's for all of them", "statement"),
         ("I can't stand coriander.", "preference"),
+        ("My doctor has me off salt", "preference"),
+        ("I get sick on small boats", "preference"),
+        ("no nuts, no seeds, no sesame", "preference"),
+        ("a mí el pulpo me hincha los labios", "preference"),
+        ("Große Hallen gehen bei mir nicht", "preference"),
         ("my son is allergic to walnuts, so no walnuts", "preference"),
         ("Ich mag keine Oliven.", "preference"),
         ("No soporto el cilantro", "preference"),
@@ -168,6 +179,21 @@ def test_a_directive_applies_to_a_request_that_it_shares_nothing_with(memory: Me
     assert told.hits[0].key == "library-3"
 
 
+def test_directives_come_near_a_best_memory_that_hardly_answers(memory: Memory) -> None:
+    # None of them shares anything with the query, which asks for nothing by its words.
+    rules = ["Always answer in two sentences.", "Please never use emojis.", "From now on, call me Jo."]
+    memory.remember_many([Draft(rule, role="user", key=f"rule-{n}") for n, rule in enumerate(rules)])
+    memory.remember_many([Draft(f"Shelf {n} has beans in glasses.", key=f"shelf-{n}") for n in range(12)])
+
+    def below_the_best(query: str) -> list[float]:
+        logits = {hit.key: hit.explanation["relevance"]["logit"] for hit in memory.search(query, k=20).hits}
+        best = max(logit for key, logit in logits.items() if key and key.startswith("shelf"))
+        return sorted(best - logits[f"rule-{n}"] for n in range(3))
+
+    assert max(below_the_best("so tired, the whole day on the roof")) == pytest.approx(0.1, abs=1e-9)
+    assert min(below_the_best("beans in glasses on shelf 3, the whole row")) >= 1
+
+
 def test_directives_are_bounded(memory: Memory, query: Query) -> None:
     drafts = [Draft(f"Always answer question {n} in {n} words.", role="user") for n in range(300)]
     memory.remember_many(drafts)
@@ -291,6 +317,10 @@ def test_entries_of_a_list_are_no_versions(memory: Memory) -> None:
         ("Welche Bibliotheken werden hier benutzt?", None),
         ("Kannst du mir einen Plan machen?", "request"),
         ("¿Me recomiendas un libro?", "request"),
+        ("write to the harbour office that we come at six", "request"),
+        ("what do I bring to the tasting", "request"),
+        ("Was bring ich zum Fest mit?", "request"),
+        ("¿qué me llevo a la sierra?", "request"),
     ],
 )
 def test_what_a_query_seeks(query: Query, asked: str, seeks: str | None) -> None:
