@@ -102,6 +102,7 @@ DECLARE
     v_intents recall.query_intent[] := '{}';
     v_needs_context boolean;
     v_newer_gap double precision;
+    v_change_gap double precision;  -- the same for a statement that says itself that something changed
     v_about_past boolean := false;
     v_elsewhere boolean := false;  -- whether a query asks for another time, or for something to be done
     v_weights recall.weights := recall_private.vitality_weights_from(v_settings);
@@ -201,6 +202,7 @@ BEGIN
     END LOOP;
     v_needs_context := cardinality(v_intents) = 1 AND (v_intents[1]).needs_context;
     v_newer_gap := CASE WHEN v_window THEN 0 ELSE (v_settings ->> 'search.newer_gap')::double precision END;
+    v_change_gap := 3.5 * v_newer_gap;
 
     RETURN QUERY
     WITH judged AS MATERIALIZED (
@@ -259,7 +261,7 @@ BEGIN
         UNION ALL
         SELECT c.other, c.raised, c.log_odds, false
         FROM best
-        CROSS JOIN LATERAL recall_private.changed_statements(v_tenant, best.ids, best.log_odds, 2 * v_newer_gap, v_about_past) c
+        CROSS JOIN LATERAL recall_private.changed_statements(v_tenant, best.ids, best.log_odds, v_change_gap, v_about_past) c
         WHERE v_newer_gap > 0 AND (v_about_past OR NOT v_elsewhere) AND best.changes
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
@@ -293,7 +295,7 @@ BEGIN
         'newer_gap', CASE WHEN v_about_past THEN 0 ELSE v_newer_gap END,  -- for clients of schemas before 0039
         'raised', CASE WHEN p_pool > 0 THEN (
             SELECT jsonb_agg(jsonb_build_object(
-                'id', r.id, 'before', r.other, 'gap', CASE WHEN r.names THEN v_newer_gap ELSE 2 * v_newer_gap END))
+                'id', r.id, 'before', r.other, 'gap', CASE WHEN r.names THEN v_newer_gap ELSE v_change_gap END))
             FROM raised r) END,
         'experiment', CASE WHEN v_arm IS NOT NULL THEN jsonb_build_object(
             'number', floor((v_settings ->> 'search.experiment')::double precision), 'arm', v_arm,
