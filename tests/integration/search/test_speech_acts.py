@@ -194,6 +194,16 @@ def test_directives_come_near_a_best_memory_that_hardly_answers(memory: Memory) 
     assert min(below_the_best("beans in glasses on shelf 3, the whole row")) >= 1
 
 
+def test_a_query_about_directives_finds_them(memory: Memory) -> None:
+    rules = ["Always answer in two sentences.", "Please never use emojis.", "From now on, call me Jo."]
+    memory.remember_many([Draft(rule, role="user", key=f"rule-{n}") for n, rule in enumerate(rules)])
+    memory.remember_many([Draft(f"The winch lifts {n} tonnes.", key=f"page-{n}") for n in range(12)])
+
+    found = memory.search("What rules have I given you?")
+
+    assert {hit.key for hit in found.hits[:5]} >= {"rule-0", "rule-1", "rule-2"}
+
+
 def test_directives_are_bounded(memory: Memory, query: Query) -> None:
     drafts = [Draft(f"Always answer question {n} in {n} words.", role="user") for n in range(300)]
     memory.remember_many(drafts)
@@ -321,6 +331,11 @@ def test_entries_of_a_list_are_no_versions(memory: Memory) -> None:
         ("what do I bring to the tasting", "request"),
         ("Was bring ich zum Fest mit?", "request"),
         ("¿qué me llevo a la sierra?", "request"),
+        ("What rules have I given you?", "request"),
+        ("what can't I eat", "request"),
+        ("welche Regeln hab ich dir gegeben", "request"),
+        ("¿qué no puedo comer?", "request"),
+        ("What did he say about the rules of the club?", "recall"),
     ],
 )
 def test_what_a_query_seeks(query: Query, asked: str, seeks: str | None) -> None:

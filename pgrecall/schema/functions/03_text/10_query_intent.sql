@@ -134,6 +134,25 @@ RETURN (
     || 'cocino | regalo) | (qué | que) <-> (pongo | pido) | (qué | que) <-> opinas'
 )::tsquery;
 
+-- directive_query_words: matches a query about directives themselves: "what rules have I given you?", "what can't we eat?".
+CREATE OR REPLACE FUNCTION recall_private.directive_query_words() RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    -- English
+    '(rules | conditions | instructions | preferences) & ((i | we) <-> (ve | have | gave | set | told | made) | (did | '
+    || 'have) <-> (i | we) <-> (give | given | set | tell | told | make | made) | (are | were) <-> my) | '
+    || '(what | which | who) & ((can <-> t | cant | cannot | mustn <-> t | must <-> not | shouldn <-> t | should <-> not '
+    || '| don <-> t | dont | doesn <-> t) <-> (eat | drink | like | stand | tolerate) | (can <-> t | cant | cannot | '
+    || 'mustn <-> t | must <-> not | don <-> t | dont) <2> (eat | drink | like | stand | tolerate)) | '
+    -- German
+    || '(regeln | bedingungen | vorgaben) & (ich <2> (gegeben | gesetzt | gesagt) | ich <3> (gegeben | gesetzt | gesagt)) '
+    || '| (was | wer) & (nicht | nichts | kein | keine | keinen) & (vertrage | vertraegt | vertragt | darf <-> (ich | er | '
+    || 'sie) <-> nicht | (esse | isst | mag | trinke | trinkt) <-> (ich | er | sie | nicht | nichts | kein | keine)) | '
+    -- Spanish
+    || '(normas | reglas | condiciones) & te <-> (he | di | puse | (había | habia)) | (qué | que | (quién | quien)) <-> no '
+    || '<-> (puedo | puede | podemos | como | come | comemos | bebo | bebe | aguanto | soporto | tolero)'
+)::tsquery;
+
 -- advice_words: matches a query that wants advice or help whatever it tells of before it.
 CREATE OR REPLACE FUNCTION recall_private.advice_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -299,6 +318,7 @@ BEGIN
     v_intent.about_past := v_words @@ recall_private.past_words();
     v_intent.in_past := lower(left(p_query, 1000)) ~ recall_private.past_tense_pattern();
     v_intent.seeks := CASE
+        WHEN v_words @@ recall_private.directive_query_words() THEN 'request'
         WHEN v_intent.about_questions OR v_intent.speaker IS NOT NULL OR v_words @@ recall_private.did_words() THEN 'recall'
         WHEN v_words @@ recall_private.advice_words() OR v_requests > v_recalls THEN 'request'
         WHEN v_recalls > v_requests OR recall_private.asks_about_someone(p_query, v_words) THEN 'recall' END;
