@@ -83,7 +83,7 @@ PROFILES = {
     # Who or what it is about decides, and a person does not become less so with time.
     "identity": Derived({"name": 1.5, "author": 1.5}, vitality_weight=0.25),
     # What was written down holds until it is replaced; what it links to belongs to the answer.
-    "knowledge": Derived({"graph": 1.5, "phrase": 1.5}, vitality_weight=0.25),
+    "knowledge": Derived({"graph": 1.5}, vitality_weight=0.25),
     # What happened is remembered by what happened with it.
     "episodic": Derived({"cue": 1.5, "graph": 1.5}),
     # What is being worked on now is what is meant. A larger weight harms more often than it helps more.
