@@ -131,11 +131,15 @@ def test_what_the_front_door_refuses_is_not_imported(
     assert caught.value.message.startswith("Line ")
 
 
-def test_a_coefficient_that_is_gone_is_left_out(target: Memory, documents: list[dict[str, Any]]) -> None:
+def test_a_coefficient_that_is_gone_is_left_out(documents: list[dict[str, Any]], sql: Query) -> None:
     """Exports of before schema 0044 have it."""
-    target.export.read(stream(changed(documents, "relevance_model", {"phrase": 0.7})))
-    model = next(model for model in target.calibration.relevance_models() if model.source == "tenant")
-    assert "phrase" not in model.coefficients
+    header, *lines = [json.dumps(each) for each in changed(documents, "relevance_model", {"phrase": 0.7})]
+    sql("SELECT recall.begin_import(%s)", (header,), tenant="target")
+    sql("SELECT recall.import_lines(%s)", (lines,), tenant="target")
+    sql("SELECT recall.end_import()", tenant="target")
+    models = sql("SELECT coefficients FROM recall.relevance_models() WHERE source = 'tenant'", tenant="target")
+    assert len(models) == 1
+    assert "phrase" not in models[0]["coefficients"]
 
 
 def test_a_field_that_one_line_lacks_has_its_default(documents: list[dict[str, Any]], sql: Query) -> None:

@@ -192,7 +192,7 @@ BEGIN
                 v_counts);
         END IF;
         IF v_model.period * v_arms[7] > 0 THEN
-            v_periods[i] := recall_private.period_in_query(v_tenant, v_queries[i], v_moment);
+            v_periods[i] := recall_private.period_in_query(v_queries[i], v_moment);
         END IF;
         v_intent := recall_private.query_intent(v_queries[i]);
         v_intents[i] := v_intent;
