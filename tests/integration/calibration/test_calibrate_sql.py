@@ -39,7 +39,8 @@ def test_sql_stores_and_resets(query: Query) -> None:
 
 def test_clients_of_earlier_versions_calibrate(query: Query) -> None:
     """They do not know ``no_number``, and fit ``phrase``."""
-    query(STORE, fitted({name: value for name, value in SOUND.items() if name != "no_number"} | {"phrase": 1}))
+    theirs = {name: value for name, value in SOUND.items() if name != "no_number"}
+    query(STORE, fitted(theirs | {"phrase": 1}))
     [model, *_] = query("SELECT * FROM recall.relevance_models('balanced')")
     assert model["coefficients"] == SOUND | {"no_number": 0}
 

@@ -287,8 +287,7 @@ def test_a_period_of_any_text_is_never_empty(sql: Query, text: str, now: datetim
 
 def match(query: Query, text: str, at: str | None) -> float:
     (row,) = query(
-        "SELECT recall_private.period_match(recall_private.period_in_query(%s, %s), "
-        "%s::timestamptz) AS m",
+        "SELECT recall_private.period_match(recall_private.period_in_query(%s, %s), %s::timestamptz) AS m",
         (text, WEDNESDAY, at),
     )
     return float(row["m"])
