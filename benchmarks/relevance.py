@@ -91,9 +91,9 @@ PROFILES = {
 }
 
 FORMULAS = """\
-    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, 0, NULL, 'multiply',
+    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 'multiply',
      'a blend: 0.5 meaning + 0.3 words + 0.2 names, times vitality'),
-    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, NULL, NULL,
+    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL,
      'reciprocal ranks of meaning, words and names, k = 60')"""
 
 
