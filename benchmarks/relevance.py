@@ -83,7 +83,7 @@ PROFILES = {
     # Who or what it is about decides, and a person does not become less so with time.
     "identity": Derived({"name": 1.5, "author": 1.5}, vitality_weight=0.25),
     # What was written down holds until it is replaced; what it links to belongs to the answer.
-    "knowledge": Derived({"graph": 1.5, "phrase": 1.5}, vitality_weight=0.25),
+    "knowledge": Derived({"graph": 1.5}, vitality_weight=0.25),
     # What happened is remembered by what happened with it.
     "episodic": Derived({"cue": 1.5, "graph": 1.5}),
     # What is being worked on now is what is meant. A larger weight harms more often than it helps more.
@@ -91,9 +91,9 @@ PROFILES = {
 }
 
 FORMULAS = """\
-    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, 0, NULL, 'multiply',
+    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 'multiply',
      'a blend: 0.5 meaning + 0.3 words + 0.2 names, times vitality'),
-    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, NULL, NULL,
+    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL,
      'reciprocal ranks of meaning, words and names, k = 60')"""
 
 

@@ -238,16 +238,6 @@ def to_json(value: object) -> str:
     return text
 
 
-def is_too_deep(value: object) -> bool:
-    """Whether a JSON value has more than ``MAX_LEVELS``; without recursion, which would fail first."""
-    level = [value]
-    for _ in range(MAX_LEVELS + 1):
-        mappings = [item.values() for item in level if isinstance(item, Mapping)]
-        lists = [item for item in level if isinstance(item, list | tuple)]
-        level = [item for items in (*mappings, *lists) for item in items]
-    return bool(level)
-
-
 def without_json_strings(document: bytes) -> bytes:
     """JSON without its texts, whose signs can look like those of its structure."""
     return _JSON_STRING.sub(b"", document)

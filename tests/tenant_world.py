@@ -183,7 +183,7 @@ def _ask(memory: Memory, url: str) -> None:
 _COEFFICIENTS = {
     "coefficients": {
         "intercept": -6.1, "similarity": 7, "no_similarity": 1.5, "coverage": 2, "information": 1, "name": 3,
-        "author": 1, "phrase": 1, "cue": 4, "period": 1, "graph": 0.5, "token_similarity": 2,
+        "author": 1, "cue": 4, "period": 1, "graph": 0.5, "token_similarity": 2,
         "no_token_similarity": 0.5, "session_coverage": 0.5, "question": 4, "speaker": 1, "no_number": 0.5,
     }
 }  # fmt: skip

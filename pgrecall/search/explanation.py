@@ -36,7 +36,6 @@ _NO_RELEVANCE_TERM = ("logit", "probability")
 _REFERENCES = (("cue", "cue"), ("graph", "from"))
 """The arms that reach a memory by way of another, and where that one is named."""
 _STEPS = {
-    "phrase": "as a phrase",
     "prefix": "as the beginning of words",
     "similar": "in a similar spelling",
 }

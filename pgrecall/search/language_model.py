@@ -6,26 +6,25 @@ It answers with JSON of a given form. Memories and turns are quoted between mark
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pgrecall.errors import InvalidInput, LanguageModelError
 from pgrecall.nouns.search.plan import ModelUse
 from pgrecall.search.endpoint_limits import MORE_BYTES
-from pgrecall.search.http_endpoint import Endpoint, ErrorWording, parse_address
+from pgrecall.search.http_endpoint import Endpoint, ErrorWording
+from pgrecall.search.http_service import HttpService, address_of
 from pgrecall.search.model_use import note_use
 from pgrecall.setting_types import Secret
 from pgrecall.settings import Settings
 
 _PREFIX = "PGRECALL_LLM"
-_VERSIONED = re.compile(r"/v\d+$")
 _ATTEMPTS = 2
 _MINUTE = 60.0
 
@@ -65,7 +64,7 @@ class Answer(BaseModel):
 A = TypeVar("A", bound=Answer)
 
 
-class LanguageModel:
+class LanguageModel(HttpService):
     """Asks one model; connections are kept until ``close()``, and threads may share it.
 
     ``url`` is a base URL, with or without ``/v1``, or a full URL that ends in ``/chat/completions``. An
@@ -81,36 +80,13 @@ class LanguageModel:
     ) -> None:
         if calls < 1:
             raise InvalidInput(f"A model cannot be asked {calls} times a minute.", hint="Give at least 1.")
-        address = parse_address(url, _PREFIX)
-        path = address.path.rstrip("/")
-        if not path.endswith("/chat/completions"):
-            path += "/chat/completions" if _VERSIONED.search(path) else "/v1/chat/completions"
+        address = address_of(url, _PREFIX, "/chat/completions", "/v1")
         self.name = model
         self._timeout = timeout
-        self._endpoint = Endpoint(
-            address.copy_with(path=path), _WORDING, key=key, timeout=timeout, attempts=_ATTEMPTS
-        )
+        self._endpoint = Endpoint(address, _WORDING, key=key, timeout=timeout, attempts=_ATTEMPTS)
         self._knows_schemas = True
         self._asked = deque[float](maxlen=calls)
         self._lock = threading.Lock()
-
-    def __repr__(self) -> str:
-        return f"LanguageModel({self.shown!r}, {self.name!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def shown(self) -> str:
-        """Its address without login and query."""
-        return self._endpoint.shown
-
-    def close(self) -> None:
-        """Closes its connections; it cannot be used again."""
-        self._endpoint.close()
 
     def ask(
         self, form: type[A], task: str, quoted: Sequence[tuple[str, str]], until: float | None = None

@@ -155,7 +155,7 @@ def test_stored_statements_that_something_changed_are_found_out(empty_database: 
 def test_coefficients_of_ones_own_stay_and_are_logistic(filled: Query) -> None:
     [model] = filled("SELECT * FROM recall.relevance_model WHERE tenant = 'acme'")
     assert (model["intercept"], model["fitted_on"], model["form"]) == (-6, "queries of our own", "logistic")
-    assert (model["phrase"], model["cue"], model["graph"]) == (0, 0, 0)
+    assert (model["cue"], model["graph"]) == (0, 0)
     assert (model["vitality_weight"], model["vitality_mode"]) == (None, None)
 
 

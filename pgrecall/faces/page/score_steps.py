@@ -19,7 +19,6 @@ _PARTS = {
     "token_similarity": "similar single words",
     "coverage": "words found",
     "information": "rare words",
-    "phrase": "words side by side",
     "name": "title",
     "author": "author",
     "cue": "used with recent ones",

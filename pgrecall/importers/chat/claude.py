@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pgrecall.importers.chat.turns import (
@@ -106,7 +106,7 @@ def _text(message: dict[str, Any], tally: Tally, tools: bool) -> str:
     """The text blocks of a message; a long text that was pasted is an attachment without a name."""
     content, text = message.get("content"), message.get("text")
     blocks = list_of(content)
-    texts = list(_blocks(blocks, tally, tools))
+    texts = list(texts_of_blocks(blocks, tally, tools=tools))
     if not texts and not blocks and isinstance(text, str):
         texts = [text]
     attachments = message.get("attachments")
@@ -121,12 +121,21 @@ def _text(message: dict[str, Any], tally: Tally, tools: bool) -> str:
     return "\n\n".join(texts)
 
 
-def _blocks(blocks: list[Any], tally: Tally, tools: bool) -> Iterator[str]:
-    for block in blocks:
+def texts_of_blocks(
+    content: object, tally: Tally, *, tools: bool, said: Callable[[str], str] = str
+) -> Iterator[str]:
+    """The texts of a message in Anthropic's blocks, or of its one text; other parts are counted.
+
+    Args:
+        tools: also calls of tools and their results.
+        said: what of a text was said, for programs that add something to it.
+    """
+    for block in [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content):
         kind = kind_of(block)
         if kind == "text" and isinstance(block.get("text"), str):
-            if block["text"].strip():
-                yield block["text"]
+            text = said(block["text"])
+            if text.strip():
+                yield text
         elif kind in ("tool_use", "tool_result"):
             if tools:
                 yield tool_text(block)
@@ -136,6 +145,8 @@ def _blocks(blocks: list[Any], tally: Tally, tools: bool) -> Iterator[str]:
             tally.add(THINKING)
         elif kind == "image":
             tally.add(IMAGES)
+        elif kind == "document":
+            tally.add(ATTACHMENTS)
         else:
             tally.add(of_type("content", kind))
 

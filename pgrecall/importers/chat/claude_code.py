@@ -6,17 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pgrecall.importers.chat.claude import tool_text
+from pgrecall.importers.chat.claude import texts_of_blocks
 from pgrecall.importers.chat.turns import (
     ADDED,
-    ATTACHMENTS,
     BOOKKEEPING,
     EMPTY,
     HIDDEN,
-    IMAGES,
     SUBAGENTS,
-    THINKING,
-    TOOLS,
     Conversation,
     Tally,
     Turn,
@@ -149,22 +145,10 @@ def _is_tool(block: object) -> bool:
 
 def _texts(content: object, tally: Tally, tools: bool) -> Iterator[str]:
     """The texts of a message without additions of the program; other parts are counted."""
-    for block in [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content):
-        kind = kind_of(block)
-        if kind == "text" and isinstance(block.get("text"), str):
-            text, removed = _ADDED.subn("", block["text"])
-            tally.add(ADDED, removed)
-            if text.strip():
-                yield text.strip()
-        elif _is_tool(block) and tools:
-            yield tool_text(block)
-        elif _is_tool(block):
-            tally.add(TOOLS)
-        elif kind in ("thinking", "redacted_thinking"):
-            tally.add(THINKING)
-        elif kind == "image":
-            tally.add(IMAGES)
-        elif kind == "document":
-            tally.add(ATTACHMENTS)
-        else:
-            tally.add(of_type("content", kind))
+
+    def said(text: str) -> str:
+        kept, removed = _ADDED.subn("", text)
+        tally.add(ADDED, removed)
+        return kept.strip()
+
+    return texts_of_blocks(content, tally, tools=tools, said=said)

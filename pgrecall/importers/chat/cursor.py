@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pgrecall.importers.chat.claude import tool_text
+from pgrecall.importers.chat.claude import texts_of_blocks
 from pgrecall.importers.chat.turns import (
     ADDED,
     EMPTY,
-    IMAGES,
-    THINKING,
-    TOOLS,
     Conversation,
     Tally,
     Turn,
@@ -67,22 +64,10 @@ def _turns(values: Iterable[tuple[str, Any]], session: str, tally: Tally, tools:
 
 def _texts(content: list[Any] | str, tally: Tally, tools: bool) -> Iterator[str]:
     """The texts of a message; of what a user sent, only what was typed."""
-    for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-        kind = kind_of(block)
-        if kind == "text" and isinstance(block.get("text"), str):
-            typed = [found.strip() for found in _QUERY.findall(block["text"])]
-            tally.add(ADDED, bool(_QUERY.sub("", block["text"]).strip() and typed))
-            text = "\n\n".join(typed) if typed else block["text"].strip()
-            if text:
-                yield text
-        elif kind in ("tool_use", "tool_result"):
-            if tools:
-                yield tool_text(block)
-            else:
-                tally.add(TOOLS)
-        elif kind in ("thinking", "redacted_thinking"):
-            tally.add(THINKING)
-        elif kind == "image":
-            tally.add(IMAGES)
-        else:
-            tally.add(of_type("content", kind))
+
+    def said(text: str) -> str:
+        typed = [found.strip() for found in _QUERY.findall(text)]
+        tally.add(ADDED, bool(_QUERY.sub("", text).strip() and typed))
+        return "\n\n".join(typed) if typed else text.strip()
+
+    return texts_of_blocks(content, tally, tools=tools, said=said)

@@ -9,7 +9,7 @@ from typing import Literal
 from pgrecall.nouns.search.models import SearchRequest
 
 FEATURES = (
-    "similarity", "token_similarity", "coverage", "information", "name", "author", "phrase", "cue", "period",
+    "similarity", "token_similarity", "coverage", "information", "name", "author", "cue", "period",
     "session_coverage", "question", "speaker", "no_number", "graph",
 )  # fmt: skip
 """The features of relevance, as in explanations; each has a coefficient of its name."""

@@ -27,9 +27,7 @@ class DedupeOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class DedupeKeeper:
-    """The memory of a cluster that stays, and the reason in one sentence. ``length`` is in characters."""
-
+class _DedupeItem:
     id: int
     key: str | None
     layer: str
@@ -43,23 +41,18 @@ class DedupeKeeper:
 
 
 @dataclass(frozen=True, slots=True)
-class DedupeMember:
+class DedupeKeeper(_DedupeItem):
+    """The memory of a cluster that stays, and the reason in one sentence. ``length`` is in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeMember(_DedupeItem):
     """A memory that is merged into the keeper of its cluster.
 
     ``similarity`` is the cosine of the vectors, None without vectors; ``difference`` is the word-by-word
     difference from its text to that of the keeper. ``note`` is the reason why it was skipped.
     """
 
-    id: int
-    key: str | None
-    layer: str
-    title: str
-    vitality: float
-    length: int
-    updated_at: datetime
-    reason: str
-    outcome: DedupeItemOutcome | None
-    note: str | None
     similarity: float | None
     difference: tuple[Words, ...]
 

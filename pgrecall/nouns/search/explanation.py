@@ -86,7 +86,6 @@ class Explanation(Mapping[str, Any]):
             "similarity": similarity,
             "coverage": by_words * (e["coverage"] or 0),
             "information": by_words * math.log(1 + e["strength"]),
-            "phrase": by_words * (e["phrase"] or 0),
             "name": e["likeness"] * (2 if e["named_alone"] else 1),
             "author": e["authored"],
             "cue": e["cue"],
@@ -165,7 +164,7 @@ class Explanation(Mapping[str, Any]):
         }
 
 
-_OF_WORDS = ("coverage", "information", "phrase", "session_coverage")
+_OF_WORDS = ("coverage", "information", "session_coverage")
 """The terms that count by how far the words of the query are trusted."""
 
 
@@ -192,7 +191,7 @@ def _arms(e: Part, held: int, query: Part) -> dict[str, Any]:
             "strength": e["strength"],
             "rank": e["lexical_rank"],
             "trust": None if e["word_trust"] == 1 else e["word_trust"],
-            "step": "phrase" if e["phrase"] == 1 else step,
+            "step": step,
             "words": words,
         }
     if e["likeness"] > 0:

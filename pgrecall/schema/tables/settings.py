@@ -86,7 +86,6 @@ def _relevance_model(metadata: MetaData) -> Table:
         Column("name", Double, nullable=False),
         Column("author", Double, nullable=False),
         Column("fitted_on", Text, nullable=False),
-        Column("phrase", Double, nullable=False, server_default=text("0")),
         Column("cue", Double, nullable=False, server_default=text("0")),
         Column("graph", Double, nullable=False, server_default=text("0")),
         Column("form", Text, nullable=False, server_default=text("'logistic'")),

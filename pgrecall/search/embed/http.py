@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
-
-import httpx
+from typing import Any
 
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.search.embed.embedder import Vectors
 from pgrecall.search.embed.vector_checks import check_vectors
 from pgrecall.search.endpoint_limits import MORE_BYTES
-from pgrecall.search.http_endpoint import Endpoint, ErrorWording, parse_address
+from pgrecall.search.http_endpoint import Endpoint, ErrorWording
+from pgrecall.search.http_service import HttpService, address_of
 from pgrecall.setting_types import Secret
 
-_VERSIONED = re.compile(r"/v\d+$")
 _PREFIX = "PGRECALL_EMBEDDER"
 _WORDING = ErrorWording(
     noun="embedder",
@@ -32,7 +29,7 @@ _NUMBER_BYTES, _NUMBERS = 32, 4_096
 a model has other dimensions."""
 
 
-class HttpEmbedder:
+class HttpEmbedder(HttpService):
     """Embeds over HTTP; connections are kept until ``close()``, and threads may share one.
 
     ``url`` is a base URL, with or without ``/v1``, or a full URL that ends in ``/embeddings``.
@@ -70,21 +67,8 @@ class HttpEmbedder:
         self._dimensions = dimensions
         self._batch = batch
         self._learning = threading.Lock()
-        address = _address(parse_address(url, _PREFIX))
+        address = address_of(url, _PREFIX, "/embeddings", "/v1")
         self._endpoint = Endpoint(address, _WORDING, key=key, timeout=timeout, attempts=attempts)
-
-    def __repr__(self) -> str:
-        return f"HttpEmbedder({self._endpoint.shown!r}, {self.name!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes its connections; it cannot be used again."""
-        self._endpoint.close()
 
     @property
     def dimensions(self) -> int:
@@ -128,13 +112,6 @@ class HttpEmbedder:
                 hint="Check that it embeds lists of texts, or set PGRECALL_EMBEDDER_BATCH to 1.",
             )
         return [item["embedding"] for item in sorted(items, key=lambda item: item["index"])]
-
-
-def _address(address: httpx.URL) -> httpx.URL:
-    path = address.path.rstrip("/")
-    if not path.endswith("/embeddings"):
-        path += "/embeddings" if _VERSIONED.search(path) else "/v1/embeddings"
-    return address.copy_with(path=path)
 
 
 def _is_embedding(item: object) -> bool:

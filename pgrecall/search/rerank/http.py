@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
-from typing import Any, Literal, Self, assert_never, get_args
-
-import httpx
+from typing import Any, Literal, assert_never, get_args
 
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.search.endpoint_limits import MORE_BYTES
-from pgrecall.search.http_endpoint import Endpoint, ErrorWording, parse_address
+from pgrecall.search.http_endpoint import Endpoint, ErrorWording
+from pgrecall.search.http_service import HttpService, address_of
 from pgrecall.search.rerank.batching import (
     MAX_PAIRS,
     BatchingRules,
@@ -24,7 +22,6 @@ from pgrecall.setting_types import Secret
 
 Form = Literal["cohere", "tei"]
 
-_VERSIONED = re.compile(r"/v\d+$")
 _PREFIX = "PGRECALL_RERANKER"
 _WORDING = ErrorWording(
     noun="reranker",
@@ -38,7 +35,7 @@ _TEI_BATCH = 25
 _COHERE_BATCH = 1_000
 
 
-class HttpReranker:
+class HttpReranker(HttpService):
     """Reranks over HTTP. It keeps connections until ``close()``, and threads may share it.
 
     ``form`` cohere posts ``{"model", "query", "documents", "top_n"}`` and reads ``results`` of
@@ -73,26 +70,10 @@ class HttpReranker:
         self._model = model
         self._batch = min(require_positive("pairs", pairs), _COHERE_BATCH if form == "cohere" else _TEI_BATCH)
         declared: Scale = scale or ("probability" if form == "cohere" else "logit")
-        self._rules = BatchingRules(model or form, declared, pairs=pairs, group=self._batch)
-        address = _address(parse_address(url, _PREFIX), form)
+        self.name = model or form
+        self._rules = BatchingRules(self.name, declared, pairs=pairs, group=self._batch)
+        address = address_of(url, _PREFIX, "/rerank", "" if form == "tei" else "/v2")
         self._endpoint = Endpoint(address, _WORDING, key=key, timeout=timeout, attempts=attempts)
-
-    def __repr__(self) -> str:
-        return f"HttpReranker({self._endpoint.shown!r}, {self.name!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes its connections; it cannot be used again."""
-        self._endpoint.close()
-
-    @property
-    def name(self) -> str:
-        return self._rules.name
 
     @property
     def scale(self) -> Scale:
@@ -136,13 +117,6 @@ class HttpReranker:
                 raw = self.scale == "logit"
                 return {"query": query, "texts": list(texts), "raw_scores": raw, "truncate": True}
         assert_never(self._form)
-
-
-def _address(address: httpx.URL, form: Form) -> httpx.URL:
-    path = address.path.rstrip("/")
-    if not path.endswith("/rerank"):
-        path += "/rerank" if form == "tei" or _VERSIONED.search(path) else "/v2/rerank"
-    return address.copy_with(path=path)
 
 
 def _items(answer: Any, form: Form) -> tuple[list[dict[str, Any]] | None, str]:

@@ -19,7 +19,7 @@ def fitted(coefficients: object, **fields: Any) -> dict[str, str]:
 
 SOUND = dict.fromkeys(
     (
-        "coverage", "information", "name", "author", "phrase", "cue", "period", "session_coverage",
+        "coverage", "information", "name", "author", "cue", "period", "session_coverage",
         "question", "speaker", "no_number", "graph", "token_similarity",
     ),
     1,
@@ -37,8 +37,10 @@ def test_sql_stores_and_resets(query: Query) -> None:
     assert query("SELECT source FROM recall.relevance_models('balanced')") == [{"source": "database"}]
 
 
-def test_clients_from_before_no_number_calibrate(query: Query) -> None:
-    query(STORE, fitted({name: value for name, value in SOUND.items() if name != "no_number"}))
+def test_clients_of_earlier_versions_calibrate(query: Query) -> None:
+    """They do not know ``no_number``, and fit ``phrase``."""
+    theirs = {name: value for name, value in SOUND.items() if name != "no_number"}
+    query(STORE, fitted(theirs | {"phrase": 1}))
     [model, *_] = query("SELECT * FROM recall.relevance_models('balanced')")
     assert model["coefficients"] == SOUND | {"no_number": 0}
 

@@ -131,6 +131,16 @@ def test_what_the_front_door_refuses_is_not_imported(
     assert caught.value.message.startswith("Line ")
 
 
+def test_a_coefficient_that_is_gone_is_left_out(documents: list[dict[str, Any]], sql: Query) -> None:
+    """Exports of before schema 0044 have it."""
+    header, *lines = [json.dumps(each) for each in changed(documents, "relevance_model", {"phrase": 0.7})]
+    sql("SELECT recall.begin_import(%s)", (header,), tenant="target")
+    sql("SELECT recall.import_lines(%s)", (lines,), tenant="target")
+    sql("SELECT recall.end_import()", tenant="target")
+    [model] = sql("SELECT * FROM recall.relevance_models() WHERE source = 'tenant'", tenant="target")
+    assert "phrase" not in model["coefficients"]
+
+
 def test_a_field_that_one_line_lacks_has_its_default(documents: list[dict[str, Any]], sql: Query) -> None:
     """However lines are batched: one that can be stored alone can be stored beside others."""
     place = next(place for place, each in enumerate(documents) if place and "memory_version" in each)

@@ -99,7 +99,7 @@ def test_names_tags_and_periods_are_folded(query: Query) -> None:
     assert "tanaka" in found(query, "タナカ")
     assert "tanaka" in found(query, "what did Tanaka say")
     assert found(query, "tide") == {"june"}
-    [row] = query("SELECT * FROM recall_private.period_in_query('acme', 'in ２０２４', now())")
+    [row] = query("SELECT * FROM recall_private.period_in_query('in ２０２４', now())")
     assert row["since"].year == 2024
     [rest] = query("SELECT query, names FROM recall.queries_without_names(ARRAY['did Ｔａｎａｋａ call Bo'])")
     assert rest == {"query": "did call Bo", "names": ["tanaka"]}

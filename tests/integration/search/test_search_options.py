@@ -406,7 +406,7 @@ def test_features_and_contributions_make_the_relevance(sql: Query) -> None:
         told = row["explanation"]["relevance"]
         features = told["features"]
         assert sum(told[term] for term in ("intercept", *features)) == pytest.approx(told["logit"], abs=1e-9)
-        assert len(features) == 14
+        assert len(features) == 13
 
 
 # --- explain --------------------------------------------------------------------------------------------

@@ -78,14 +78,6 @@ def test_hints_and_names_are_read_in_the_same_way(notes: Query) -> None:
     assert "sato" in found(notes, "昨日佐藤さんに会った")
 
 
-def test_pairs_of_neighbours_are_a_phrase(notes: Query) -> None:
-    remember(notes, "apart", "天使の気持ち 東の京")
-    notes("SELECT recall.refresh_lexemes()")
-
-    [row] = notes("SELECT explanation FROM recall.search('東京の天気')")
-    assert row["explanation"]["arms"]["lexical"]["step"] == "phrase"
-
-
 @pytest.mark.parametrize("language", ["simple", "german", "english"])
 def test_two_languages_live_in_one_tenant(query: Query, language: str) -> None:
     query("SELECT recall.set_language(%s)", (language,))

@@ -221,15 +221,7 @@ def test_awkward_characters_are_only_characters(sql: Query) -> None:
         found(sql, question + " pump")
 
 
-# Phrases and hints
-
-
-def test_a_phrase_is_of_the_tenants_language(sql: Query) -> None:
-    [row] = sql(
-        "SELECT recall_private.phrase_query(recall_private.text_configuration('acme'), 'the harbours of "
-        "contract') AS phrase"
-    )
-    assert row["phrase"] == "'harbour' <2> 'contract'"
+# Hints
 
 
 def hint_query(sql: Query, hints: Sequence[str | None] | None) -> str | None:

@@ -67,7 +67,7 @@ def drawn(seed: int, truth: Floats, **shape: int) -> Examples:
     return Examples(design, relevant, np.ones(len(design)), query)
 
 
-TRUTH = np.array([-4.0, 1.5, 0.5, 5.0, 2.0, 2.0, 1.0, 2.0, 0.5, 0.7, 0.3, 0.4, 0.5, 0.5, 0.4, 0.5, 0.6])
+TRUTH = np.array([-4.0, 1.5, 0.5, 5.0, 2.0, 2.0, 1.0, 2.0, 0.5, 0.3, 0.4, 0.5, 0.5, 0.4, 0.5, 0.6])
 truths = st.builds(
     lambda free, features: np.array([*free, *features]),
     st.tuples(st.floats(-8, -4), st.floats(0, 2), st.floats(0, 1)),

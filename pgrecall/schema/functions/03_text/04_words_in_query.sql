@@ -256,14 +256,6 @@ BEGIN
     ORDER BY 2, 1;
 END $$;
 
--- phrase_query: the query as one phrase of this language. Empty if it consists of stop words.
-CREATE OR REPLACE FUNCTION recall_private.phrase_query(p_language regconfig, p_query text) RETURNS tsquery
-LANGUAGE plpgsql STABLE
-SET client_min_messages = warning AS $$
-BEGIN
-    RETURN phraseto_tsquery(p_language, recall_private.spaced(recall_private.folded(p_query)));
-END $$;
-
 -- hint_query: a tsquery for memories that contain every hint, as a phrase of the tenant's language or as it is written.
 -- NULL for NULL. Raises an error for an empty list and for a hint without words.
 CREATE OR REPLACE FUNCTION recall_private.hint_query(p_tenant text, p_hints text[]) RETURNS tsquery

@@ -1,7 +1,7 @@
 -- Words for times in English, German and Spanish, and the days they mean. Days are those of UTC, weeks begin on Monday,
 -- and seasons are those of the northern hemisphere.
 
--- time_words: words for times, each with its term: m a month (a: one that is also another word), s a season or feast (z:
+-- time_words: words for times, each with its term: m a month (a: one that is also another word), s a season (z:
 -- one that is also another word), w a weekday, u a unit, n a number, o an ordinal, f a third, d a day counted from
 -- today. x is a noun after a number that is no year ("in 2000 words").
 CREATE OR REPLACE FUNCTION recall_private.time_words() RETURNS jsonb
@@ -15,9 +15,9 @@ RETURN '{
     "oktober": "m:10", "dezember": "m:12",
     "enero": "m:1", "febrero": "m:2", "marzo": "m:3", "abril": "m:4", "mayo": "a:5", "junio": "m:6", "julio": "m:7",
     "agosto": "m:8", "septiembre": "m:9", "octubre": "m:10", "noviembre": "m:11", "diciembre": "m:12",
-    "spring": "z:1", "summer": "s:2", "autumn": "s:3", "fall": "z:3", "winter": "s:4", "christmas": "s:5",
-    "halloween": "s:6", "frühling": "s:1", "frühjahr": "s:1", "sommer": "s:2", "herbst": "s:3", "weihnachten": "s:5",
-    "primavera": "s:1", "verano": "s:2", "otoño": "s:3", "invierno": "s:4", "navidad": "s:5",
+    "spring": "z:1", "summer": "s:2", "autumn": "s:3", "fall": "z:3", "winter": "s:4",
+    "frühling": "s:1", "frühjahr": "s:1", "sommer": "s:2", "herbst": "s:3",
+    "primavera": "s:1", "verano": "s:2", "otoño": "s:3", "invierno": "s:4",
     "monday": "w:1", "tuesday": "w:2", "wednesday": "w:3", "thursday": "w:4", "friday": "w:5", "saturday": "w:6",
     "sunday": "w:7", "montag": "w:1", "dienstag": "w:2", "mittwoch": "w:3", "donnerstag": "w:4", "freitag": "w:5",
     "samstag": "w:6", "sonntag": "w:7", "lunes": "w:1", "martes": "w:2", "miércoles": "w:3", "jueves": "w:4",
@@ -45,17 +45,16 @@ RETURN '{
     "segundo": "o:2", "segunda": "o:2", "tercer": "o:3", "tercera": "o:3", "cuarto": "o:4", "cuarta": "o:4",
     "early": "f:1", "beginning": "f:1", "start": "f:1", "mid": "f:2", "middle": "f:2", "late": "f:3", "end": "f:3",
     "anfang": "f:1", "mitte": "f:2", "ende": "f:3", "principios": "f:1", "mediados": "f:2", "finales": "f:3",
-    "yesterday": "d:-1", "today": "d:0", "tonight": "d:0", "tomorrow": "d:1", "vorgestern": "d:-2", "gestern": "d:-1",
-    "heute": "d:0", "other": "other", "otro": "other", "neulich": "lately", "anteayer": "d:-2", "ayer": "d:-1", "hoy": "d:0",
+    "yesterday": "d:-1", "today": "d:0", "tonight": "d:0", "vorgestern": "d:-2", "gestern": "d:-1",
+    "heute": "d:0", "anteayer": "d:-2", "ayer": "d:-1", "hoy": "d:0",
     "last": "last", "past": "last", "previous": "last", "letzte": "last", "letzten": "last", "letzter": "last",
     "letztes": "last", "letztem": "last", "vergangene": "last", "vergangenen": "last", "vergangenes": "last",
     "this": "this", "diese": "this", "diesen": "this", "dieser": "this", "dieses": "this", "diesem": "this",
-    "este": "this", "esta": "this", "next": "next", "nächste": "next", "nächsten": "next", "nächster": "next",
-    "nächstes": "next", "próximo": "next", "próxima": "next", "pasado": "gone", "pasada": "gone",
+    "este": "this", "esta": "this", "pasado": "gone", "pasada": "gone",
     "words": "x", "characters": "x", "tokens": "x", "lines": "x", "steps": "x", "people": "x", "items": "x", "rows": "x",
     "bytes": "x", "ms": "x", "seconds": "x", "minutes": "x", "euros": "x", "dollars": "x", "meters": "x", "km": "x",
-    "kg": "x", "pages": "x", "wörter": "x", "zeichen": "x", "palabras": "x", "ago": "ago", "vor": "vor", "hace": "vor", "since": "since", "seit": "since", "desde": "since",
-    "until": "until", "till": "until", "by": "until", "bis": "until", "hasta": "until",
+    "kg": "x", "pages": "x", "wörter": "x", "zeichen": "x", "palabras": "x",
+    "ago": "ago", "vor": "vor", "hace": "vor", "since": "since", "seit": "since", "desde": "since", "until": "until", "till": "until", "by": "until", "bis": "until", "hasta": "until",
     "before": "before", "antes": "before", "after": "after", "nach": "after", "después": "after",
     "during": "during", "over": "during", "während": "during", "durante": "during", "in": "in", "im": "in", "en": "in",
     "on": "on", "am": "on", "at": "on", "between": "between", "from": "between", "zwischen": "between",
@@ -76,28 +75,16 @@ BEGIN
     until := (v_start + v_step)::date;
 END $$;
 
--- days_in_year: the days of a year that p_name means: a month ("m:5"), a day of a month ("m:5" and p_day), a season or
--- feast ("s:2", "s:5") or a quarter ("q3"). NULL if they do not exist (30 February).
+-- days_in_year: the days of a year that p_name means: a month ("m:5"), a day of a month ("m:5" and p_day), a season
+-- ("s:2") or a quarter ("q3"). NULL if they do not exist (30 February).
 CREATE OR REPLACE FUNCTION recall_private.days_in_year(p_year int, p_name text, p_day int, OUT since date, OUT until date)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    v_number int := nullif(right(p_name, -2), '')::int;
+    v_number int := substring(p_name FROM '\d+')::int;
 BEGIN
     IF p_year NOT BETWEEN 1 AND 9997 THEN
         RETURN;
-    ELSIF p_name = 's:5' THEN
-        since := make_date(p_year, 12, 24);
-        until := since + 3;
-    ELSIF p_name = 's:6' THEN
-        since := make_date(p_year, 10, 31);
-        until := since + 1;
-    ELSIF p_name ~ '^[sz]' THEN
-        since := make_date(p_year, 3 * v_number, 1);
-        until := (since + interval '3 months')::date;
-    ELSIF p_name ~ '^q' THEN
-        since := make_date(p_year, 3 * right(p_name, 1)::int - 2, 1);
-        until := (since + interval '3 months')::date;
-    ELSE
+    ELSIF p_name ~ '^m' THEN
         since := make_date(p_year, v_number, 1);
         until := (since + interval '1 month')::date;
         IF p_day > until - since OR p_day < 1 THEN
@@ -107,32 +94,31 @@ BEGIN
             since := since + p_day - 1;
             until := since + 1;
         END IF;
+    ELSE
+        since := make_date(p_year, 3 * v_number - CASE WHEN p_name ~ '^q' THEN 2 ELSE 0 END, 1);
+        until := (since + interval '3 months')::date;
     END IF;
 END $$;
 
 -- recurring_days: the days that p_name (see days_in_year; also a weekday, "w:5") means when it is said on a day: the
--- latest that have begun. With p_which `last`, the latest that are over; with `next`, the next to begin; with `this`,
--- those of the same year.
+-- latest that have begun. With p_which `last`, the latest that are over; with `this`, those of the same year.
 CREATE OR REPLACE FUNCTION recall_private.recurring_days(
     p_name text, p_day int, p_which text, p_today date, OUT since date, OUT until date
 )
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_year int := date_part('year', p_today);
-    v_sign int := CASE p_which WHEN 'next' THEN 1 ELSE -1 END;
 BEGIN
     IF p_name ~ '^w' THEN
         since := date_trunc('week', p_today::timestamp)::date + right(p_name, -2)::int - 1;
-        since := since + CASE WHEN p_which = 'this' THEN 0 WHEN p_which = 'next' AND since <= p_today THEN 7
-                              WHEN since > p_today OR p_which = 'last' AND since = p_today THEN -7 ELSE 0 END;
+        since := since - CASE WHEN p_which = 'this' THEN 0
+                              WHEN since > p_today OR p_which = 'last' AND since = p_today THEN 7 ELSE 0 END;
         until := since + 1;
         RETURN;
     END IF;
     FOR step IN CASE WHEN p_which = 'this' THEN 0 ELSE -1 END .. 8 LOOP  -- 29 February may be eight years away
-        SELECT d.since, d.until INTO since, until
-        FROM recall_private.days_in_year(v_year + v_sign * step, p_name, p_day) d;
-        EXIT WHEN CASE p_which WHEN 'this' THEN true WHEN 'last' THEN until <= p_today WHEN 'next' THEN since > p_today
-                  ELSE since <= p_today END;
+        SELECT d.since, d.until INTO since, until FROM recall_private.days_in_year(v_year - step, p_name, p_day) d;
+        EXIT WHEN CASE p_which WHEN 'this' THEN true WHEN 'last' THEN until <= p_today ELSE since <= p_today END;
         since := NULL;
         until := NULL;
     END LOOP;
@@ -144,8 +130,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (p_day + p_steps * CASE p_unit WHEN 'day' THEN interval '1 day' WHEN 'week' THEN '7 days' WHEN 'weekend' THEN '7 days'
         WHEN 'month' THEN '1 month' WHEN 'quarter' THEN '3 months' WHEN 'year' THEN '1 year' ELSE '0' END)::date;
 
--- around_day: the days that are p_fewest to p_most units away from a day, to the precision of the unit: "two weeks ago"
--- means a week.
+-- around_day: the days p_fewest to p_most units before a day, to the precision of the unit: "two weeks ago" means a week.
 CREATE OR REPLACE FUNCTION recall_private.around_day(
     p_day date, p_unit text, p_fewest int, p_most int, OUT since date, OUT until date
 )
@@ -153,9 +138,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_half int := CASE p_unit WHEN 'week' THEN 3 WHEN 'weekend' THEN 3 WHEN 'month' THEN 15 WHEN 'quarter' THEN 45
                               WHEN 'year' THEN 182 ELSE 0 END;
-    v_one date := recall_private.moved_day(p_day, p_unit, p_fewest);
-    v_other date := recall_private.moved_day(p_day, p_unit, p_most);
 BEGIN
-    since := least(v_one, v_other) - v_half;
-    until := greatest(v_one, v_other) + v_half + 1;
+    since := recall_private.moved_day(p_day, p_unit, -p_most) - v_half;
+    until := recall_private.moved_day(p_day, p_unit, -p_fewest) + v_half + 1;
 END $$;

@@ -1,4 +1,6 @@
--- The period that a query names ("last summer", "in May 2023", "before the launch"), found by rules.
+-- The period that a query names ("last summer", "in May 2023"), found by rules. It reads dates, months, seasons,
+-- quarters, years and weekdays, "last week", "two weeks ago", "yesterday", and parts like "early May"; periods to come are not
+-- read, because no memory is of one.
 --
 -- The words of a query are first translated to the terms of recall.time_words. A number stays as it is, punctuation is
 -- `,` or `;`, and every other word is empty. The functions below read these terms from one place on and return the place
@@ -39,8 +41,8 @@ BEGIN
     END IF;
 END $$;
 
--- calendar_name_at: a month, day of a month, season, feast, quarter, weekday or year, with its year if one is named.
--- p_which is the word `last`, `this` or `next` before it.
+-- calendar_name_at: a month, day of a month, season, quarter, weekday or year, with its year if one is named. p_which is
+-- the word `last` or `this` before it.
 CREATE OR REPLACE FUNCTION recall_private.calendar_name_at(
     t text[], p_at int, p_which text, p_today date,
     OUT since date, OUT until date, OUT past int, OUT needs int, OUT dated boolean
@@ -48,22 +50,22 @@ CREATE OR REPLACE FUNCTION recall_private.calendar_name_at(
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_year constant text := '^(19|20|21)\d\d$';
-    v_day_before int := CASE WHEN t[p_at] ~ '^\d{1,2}(st|nd|rd|th)?$' THEN substring(t[p_at] FROM '^\d+')::int END;
-    v_at int := p_at;  -- of the name
-    v_day int := v_day_before;
+    v_number int := substring(t[p_at] FROM '^(?:o:)?(\d{1,2})(?:st|nd|rd|th)?$');
+    -- 3 June, 3. Juni, the 3rd of June, the third quarter, 3. Quartal
+    v_at int := p_at + CASE WHEN v_number IS NULL THEN 0 WHEN t[p_at + 1] IN ('of', '.') THEN 2 ELSE 1 END;
+    v_name text := CASE WHEN t[v_at] = 'u:quarter' AND v_number BETWEEN 1 AND 4 THEN 'q' || v_number
+                        ELSE regexp_replace(t[v_at], '^a', 'm') END;
+    v_day int := CASE WHEN v_name ~ '^m' AND t[p_at] ~ '^\d' THEN v_number END;
 BEGIN
-    IF v_day IS NOT NULL THEN  -- 3 June, 3. Juni, the 3rd of June
-        v_at := p_at + CASE WHEN t[p_at + 1] IN ('of', '.') THEN 2 ELSE 1 END;
-        IF NOT coalesce(t[v_at] ~ '^[ma]:', false) THEN
-            RETURN;
-        END IF;
+    IF v_number IS NOT NULL AND v_day IS NULL AND v_name !~ '^q' THEN
+        RETURN;
     END IF;
     past := v_at + 1;
     needs := 0;
     dated := false;
-    IF t[v_at] ~ v_year OR t[v_at] = 'u:year' AND t[past] ~ v_year THEN
-        past := past + CASE WHEN t[v_at] = 'u:year' THEN 1 ELSE 0 END;
-        needs := CASE WHEN t[v_at] = 'u:year' THEN 0 ELSE 2 END;
+    IF v_name ~ v_year OR v_name = 'u:year' AND t[past] ~ v_year THEN
+        past := past + CASE WHEN v_name = 'u:year' THEN 1 ELSE 0 END;
+        needs := CASE WHEN v_name = 'u:year' THEN 0 ELSE 2 END;
         IF t[past] IN ('x', 'u:day', 'u:hour') THEN  -- in 2000 words
             past := NULL;
             RETURN;
@@ -72,124 +74,27 @@ BEGIN
         until := make_date(t[past - 1]::int + 1, 1, 1);
         dated := true;
         RETURN;
-    ELSIF t[v_at] ~ '^[maszw]:' OR t[v_at] ~ '^q[1-4]$' THEN
+    ELSIF v_name ~ '^([mszw]:|q[1-4]$)' THEN
         needs := CASE WHEN p_which = 'this' AND t[v_at] = 'a:5' THEN 3 WHEN p_which IS NOT NULL OR v_day IS NOT NULL THEN 0
                       ELSE CASE left(t[v_at], 1) WHEN 'm' THEN 1 WHEN 'a' THEN 3 WHEN 'z' THEN 4 ELSE 2 END END;
     ELSE
         past := NULL;
         RETURN;
     END IF;
-    IF t[v_at] ~ '^[ma]' AND v_day IS NULL AND t[past] ~ '^\d{1,2}(st|nd|rd|th)?$' THEN  -- June 3
+    IF v_name ~ '^m' AND v_day IS NULL AND t[past] ~ '^\d{1,2}(st|nd|rd|th)?$' THEN  -- June 3
         v_day := substring(t[past] FROM '^\d+')::int;
         -- "May 3 people" is not a date, "May 3rd" is.
         needs := CASE WHEN t[v_at] ~ '^a' AND t[past] ~ '^\d+$' AND t[past + 1] IN ('', 'x') THEN 3 ELSE 0 END;
         past := past + 1;
     END IF;
-    IF t[v_at] !~ '^w' AND t[past + CASE WHEN t[past] IN ('of', ',') THEN 1 ELSE 0 END] ~ v_year THEN
+    IF v_name !~ '^w' AND t[past + CASE WHEN t[past] IN ('of', ',') THEN 1 ELSE 0 END] ~ v_year THEN
         past := past + CASE WHEN t[past] IN ('of', ',') THEN 2 ELSE 1 END;
         needs := 0;
         dated := true;
         SELECT d.since, d.until INTO since, until
-        FROM recall_private.days_in_year(t[past - 1]::int, regexp_replace(t[v_at], '^a', 'm'), v_day) d;
+        FROM recall_private.days_in_year(t[past - 1]::int, v_name, v_day) d;
     ELSE
-        SELECT d.since, d.until INTO since, until
-        FROM recall_private.recurring_days(regexp_replace(t[v_at], '^a', 'm'), v_day, p_which, p_today) d;
-    END IF;
-END $$;
-
--- quarter_at: a quarter of a year by its number: the third quarter of 2023, 3. Quartal, the last quarter of last year.
-CREATE OR REPLACE FUNCTION recall_private.quarter_at(
-    t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
-)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-DECLARE
-    v_unit int := p_at + CASE WHEN t[p_at + 1] = '.' THEN 2 ELSE 1 END;
-    v_quarter text := 'q' || CASE WHEN t[p_at] = 'last' THEN '4' ELSE substring(t[p_at] FROM '^(?:o:)?([1-4])$') END;
-    v_at int := v_unit + CASE WHEN t[v_unit + 1] = 'of' THEN 2 ELSE 1 END;  -- of the year
-    v_step int := array_position(ARRAY['last', 'this', 'next'], t[v_at]) - 2;
-    v_year int;
-BEGIN
-    IF t[v_unit] IS DISTINCT FROM 'u:quarter' OR v_quarter IS NULL THEN
-        RETURN;
-    ELSIF t[v_at] ~ '^(19|20|21)\d\d$' THEN
-        v_year := t[v_at];
-        past := v_at + 1;
-    ELSIF t[v_at + 1] = 'u:year' THEN
-        v_year := date_part('year', p_today) + v_step;
-        past := CASE WHEN v_step IS NOT NULL THEN v_at + 2 END;
-    ELSIF v_at = v_unit + 1 AND t[p_at] <> 'last' AND (p_at = 1 OR t[p_at - 1] <> '' AND t[p_at - 1] !~ '^n:') THEN
-        SELECT d.since, d.until INTO since, until FROM recall_private.recurring_days(v_quarter, NULL, NULL, p_today) d;
-        past := v_at;
-        dated := false;
-        RETURN;
-    END IF;
-    dated := t[v_at] ~ '^\d';
-    SELECT d.since, d.until INTO since, until FROM recall_private.days_in_year(v_year, v_quarter, NULL) d;
-END $$;
-
--- part_of_period_at: part of a period: early 2023, the first half of May, the second or last week of May, its last days.
-CREATE OR REPLACE FUNCTION recall_private.part_of_period_at(
-    t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
-)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-DECLARE
-    v_part text := CASE WHEN t[p_at] ~ '^f:' THEN 'third' WHEN t[p_at + 1] IN ('half', 'u:week') THEN t[p_at + 1]
-                        WHEN t[p_at] IN ('o:1', 'last') AND t[p_at + 1] = 'u:day' THEN 'u:week' END;  -- its first days
-    v_place int := CASE WHEN t[p_at] ~ '^[of]:' THEN right(t[p_at], 1)::int END;
-    v_at int := p_at + CASE WHEN v_part = 'third' THEN 1 ELSE 2 END;
-    v_days int;
-    v_whole record;
-BEGIN
-    IF v_part IS NULL OR NOT coalesce(t[p_at] = 'last' OR v_place <= CASE v_part WHEN 'half' THEN 2 ELSE 4 END, false) THEN
-        RETURN;
-    END IF;
-    v_at := v_at + CASE WHEN t[v_at] IN ('of', 'in') THEN 1 ELSE 0 END;
-    v_at := v_at + CASE WHEN t[v_at] = 'the' THEN 1 ELSE 0 END;
-    SELECT * INTO v_whole FROM recall_private.calendar_name_at(
-        t, v_at + CASE WHEN t[v_at] IN ('last', 'this', 'next') THEN 1 ELSE 0 END,
-        CASE WHEN t[v_at] IN ('last', 'this', 'next') THEN t[v_at] END, p_today) c;
-    IF v_whole.past IS NULL AND t[v_at] IN ('last', 'this', 'next') AND t[v_at + 1] IN ('u:month', 'u:quarter', 'u:year') THEN
-        SELECT c.since, c.until, v_at + 2 AS past, false AS dated INTO v_whole FROM recall_private.calendar_unit(
-            p_today, right(t[v_at + 1], -2), array_position(ARRAY['last', 'this', 'next'], t[v_at]) - 2) c;
-    END IF;
-    past := v_whole.past;
-    dated := v_whole.dated;
-    IF v_part = 'u:week' THEN
-        since := CASE WHEN v_place IS NULL THEN v_whole.until - 7 ELSE v_whole.since + 7 * (v_place - 1) END;
-        until := since + 7;
-    ELSE
-        v_days := (v_whole.until - v_whole.since) / CASE v_part WHEN 'half' THEN 2 ELSE 3 END;
-        v_place := coalesce(v_place, 2);  -- the last half
-        since := v_whole.since + v_days * (v_place - 1);
-        until := CASE WHEN v_place = CASE v_part WHEN 'half' THEN 2 ELSE 3 END THEN v_whole.until ELSE since + v_days END;
-    END IF;
-END $$;
-
--- before_date_at: days relative to a date: two weeks before 11 August, the Sunday before Christmas.
-CREATE OR REPLACE FUNCTION recall_private.before_date_at(
-    t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
-)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-DECLARE
-    v_count record := recall_private.units_at(t, p_at);
-    v_at int := coalesce(v_count.past, p_at + 1);  -- of before or after
-    v_sign int := CASE t[v_at] WHEN 'after' THEN 1 WHEN 'before' THEN -1 WHEN 'vor' THEN -1 END;
-    v_unit text := right(t[p_at], -2);
-    v_date date;
-BEGIN
-    IF v_sign IS NULL OR v_count.past IS NULL AND (v_sign > 0 OR t[p_at] !~ '^[uw]:') THEN
-        RETURN;
-    END IF;
-    SELECT a.since, a.past, a.dated INTO v_date, past, dated
-    FROM recall_private.period_at(t, v_at + CASE WHEN t[v_at + 1] = 'the' THEN 2 ELSE 1 END, p_today) a WHERE a.past IS NOT NULL;
-    IF v_count.past IS NOT NULL THEN
-        SELECT r.since, r.until INTO since, until
-        FROM recall_private.around_day(v_date, v_count.unit, v_sign * v_count.fewest, v_sign * v_count.most) r;
-    ELSIF t[p_at] ~ '^w:' THEN
-        SELECT d.since, d.until INTO since, until FROM recall_private.recurring_days(t[p_at], NULL, 'last', v_date) d;
-    ELSE
-        since := recall_private.moved_day(v_date, v_unit, -1);
-        until := v_date;
+        SELECT d.since, d.until INTO since, until FROM recall_private.recurring_days(v_name, v_day, p_which, p_today) d;
     END IF;
 END $$;
 
@@ -199,11 +104,11 @@ CREATE OR REPLACE FUNCTION recall_private.period_at(
 )
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    v_which text := CASE WHEN t[p_at] IN ('last', 'this', 'next') THEN t[p_at] WHEN 'gone' IN (t[p_at], t[p_at + 1]) THEN 'last' END;
-    v_at int := p_at + CASE WHEN t[p_at] IN ('last', 'this', 'next', 'gone', 'vor') THEN 1 ELSE 0 END;
-    v_step int := array_position(ARRAY['last', 'this', 'next'], v_which) - 2;
+    v_which text := CASE WHEN t[p_at] IN ('last', 'this') THEN t[p_at] WHEN 'gone' IN (t[p_at], t[p_at + 1]) THEN 'last' END;
+    v_at int := p_at + CASE WHEN t[p_at] IN ('last', 'this', 'gone', 'vor') THEN 1 ELSE 0 END;
     v_count record;
-    v_day date;
+    v_whole record;
+    v_third int;
 BEGIN
     v_count := recall_private.units_at(t, v_at);
     IF coalesce(t[v_at], '') = '' OR t[v_at] ~ '^[.,;]' OR t[p_at] = 'vor' AND v_count.past IS NULL THEN
@@ -217,39 +122,35 @@ BEGIN
         since := p_today + right(t[v_at], -2)::int;
         until := since + 1;
         past := v_at + 1;
-    ELSIF t[v_at] = 'lately' OR t[v_at] = 'other' AND t[v_at + 1] = 'u:day' AND t[v_at - 1] = 'the' THEN  -- the other day
-        since := p_today - 14;
-        until := p_today;
-        past := v_at + CASE t[v_at] WHEN 'other' THEN 2 ELSE 1 END;
-    ELSIF v_count.past IS NOT NULL AND v_which IN ('last', 'next') THEN  -- the last two weeks
-        v_day := recall_private.moved_day(p_today, v_count.unit, v_step * v_count.most);
-        since := least(p_today, v_day);
-        until := greatest(p_today, v_day) + 1;
+    ELSIF t[v_at : v_at + 2] = '{u:day, before, "d:-1"}' THEN
+        since := p_today - 2;
+        until := since + 1;
+        past := v_at + 3;
+    ELSIF t[v_at] ~ '^f:' THEN  -- a third: early 2023, the end of last month
+        v_at := v_at + CASE WHEN t[v_at + 1] IN ('of', 'in') THEN 2 ELSE 1 END;
+        v_whole := recall_private.period_at(t, v_at + CASE WHEN t[v_at] = 'the' THEN 1 ELSE 0 END, p_today);
+        v_third := (v_whole.until - v_whole.since) / 3;
+        since := v_whole.since + v_third * (right(t[p_at], 1)::int - 1);
+        until := CASE t[p_at] WHEN 'f:3' THEN v_whole.until ELSE since + v_third END;
+        past := v_whole.past;
+        dated := v_whole.dated;
+    ELSIF v_count.past IS NOT NULL AND v_which = 'last' THEN  -- the last two weeks
+        since := recall_private.moved_day(p_today, v_count.unit, -v_count.most);
+        until := p_today + 1;
         past := v_count.past;
     ELSIF v_count.past IS NOT NULL AND (t[p_at] = 'vor' OR t[v_count.past] = 'ago') THEN  -- two weeks ago, vor zwei Wochen
         SELECT r.since, r.until INTO since, until
-        FROM recall_private.around_day(p_today, v_count.unit, -v_count.fewest, -v_count.most) r;
+        FROM recall_private.around_day(p_today, v_count.unit, v_count.fewest, v_count.most) r;
         past := v_count.past + CASE WHEN t[p_at] = 'vor' THEN 0 ELSE 1 END;
+    ELSIF v_which IS NOT NULL AND t[v_at] ~ '^u:' AND t[v_at + 1] IS DISTINCT FROM 'of' THEN  -- last week; the last days
+        SELECT c.since, c.until INTO since, until
+        FROM recall_private.calendar_unit(p_today, right(t[v_at], -2), CASE v_which WHEN 'last' THEN -1 ELSE 0 END) c;
+        IF v_which = 'last' AND t[v_at] = 'u:day' THEN
+            since := p_today - 6;
+            until := p_today + 1;
+        END IF;
+        past := v_at + 1;
     ELSE
-        SELECT p.since, p.until, p.past, p.dated INTO since, until, past, dated
-        FROM recall_private.quarter_at(t, p_at, p_today) p;
-    END IF;
-    IF past IS NULL THEN
-        SELECT p.since, p.until, p.past, p.dated INTO since, until, past, dated
-        FROM recall_private.part_of_period_at(t, p_at, p_today) p;
-    END IF;
-    IF past IS NULL AND (t[v_at] ~ '^[uw]:' OR v_count.past IS NOT NULL) THEN
-        SELECT p.since, p.until, p.past, p.dated INTO since, until, past, dated
-        FROM recall_private.before_date_at(t, v_at, p_today) p;
-    END IF;
-    IF past IS NULL AND v_which IN ('last', 'next') AND t[v_at] = 'u:day' THEN  -- the last days
-        since := p_today + least(v_step * 6, 0);
-        until := p_today + greatest(v_step * 6, 0) + 1;
-        past := v_at + 1;
-    ELSIF past IS NULL AND v_which IS NOT NULL AND t[v_at] ~ '^u:' THEN  -- last week
-        SELECT c.since, c.until INTO since, until FROM recall_private.calendar_unit(p_today, right(t[v_at], -2), v_step) c;
-        past := v_at + 1;
-    ELSIF past IS NULL THEN
         SELECT c.* INTO since, until, past, needs, dated FROM recall_private.calendar_name_at(t, v_at, v_which, p_today) c;
     END IF;
     past := past + CASE WHEN t[past] = 'gone' THEN 1 ELSE 0 END;
@@ -274,50 +175,11 @@ BEGIN
     WHERE m.place <= 100;
 END $$;
 
--- named_event_in_query: the day of a memory that the query names by its exact title or alias after a word like "before",
--- "during" or "since". Also the place of that word and the place after the name.
-CREATE OR REPLACE FUNCTION recall_private.named_event_in_query(
-    p_tenant text, p_written text[], t text[], p_moment timestamptz, OUT day date, OUT place int, OUT past int
-)
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    v_phrases text[] := '{}';
-    v_places int[] := '{}';
-    v_pasts int[] := '{}';
-    v_begin int;
-BEGIN
-    FOR i IN 1 .. cardinality(t) LOOP
-        CONTINUE WHEN t[i] NOT IN ('before', 'after', 'during', 'since', 'until', 'vor');
-        v_begin := i + CASE WHEN t[i + 1] IN ('the', 'of') THEN 2 ELSE 1 END;
-        FOR v_end IN v_begin .. least(v_begin + 4, cardinality(t)) LOOP
-            EXIT WHEN t[v_end] IN (',', '.', ';');
-            -- In "before the launch left the harbour" the launch is no event.
-            CONTINUE WHEN t[v_end + 1] = '' AND lower(p_written[v_end + 1]) NOT IN (
-                'or', 'about', 'with', 'for', 'who', 'what', 'which', 'when', 'how', 'did', 'do', 'does', 'was', 'were',
-                'is', 'are', 'have', 'has', 'had', 'we', 'i', 'they', 'you', 'he', 'she', 'it', 'my', 'our');
-            v_phrases := v_phrases || recall_private.plain(lower(array_to_string(p_written[v_begin:v_end], ' ')));
-            v_places := v_places || i;
-            v_pasts := v_pasts || (v_end + 1);
-        END LOOP;
-        EXIT WHEN cardinality(v_phrases) >= 20;
-    END LOOP;
-    IF v_phrases = '{}' THEN
-        RETURN;
-    END IF;
-    SELECT (m.happened_at AT TIME ZONE 'UTC')::date, k.place, k.past INTO day, place, past
-    FROM unnest(v_phrases, v_places, v_pasts) k(phrase, place, past)
-    CROSS JOIN LATERAL (
-        SELECT n.memory_id FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = k.phrase LIMIT 100) n
-    JOIN recall.memory m ON m.tenant = p_tenant AND m.id = n.memory_id
-    WHERE m.happened_at <= p_moment AND m.archived_at IS NULL
-    ORDER BY k.past - k.place DESC, m.happened_at DESC, m.id LIMIT 1;
-END $$;
-
 -- period_in_query: the period that a query names, seen from p_moment. NULL if it names none. Dates with a year take
 -- precedence over words like "last week". If there are several dates, the period spans them; otherwise the first counts.
-CREATE OR REPLACE FUNCTION recall_private.period_in_query(p_tenant text, p_query text, p_moment timestamptz)
+CREATE OR REPLACE FUNCTION recall_private.period_in_query(p_query text, p_moment timestamptz)
 RETURNS recall.period
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_query text := recall_private.folded(p_query);
     v_today date := (p_moment AT TIME ZONE 'UTC')::date;
@@ -339,10 +201,6 @@ BEGIN
         RETURN NULL;
     END IF;
     SELECT q.written, q.terms INTO v_written, t FROM recall_private.query_terms(v_query) q;
-    -- Without the name of a time, as in "after the meeting", only an event can be named.
-    IF array_to_string(t, ' ') !~ '(^| )([maszwud]:|lately|q[1-4]|\d)' THEN
-        i := cardinality(t) + 1;
-    END IF;
     WHILE i <= cardinality(t) LOOP
         -- No period begins with these.
         IF t[i] IN ('', ',', '.', ';', 'the', 'of', 'in', 'on', 'and', 'since', 'until', 'before', 'after', 'during', 'between',
@@ -351,7 +209,8 @@ BEGIN
             CONTINUE;
         END IF;
         v_place := i - CASE WHEN t[i - 1] = 'the' OR t[i - 1] = 'of' AND t[i - 2] IN ('before', 'after') THEN 2 ELSE 1 END;
-        v_word := CASE WHEN t[v_place] IN ('in', 'on', 'since', 'until', 'before', 'after', 'during', 'between') THEN t[v_place]
+        v_word := CASE WHEN t[i - 1] = 'of' AND (t[i - 2] ~ '^u:' OR t[i - 2] = 'half') THEN 'in'  -- the first week of May
+                       WHEN t[v_place] IN ('in', 'on', 'since', 'until', 'before', 'after', 'during', 'between') THEN t[v_place]
                        WHEN t[v_place] = 'vor' THEN 'before' END;
         f := recall_private.period_at(t, i, v_today);
         IF f.past IS NULL OR NOT coalesce(CASE f.needs
@@ -367,11 +226,9 @@ BEGIN
         v_days := f.until - f.since;
         IF v_word = 'between' AND t[f.past] IN ('and', 'until') THEN
             s := recall_private.period_at(t, f.past + 1, v_today);
-            IF s.past IS NOT NULL AND s.dated AND NOT f.dated THEN  -- between March and May 2024
-                f := recall_private.period_at(t, i, s.until - 1);
-            ELSIF s.past IS NOT NULL AND f.dated AND NOT s.dated THEN  -- between March 2024 and May
+            IF f.dated AND NOT s.dated THEN  -- between March 2024 and May
                 s := recall_private.period_at(t, f.past + 1, (f.since + interval '1 year')::date - 1);
-            ELSIF s.until <= f.since THEN  -- between November and February
+            ELSIF s.past IS NOT NULL THEN  -- between March and May 2024, between November and February
                 f := recall_private.period_at(t, i, s.until - 1);
             END IF;
             IF f.since < s.until THEN
@@ -387,33 +244,22 @@ BEGIN
         END IF;
         IF v_found IS NULL OR f.dated AND NOT v_dated THEN
             v_found := recall_private.period_of_days(v_since, v_until, v_days, v_written[
-                CASE WHEN v_word IS NULL THEN i ELSE v_place END : f.past - 1]);
+                CASE WHEN v_word IS NULL OR t[v_place] = 'of' THEN i ELSE v_place END : f.past - 1]);
             v_dated := f.dated;
         ELSIF f.dated AND v_found.since IS NOT NULL AND v_found.until IS NOT NULL AND v_since < v_until THEN
             v_found := recall_private.span_of_periods(v_found, recall_private.period_of_days(v_since, v_until, v_days, v_written[i : f.past - 1]));
         END IF;
         i := f.past;
     END LOOP;
-    IF v_found IS NULL THEN
-        f := recall_private.named_event_in_query(p_tenant, v_written, t, p_moment);
-        IF f.day IS NOT NULL THEN
-            v_word := CASE t[f.place] WHEN 'vor' THEN 'before' ELSE t[f.place] END;
-            v_found := recall_private.period_of_days(
-                CASE WHEN v_word IN ('after', 'since', 'during') THEN f.day END,
-                CASE v_word WHEN 'during' THEN f.day + 1 WHEN 'until' THEN f.day + 1 WHEN 'before' THEN f.day END,
-                1, v_written[f.place : f.past - 1]);
-        END IF;
-    END IF;
     RETURN v_found;
 END $$;
 
 -- hint_of_time: a regular expression that every query with a period matches.
 CREATE OR REPLACE FUNCTION recall_private.hint_of_time() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN '\d{4}|\m(jan|feb|mar|m.rz|ma[iy]|apr|abr|ju[nl]|aug|ago|sep|o[ck]t|nov|de[cz]|di[ce]|ener|enero|last|past|prev|this|next|n.chst|'
-    'letzt|verg|diese|est[ea]\M|pr.xim|seman|a.o|mes|veran|primav|oto|invie|yester|today|tonight|tomor|heute|gestern|'
-    'vorge|ayer|antea|hoy|since|seit|desde|before|antes|vor\M|after|nach\M|desp|during|w.hren|duran|until|till|hace|christ|'
-    'weihn|navid|hallow|quart|trimes|other day|otro d|neulich|summer|winter|spring|autumn|fall|somm|herb|fr.h|q[1-4]\M)|\m(mon|tues|wednes|thurs|fri|satur|sun)day'
+RETURN '\d{4}|\m(jan|feb|mar|m.rz|ma[iy]|apr|abr|ju[nl]|aug|ago|sep|o[ck]t|nov|de[cz]|di[ce]|ener|enero|last|past|prev|this|letzt|verg|'
+    'diese|est[ea]\M|seman|a.o|mes|veran|primav|oto|invie|yester|today|tonight|heute|gestern|vorge|ayer|antea|hoy|vor\M|hace|quart|'
+    'trimes|summer|winter|spring|autumn|fall|somm|herb|fr.h|q[1-4]\M)|\m(mon|tues|wednes|thurs|fri|satur|sun)day'
     '|\m(mon|diens|donners|frei|sams|sonn)tag|mittwoch|lunes|martes|mi.rcoles|jueves|viernes|s.bado|domingo';
 
 -- period_of_days: these days as a period. If the period is open, p_days is the length of what the query names.

@@ -164,7 +164,6 @@ BEGIN
     INTO q.words, q.steps, q.documents, q.queries, q.idfs, q.idf_sum
     FROM recall_private.query_words(p_tenant, v_language, p_query, p_counts) w;
     q.body_length := CASE WHEN q.words IS NOT NULL THEN p_counts.body_length END;
-    q.phrase := CASE WHEN cardinality(q.words) > 1 THEN recall_private.phrase_query(v_language, p_query) END;
 
     IF NOT p_named AND q.words IS NOT NULL THEN
         RETURN q;

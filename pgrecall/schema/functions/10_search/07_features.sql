@@ -87,7 +87,7 @@ END $$;
 -- similarity twice. Inlined.
 CREATE OR REPLACE FUNCTION recall_private.relevance_logit(
     w recall.relevance_model, p_arms double precision[], p_author double precision, p_similarity double precision,
-    p_coverage double precision, p_strength double precision, p_phrase int, p_likeness double precision,
+    p_coverage double precision, p_strength double precision, p_likeness double precision,
     p_alone boolean, p_authored int, p_cue double precision, p_semantic_rank bigint, p_lexical_rank bigint,
     p_name_rank bigint, p_period double precision, p_session double precision, p_trust double precision,
     p_question int, p_speaker int, p_no_number int
@@ -96,8 +96,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN w.form <> 'logistic' THEN recall_private.blended_logit(
         w, p_arms, p_similarity, p_coverage, p_likeness, p_semantic_rank, p_lexical_rank, p_name_rank)
     ELSE w.intercept + coalesce(w.similarity * p_arms[1] * p_similarity * (2 - p_trust), w.no_similarity)
-        + p_arms[2] * recall_private.weight_of_words(p_trust) * (w.coverage * coalesce(p_coverage, 0) + w.information * ln(1 + p_strength)
-            + w.phrase * coalesce(p_phrase, 0) + w.session_coverage * p_session)
+        + p_arms[2] * recall_private.weight_of_words(p_trust) * (w.coverage * coalesce(p_coverage, 0) + w.information * ln(1 + p_strength) + w.session_coverage * p_session)
         + w.name * p_arms[3] * p_likeness * CASE WHEN p_alone THEN 2 ELSE 1 END
         + p_author * p_authored + w.cue * p_arms[5] * p_cue + w.period * p_arms[7] * p_period
         - w.question * p_question + w.speaker * p_speaker - w.no_number * p_no_number END;

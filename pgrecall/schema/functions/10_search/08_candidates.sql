@@ -39,7 +39,6 @@ DECLARE
     v_queries tsquery[] := CASE WHEN p_arms[2] > 0 THEN q.queries END;
     v_idfs double precision[] := q.idfs;
     v_idf_sum double precision := q.idf_sum;
-    v_phrase tsquery := q.phrase;
     v_mean double precision := q.body_length;
     v_authors text[] := q.authors;
     v_ids bigint[] := g.ids;
@@ -69,7 +68,6 @@ BEGIN
                CASE WHEN m.comparable THEN s.similarity END AS similarity, s.rank AS semantic_rank,
                x.strength, h.rank AS lexical_rank, least(x.strength / nullif(v_idf_sum, 0), 1) AS coverage,
                CASE WHEN x.strength > 0 THEN recall_private.words_held(m.words, v_queries) ELSE 0 END AS held,
-               CASE WHEN x.strength > 0 THEN (m.words @@ v_phrase)::int END AS phrase,
                coalesce(n.likeness, 0) AS likeness, coalesce(n.alone, false) AS alone, n.rank AS name_rank,
                coalesce(c.strength, 0) AS cue, c.cue AS cued_by
         FROM (
@@ -130,7 +128,7 @@ BEGIN
         -- Every memory in a window answers a search for the window alone. A memory without a session counts as its own.
         SELECT f.id, f.question, f.similarity, recall_private.is_directive(f.speech_act) AS directive, s.session_coverage,
                CASE WHEN p_window THEN recall_private.logit(1) ELSE recall_private.relevance_logit(
-                   w, p_arms, p_author_weight, f.similarity - v_typical, f.coverage, f.strength, f.phrase, f.likeness,
+                   w, p_arms, p_author_weight, f.similarity - v_typical, f.coverage, f.strength, f.likeness,
                    f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
                    s.session_coverage, v_trust, f.question, f.speaker, f.no_number) END AS logit
         FROM featured f
@@ -196,8 +194,9 @@ BEGIN
     SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.likeness = 1,
            coalesce(u.logit, j.own), j.own, f.speech_act, f.held,
            CASE WHEN p_explain THEN ROW(
-               f.semantic_rank, f.lexical_rank, f.similarity, f.coverage, f.strength, f.phrase, f.likeness, f.alone,
-               f.authored, f.cue, f.cued_by, j.seed, j.share, j.log_odds, f.period,
+               f.semantic_rank, f.lexical_rank, f.similarity, f.coverage, f.strength,
+               NULL,  -- phrase, for clients of schemas before 0044
+               f.likeness, f.alone, f.authored, f.cue, f.cued_by, j.seed, j.share, j.log_odds, f.period,
                j.session_coverage, j.token_similarity, v_typical, f.speech_act, f.question, f.speaker, v_trust,
                CASE WHEN j.own > j.linked THEN j.asked_by END, j.own - j.linked,
                coalesce(u.logit, j.own) - j.own, f.no_number)::recall.evidence END

@@ -67,7 +67,7 @@ BEGIN
             'lexical', CASE WHEN e.strength > 0 THEN jsonb_build_object(
                 'coverage', e.coverage, 'strength', e.strength, 'rank', e.lexical_rank,
                 'trust', nullif(e.word_trust, 1),
-                'step', CASE WHEN e.phrase = 1 THEN 'phrase' ELSE v_step.step END, 'words', v_step.held) END,
+                'step', v_step.step, 'words', v_step.held) END,
             'name', CASE WHEN e.likeness > 0 THEN
                 jsonb_build_object('likeness', e.likeness, 'alone', e.named_alone) END,
             'cue', CASE WHEN e.cue > 0 THEN jsonb_build_object('strength', e.cue, 'cue', e.cued_by) END,
@@ -79,7 +79,7 @@ BEGIN
             'similarity', coalesce(w.similarity * v_arms[1] * v_similarity, w.no_similarity),
             'coverage', w.coverage * v_arms[2] * v_words * coalesce(e.coverage, 0),
             'information', w.information * v_arms[2] * v_words * ln(1 + e.strength),
-            'phrase', w.phrase * v_arms[2] * v_words * coalesce(e.phrase, 0), 'name', w.name * v_arms[3] * v_name,
+            'name', w.name * v_arms[3] * v_name,
             'author', (v_ground ->> 'author')::double precision * e.authored, 'cue', w.cue * v_arms[5] * e.cue,
             'period', w.period * v_arms[7] * e.period,
             'session_coverage', w.session_coverage * v_arms[2] * v_words * e.session_coverage,
@@ -92,7 +92,7 @@ BEGIN
             'form', w.form,
             'features', jsonb_build_object(
                 'similarity', v_similarity, 'coverage', v_words * coalesce(e.coverage, 0),
-                'information', v_words * ln(1 + e.strength), 'phrase', v_words * coalesce(e.phrase, 0), 'name', v_name,
+                'information', v_words * ln(1 + e.strength), 'name', v_name,
                 'author', e.authored, 'cue', e.cue, 'period', e.period, 'session_coverage', v_words * e.session_coverage,
                 'token_similarity', v_tokens, 'question', e.question, 'speaker', e.speaker,
                 'no_number', e.no_number, 'graph', coalesce(e.share, 0))),

@@ -193,7 +193,7 @@ BEGIN
                 v_counts);
         END IF;
         IF v_model.period * v_arms[7] > 0 THEN
-            v_periods[i] := recall_private.period_in_query(v_tenant, v_queries[i], v_moment);
+            v_periods[i] := recall_private.period_in_query(v_queries[i], v_moment);
         END IF;
         v_intent := recall_private.query_intent(v_queries[i]);
         v_intents[i] := v_intent;
@@ -303,7 +303,8 @@ BEGIN
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'needs_context', v_needs_context,
         'ground', CASE WHEN v_request.explain THEN jsonb_build_object(
-            'now', recall_private.epoch(v_moment), 'window', v_window, 'model', to_jsonb(v_model), 'arms', v_arms,
+            'now', recall_private.epoch(v_moment), 'window', v_window, 'model', to_jsonb(v_model) || '{"phrase": 0}',  -- for clients of schemas before 0044
+            'arms', v_arms,
             'author', v_author, 'weights', to_jsonb(v_weights), 'layers', to_jsonb(v_layers),
             'queries', (
                 SELECT jsonb_agg(jsonb_build_object(

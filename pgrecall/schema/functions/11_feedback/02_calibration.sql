@@ -95,10 +95,11 @@ DECLARE
 BEGIN
     v_model := recall_private.require_logistic_model(p_model ->> 'profile');
     IF jsonb_typeof(v_given) = 'object' THEN
-        v_given := '{"no_number": 0}' || v_given;  -- clients of schemas before 0030 do not fit it
+        -- Clients of schemas before 0030 do not fit no_number, and those before 0044 fit phrase.
+        v_given := '{"no_number": 0}' || v_given - 'phrase';
     END IF;
     PERFORM recall_private.check_coefficients(v_given, ARRAY['intercept', 'similarity', 'no_similarity', 'coverage',
-        'information', 'name', 'author', 'phrase', 'cue', 'period', 'session_coverage', 'question', 'speaker',
+        'information', 'name', 'author', 'cue', 'period', 'session_coverage', 'question', 'speaker',
         'no_number', 'graph', 'token_similarity', 'no_token_similarity'], ARRAY['intercept', 'no_similarity', 'no_token_similarity']);
     IF p_model ->> 'embedder' IS DISTINCT FROM v_embedder THEN
         PERFORM recall_private.raise_invalid(format('The coefficients were fitted with the embedder %s, and this database has %s.',
@@ -112,7 +113,7 @@ BEGIN
         intercept = excluded.intercept, similarity = excluded.similarity,
         no_similarity = excluded.no_similarity, coverage = excluded.coverage,
         information = excluded.information, name = excluded.name, author = excluded.author,
-        phrase = excluded.phrase, cue = excluded.cue, period = excluded.period, question = excluded.question,
+        cue = excluded.cue, period = excluded.period, question = excluded.question,
         speaker = excluded.speaker, no_number = excluded.no_number,
         session_coverage = excluded.session_coverage, token_similarity = excluded.token_similarity,
         no_token_similarity = excluded.no_token_similarity, graph = excluded.graph, fitted_on = excluded.fitted_on;

@@ -1,5 +1,5 @@
 -- Exports of earlier versions. Before schema 0031 each kind of plan had its own tables, kinds of lines and ids. Session ids
--- had no limit.
+-- had no limit. Before 0044 relevance had a coefficient `phrase`.
 
 -- kind_of_line: the present name of a kind of lines.
 CREATE OR REPLACE FUNCTION recall_private.kind_of_line(p_kind text) RETURNS text
@@ -35,9 +35,10 @@ BEGIN
         FROM jsonb_array_elements(p_rows) WITH ORDINALITY u(r, place));
 END $$;
 
--- row_with_short_session: a row of an export with a session id that can be stored.
-CREATE OR REPLACE FUNCTION recall_private.row_with_short_session(p_row jsonb) RETURNS jsonb
+-- present_row: a row of an export with a session id that can be stored, and without coefficients that are gone.
+CREATE OR REPLACE FUNCTION recall_private.present_row(p_kind text, p_row jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN octet_length(p_row ->> 'session_id') > 1000 AND jsonb_typeof(p_row -> 'session_id') = 'string'
+RETURN CASE WHEN p_kind = 'relevance_model' AND jsonb_typeof(p_row) = 'object' THEN p_row - 'phrase'
+            WHEN octet_length(p_row ->> 'session_id') > 1000 AND jsonb_typeof(p_row -> 'session_id') = 'string'
             THEN p_row || jsonb_build_object('session_id', recall_private.short_session(p_row ->> 'session_id'))
             ELSE p_row END;

@@ -212,7 +212,7 @@ BEGIN
                    ELSE v.row END ORDER BY l.place) AS rows,
                bool_and(jsonb_typeof(o.value) = 'object') AS whole
         FROM unnest(p_lines) WITH ORDINALITY l(line, place) CROSS JOIN LATERAL jsonb_each(l.line::jsonb) o
-             CROSS JOIN LATERAL (SELECT recall_private.row_with_short_session(o.value) AS row) v
+             CROSS JOIN LATERAL (SELECT recall_private.present_row(o.key, o.value) AS row) v
         GROUP BY o.key ORDER BY min(l.place)
     LOOP
         IF NOT v_part.whole THEN

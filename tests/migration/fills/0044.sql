@@ -1,0 +1,3 @@
+-- A coefficient is gone; nothing is stored that was not.
+
+SELECT;
