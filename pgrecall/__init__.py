@@ -93,7 +93,7 @@ if TYPE_CHECKING:
         Share,
         UnansweredQuery,
     )
-    from pgrecall.nouns.readers.models import Reader
+    from pgrecall.nouns.readers.models import Reader, Shared
     from pgrecall.nouns.search.models import Hit, Reranked, SearchRequest, SearchResult
     from pgrecall.nouns.settings.models import Languages, Setting
     from pgrecall.nouns.status.models import LayerStatus, Status
@@ -198,6 +198,7 @@ __all__ = [
     "Setting",
     "Settings",
     "Share",
+    "Shared",
     "StaleSummary",
     "Status",
     "StoredMemory",
@@ -276,7 +277,7 @@ _MODULES = {
         "Share",
         "UnansweredQuery",
     ),
-    "nouns.readers.models": ("Reader",),
+    "nouns.readers.models": ("Reader", "Shared"),
     "nouns.search.models": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
     "nouns.settings.models": ("Languages", "Setting"),
     "nouns.status.models": ("LayerStatus", "Status"),

@@ -31,7 +31,7 @@ GROUPS = {
     "Charts": "charts",
     "Jobs": "worker jobs metrics",
     "Back up": "backup",
-    "Serve": "serve keys readers connect capture mcp tools roles",
+    "Serve": "serve keys readers share connect capture mcp tools roles",
     "Several databases": "cell tenant router",
 }
 _TYPES = {"integer": "number", "float": "number", "id_or_key": "id or key"}

@@ -37,7 +37,7 @@ GROUPS: dict[str, str] = {
     "Keys of the HTTP service": "create_key keys revoke_key key_holder has_active_key "
     "open_page_session page_session_tenant close_page_session "
     "open_grant find_grant exchange_grant close_grant",
-    "Readers of a shared tenant": "add_reader readers remove_reader",
+    "Readers of a shared tenant": "add_reader readers remove_reader share",
 }
 
 OF_THE_CLIENT = frozenset(

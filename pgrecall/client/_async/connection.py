@@ -49,6 +49,7 @@ class AsyncConnection:
         self._is_view = False
         self.also_reads = resources.settings.also_reads or ()
         self._reader: str | None = None
+        self._sharer: str | None = None
 
     def view(
         self,
@@ -68,15 +69,17 @@ class AsyncConnection:
         view._project = self._project if project is None else project
         return view
 
-    async def reading(self, shared: str) -> Self:
-        """The same connection for reading a tenant that is shared with this one, outside of sessions.
+    async def at_shared(self, shared: str, *, copying: bool = False) -> Self:
+        """The same connection for reading a tenant that is shared with this one, outside of sessions; or for
+        ``copying`` a memory into it.
 
         Raises:
             DatabaseUnavailable: its cell is not known, and the directory does not answer.
             InvalidInput: no cell has such a tenant.
         """
         view = self.view(tenant=shared)
-        view.session_id, view._reader = None, self.tenant
+        view.session_id = None
+        view._reader, view._sharer = (None, self.tenant) if copying else (self.tenant, None)
         if self._finder is not None:
             await self._finder.require_placed(view.tenant)
         return view
@@ -192,7 +195,8 @@ class AsyncConnection:
                 place = None if finder is None else finder.known(self.tenant)
                 try:
                     database = await self.tenant_database()
-                    rows = await database.fetch(operation, tenant=self.tenant, reader=self._reader)
+                    acts_for = self._sharer or self.tenant
+                    rows = await database.fetch(operation, tenant=acts_for, reader=self._reader)
                 except RecallError as failure:
                     error = failure if finder is None else finder.note_error(self.tenant, failure)
                     if not isinstance(error, DatabaseError):

@@ -50,6 +50,7 @@ class Connection:
         self._is_view = False
         self.also_reads = resources.settings.also_reads or ()
         self._reader: str | None = None
+        self._sharer: str | None = None
 
     def view(
         self,
@@ -69,15 +70,17 @@ class Connection:
         view._project = self._project if project is None else project
         return view
 
-    def reading(self, shared: str) -> Self:
-        """The same connection for reading a tenant that is shared with this one, outside of sessions.
+    def at_shared(self, shared: str, *, copying: bool = False) -> Self:
+        """The same connection for reading a tenant that is shared with this one, outside of sessions; or for
+        ``copying`` a memory into it.
 
         Raises:
             DatabaseUnavailable: its cell is not known, and the directory does not answer.
             InvalidInput: no cell has such a tenant.
         """
         view = self.view(tenant=shared)
-        view.session_id, view._reader = None, self.tenant
+        view.session_id = None
+        view._reader, view._sharer = (None, self.tenant) if copying else (self.tenant, None)
         if self._finder is not None:
             self._finder.require_placed(view.tenant)
         return view
@@ -191,7 +194,8 @@ class Connection:
                 place = None if finder is None else finder.known(self.tenant)
                 try:
                     database = self.tenant_database()
-                    rows = database.fetch(operation, tenant=self.tenant, reader=self._reader)
+                    acts_for = self._sharer or self.tenant
+                    rows = database.fetch(operation, tenant=acts_for, reader=self._reader)
                 except RecallError as failure:
                     error = failure if finder is None else finder.note_error(self.tenant, failure)
                     if not isinstance(error, DatabaseError):

@@ -57,7 +57,7 @@ def command(
         more: sentences for the help, after those of the method.
         document: what ``--json`` prints instead of the result.
         arguments: optional parameters that are arguments, not options.
-        options: names of options that are not those of their parameters.
+        options: names of options that are not those of their parameters, or of required ones.
         helps: the help of parameters of which a command has more to say than the method.
         embeds: whether it needs models.
     """
@@ -66,7 +66,7 @@ def command(
     parameters: list[click.Parameter] = []
     for each in about.parameters:
         text = words.get(each.name, each.about)
-        if each.default is REQUIRED or each.name in arguments:
+        if each.name in arguments or (each.default is REQUIRED and each.name not in (options or {})):
             parameters.append(_argument(each, text))
         elif each.name != "now":
             parameters.append(_option(each, text, (options or {}).get(each.name)))
@@ -127,7 +127,8 @@ def _option(parameter: Parameter, about: str, name: str | None) -> click.Option:
         [*flags, parameter.name],
         type=_type(parameter),
         multiple=many,
-        default=None if many else parameter.default,
+        required=parameter.default is REQUIRED,
+        default=None if many or parameter.default is REQUIRED else parameter.default,
         metavar="N" if parameter.bounds else None,
         help=about,
     )

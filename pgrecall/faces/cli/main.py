@@ -82,6 +82,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "serve:serve",
     "keys": "keys:keys",
     "readers": "readers:readers",
+    "share": "readers:share",
     "roles": "roles:roles",
     "cell": "cells:cell",
     "tenant": "tenants:tenant",

@@ -11,7 +11,7 @@ def test_readers(pgrecall: Command, memory: Memory) -> None:
     nobody = pgrecall("readers", "list", tenant="team")
     assert (nobody.code, nobody.out) == (0, "No other tenant may read this one.\n")
     assert pgrecall("readers", "add", "acme", tenant="team").out == "Added.\n"
-    assert pgrecall("readers", "add", "acme", tenant="team").out == "It could read before.\n"
+    assert pgrecall("readers", "add", "acme", tenant="team").out == "Nothing changed.\n"
     [row] = pgrecall("readers", "list", "--json", tenant="team").json
     assert row["reader"] == "acme"
     itself = pgrecall("readers", "add", "team", tenant="team")

@@ -135,6 +135,7 @@ CALLS = (
     Call("keys.exchange_grant", (CODE, CODE, CODE, 60, 60)),
     Call("keys.close_grant", (CODE,)),
     Call("readers.add", ("friend",), {"now": NOW}),
+    Call("readers.add", ("friend",), {"may_share": True, "now": NOW}),
     Call("readers.list"),
     Call("readers.remove", ("friend",)),
     Call("edit", ("harbour",), {"title": "Opening hours", "now": NOW}),

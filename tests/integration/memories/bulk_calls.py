@@ -46,6 +46,7 @@ ONE_ROW = {
     "revoke_key",
     "run_due_job",
     "set_setting",
+    "share",
     "shortest_job_interval",
     "store_relevance_model",
     "store_rerank_model",
