@@ -33,6 +33,8 @@ import type {
 
 export type RedactPlan = components["schemas"]["RedactPlan"];
 
+export type Shared = components["schemas"]["Shared"];
+
 export type StaleSummary = components["schemas"]["StaleSummary"];
 
 export type UnusedImport = components["schemas"]["UnusedImport"];
@@ -542,6 +544,21 @@ export class MemoryMethods {
     const { call, rest } = split(options);
     const request = { path: { memory }, query: rest, call };
     return this.transport.send("get", "/v1/memories/{memory}", request);
+  }
+
+  /**
+   * Copy a memory into another tenant, whose owner has allowed it with `readers add --may-share`.
+   *
+   * The copy has the text, the tags, the role, the author, the layer and the time of the event, and names
+   * what it was copied from as `origin` in its metadata. Passwords, keys and tokens in its text are
+   * replaced by placeholders; a directive becomes a statement. Sharing a memory again updates its copy.
+   *
+   * @returns The id and the key of the copy, and whether it was created, updated or unchanged.
+   */
+  async share(memory: Reference, to: string, options: AtTime & CallOptions = {}): Promise<Shared> {
+    const { call, rest } = split(options);
+    const request = { path: { memory }, body: { ...rest, to }, call, safe: true };
+    return this.transport.send("post", "/v1/share/{memory}", request);
   }
 
   /**

@@ -743,6 +743,30 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/share/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Share
+         * @description Copy a memory into another tenant, whose owner has allowed it with `readers add --may-share`.
+         *
+         *     The copy has the text, the tags, the role, the author, the layer and the time of the event, and names
+         *     what it was copied from as `origin` in its metadata. Passwords, keys and tokens in its text are
+         *     replaced by placeholders; a directive becomes a statement. Sharing a memory again updates its copy.
+         */
+        readonly post: operations["share"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/status": {
         readonly parameters: {
             readonly query?: never;
@@ -2920,6 +2944,26 @@ export interface components {
             readonly high: number | null;
             readonly value: number | null;
         };
+        readonly ShareBody: {
+            /** @description The name of the other tenant. */
+            readonly to: string;
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
+        };
+        /** @description A copy of a memory in another tenant. */
+        readonly Shared: {
+            /** @description Id of the copy in the other tenant. */
+            readonly id: number;
+            /** @description Key of the copy there: the name of this tenant, `#` and the id of the memory. */
+            readonly key: string;
+            /**
+             * @description `unchanged` if the copy had all of it already.
+             * @enum {string}
+             */
+            readonly outcome: "created" | "updated" | "revived" | "unchanged";
+            /** @description The kinds of passwords, keys and tokens that the copy has placeholders for. */
+            readonly secrets: readonly string[];
+        };
         /** @description A memory that a new one nearly repeats. */
         readonly Similar: {
             readonly id: number;
@@ -4653,6 +4697,42 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly share: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ShareBody"];
+            };
+        };
+        readonly responses: {
+            /** @description The id and the key of the copy, and whether it was created, updated or unchanged. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Shared"];
                 };
             };
             /** @description A problem. */

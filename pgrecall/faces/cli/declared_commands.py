@@ -123,12 +123,12 @@ def _option(parameter: Parameter, about: str, name: str | None) -> click.Option:
     if kind is bool:
         return click.Option([*flags, parameter.name], is_flag=True, help=about)
     about = f"{about.removesuffix('.')}; may be repeated." if many else about
+    default = None if many else parameter.default
     return click.Option(
         [*flags, parameter.name],
         type=_type(parameter),
         multiple=many,
-        required=parameter.default is REQUIRED,
-        default=None if many or parameter.default is REQUIRED else parameter.default,
+        **({"required": True} if parameter.default is REQUIRED else {"default": default}),
         metavar="N" if parameter.bounds else None,
         help=about,
     )

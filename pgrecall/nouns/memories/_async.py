@@ -187,8 +187,8 @@ class AsyncStore(AsyncForgetting):
 
         Raises:
             MemoryNotFound: there is none in this tenant.
-            InvalidInput: the other tenant does not allow it, has forgotten its copy, or has a memory of its own
-                with the key of the copy. Nothing was copied.
+            InvalidInput: the other tenant does not allow it, has forgotten its copy, or has a memory of its
+                own with the key of the copy. Nothing was copied.
         """
         from pgrecall.importers.secrets import without_secrets
         from pgrecall.nouns.readers.operations import share

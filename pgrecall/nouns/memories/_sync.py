@@ -188,8 +188,8 @@ class Store(Forgetting):
 
         Raises:
             MemoryNotFound: there is none in this tenant.
-            DatabaseError: the other tenant does not allow it.
-            InvalidInput: it has forgotten its copy, or a memory of its own has the key of the copy.
+            InvalidInput: the other tenant does not allow it, has forgotten its copy, or has a memory of its
+                own with the key of the copy. Nothing was copied.
         """
         from pgrecall.importers.secrets import without_secrets
         from pgrecall.nouns.readers.operations import share

@@ -32,7 +32,8 @@ class ReadersGroup(Group):
         Raises:
             InvalidInput: the name is invalid or that of this tenant, or there are 1,000 readers.
         """
-        return self._connection.execute(operations.add_reader(reader, may_share, now), of_memories=False)
+        adding = operations.add_reader(reader, may_share, now)
+        return self._connection.execute(adding, of_memories=False)
 
     def list(self) -> tuple[Reader, ...]:
         """Lists the tenants that may read this one, by name, since when, and whether they may share with it.

@@ -1,11 +1,11 @@
-"""Commands about the readers of a shared tenant: add, list, remove; and share, which copies a memory into one."""
+"""Commands about sharing: the readers of a shared tenant, and copying a memory into one."""
 
 from __future__ import annotations
 
 import click
 
-from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.client._sync.memory import Memory
+from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import DONE, CommandGroup
 from pgrecall.faces.cli.rendering.console import SafeConsole
 from pgrecall.nouns.readers._sync import ReadersGroup

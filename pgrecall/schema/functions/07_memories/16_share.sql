@@ -13,7 +13,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_from text := recall_private.named_tenant();
     v_rules record;
-    v_copy record;
+    v_metadata jsonb;
     v_draft recall.memory;
     v_given jsonb;
     v_problem text;
@@ -25,8 +25,8 @@ BEGIN
     END IF;
     v_rules := recall_private.lock_tenant_rules(p_to, NULL, p_now);
     key := v_from || '#' || (p_memory ->> 'id')::bigint;
-    v_copy := recall_private.earlier_copy(p_to, key, jsonb_build_object('tenant', v_from, 'id', (p_memory ->> 'id')::bigint));
-    v_given := recall_private.shared_fields(p_memory, v_rules.layers) || jsonb_build_object('metadata', v_copy.metadata
+    v_metadata := recall_private.earlier_copy(p_to, key, jsonb_build_object('tenant', v_from, 'id', (p_memory ->> 'id')::bigint));
+    v_given := recall_private.shared_fields(p_memory, v_rules.layers) || jsonb_build_object('metadata', v_metadata
         || jsonb_build_object('origin', jsonb_build_object(
             'tenant', v_from, 'id', (p_memory ->> 'id')::bigint, 'key', p_memory -> 'key')));
     v_problem := recall_private.draft_form_problem(v_given);
@@ -65,20 +65,21 @@ END $$;
 
 -- earlier_copy: the metadata of the memory with the key of a copy; {} if there is none. Raises an error if it is archived, or
 -- of another origin than p_origin.
-CREATE OR REPLACE FUNCTION recall_private.earlier_copy(p_tenant text, p_key text, p_origin jsonb, OUT metadata jsonb)
+CREATE OR REPLACE FUNCTION recall_private.earlier_copy(p_tenant text, p_key text, p_origin jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
+    v_metadata jsonb;
     v_archived timestamptz;
 BEGIN
-    SELECT m.metadata, m.archived_at INTO metadata, v_archived FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = p_key;
-    IF NOT coalesce(metadata -> 'origin' @> p_origin, metadata IS NULL) THEN
+    SELECT m.metadata, m.archived_at INTO v_metadata, v_archived FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = p_key;
+    IF NOT coalesce(v_metadata -> 'origin' @> p_origin, v_metadata IS NULL) THEN
         PERFORM recall_private.raise_invalid(
             format('Tenant %s has a memory of its own with the key %s.', p_tenant, p_key), 'Its owner renames or forgets it.');
     ELSIF v_archived IS NOT NULL THEN
         PERFORM recall_private.raise_invalid(
             format('Tenant %s has forgotten its copy of this memory.', p_tenant), 'Its owner restores it: `pgrecall unarchive`.');
     END IF;
-    metadata := coalesce(metadata, '{}');
+    RETURN coalesce(v_metadata, '{}');
 END $$;
 
 -- shared_fields: what a copy has of a memory. Its layer only if the other tenant has it; a directive is a statement there.
