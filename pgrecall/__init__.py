@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     )
     from pgrecall.nouns.imports.report import ImportReport, Problem
     from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
-    from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder
+    from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder, OpenGrant
     from pgrecall.nouns.layers.models import Layer
     from pgrecall.nouns.links.models import StaleSummary
     from pgrecall.nouns.maintenance.models import Check, GraphReport
@@ -171,6 +171,7 @@ __all__ = [
     "Miss",
     "MissingExtra",
     "Neighbourhood",
+    "OpenGrant",
     "Overview",
     "PlanOutcome",
     "PlanSummary",
@@ -245,7 +246,7 @@ _MODULES = {
     "nouns.imports.models": ("ImportSummary", "ImportUndone", "KeptMemory", "KeysRenamed", "UnusedImport"),
     "nouns.imports.report": ("ImportReport", "Problem"),
     "nouns.jobs.models": ("JobOutcome", "JobRun", "JobStatus"),
-    "nouns.keys.models": ("ApiKey", "Grant", "IssuedKey", "KeyHolder"),
+    "nouns.keys.models": ("ApiKey", "Grant", "IssuedKey", "KeyHolder", "OpenGrant"),
     "nouns.layers.models": ("Layer",),
     "nouns.links.models": ("StaleSummary",),
     "nouns.maintenance.models": ("Check", "GraphReport"),
@@ -259,7 +260,7 @@ _MODULES = {
         "Remembered",
         "StoredMemory",
         "VitalityTerms",
-    ),
+    ),  # fmt: skip
     "nouns.plans.dedupe": ("DedupePlan",),
     "nouns.plans.models": ("PlanOutcome", "PlanSummary", "PlanUndone"),
     "nouns.plans.prune": ("PrunePlan",),

@@ -36,7 +36,7 @@ GROUPS: dict[str, str] = {
     "Roles (administrators, as the owner)": "bind_role unbind_role role_bindings caller access_problems",
     "Keys of the HTTP service": "create_key keys revoke_key key_holder has_active_key "
     "open_page_session page_session_tenant close_page_session "
-    "open_grant find_grant exchange_grant close_grant",
+    "open_grant find_grant exchange_grant close_grant grants end_grant",
     "Readers of a shared tenant": "add_reader readers remove_reader share",
 }
 

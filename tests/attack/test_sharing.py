@@ -63,7 +63,8 @@ def others_of(world: World) -> dict[str, str]:
     found = {}
     with_column = (
         "SELECT c.relname, bool_or(a.attname = 'memory_id') "
-        "FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition "
+        "FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid "
+        "WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition "
         "GROUP BY c.relname HAVING bool_or(a.attname = 'tenant') ORDER BY 1"
     )
     for table, owned in world.admin.execute(with_column.encode()).fetchall():

@@ -31,6 +31,8 @@ import type {
   Version,
 } from "./types.js";
 
+export type OpenGrant = components["schemas"]["OpenGrant"];
+
 export type RedactPlan = components["schemas"]["RedactPlan"];
 
 export type Shared = components["schemas"]["Shared"];
@@ -167,6 +169,31 @@ export class JobsGroup {
     const { call, rest } = split(options);
     const request = { query: { ...rest, ...(name !== undefined && { name }) }, call };
     return this.transport.send("get", "/v1/jobs/runs", request);
+  }
+}
+
+/** Keys that let their holder act for this tenant over HTTP. */
+export class KeysGroup {
+  constructor(protected readonly transport: Transport) {}
+
+  /**
+   * List what people let programs do with keys of this tenant, by OAuth.
+   *
+   * @returns The grants that have not ended, by key; without tokens.
+   */
+  async grants(call: CallOptions = {}): Promise<readonly OpenGrant[]> {
+    const request = { call };
+    return this.transport.send("get", "/v1/grants", request);
+  }
+
+  /**
+   * End a grant of OAuth, with all of its tokens, from the next request of its program on.
+   *
+   * @returns Whether there was one.
+   */
+  async endGrant(grant: string, call: CallOptions = {}): Promise<boolean> {
+    const request = { path: { grant }, call };
+    return (await this.transport.send("delete", "/v1/grants/{grant}", request)).changed;
   }
 }
 

@@ -208,6 +208,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/grants": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Grants
+         * @description List what people let programs do with keys of this tenant, by OAuth.
+         */
+        readonly get: operations["grants"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/grants/{grant}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * End Grant
+         * @description End a grant of OAuth, with all of its tokens, from the next request of its program on.
+         */
+        readonly delete: operations["end_grant"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/layers": {
         readonly parameters: {
             readonly query?: never;
@@ -2299,6 +2339,26 @@ export interface components {
             /** @description How long it took in all. */
             readonly seconds: number;
         };
+        /** @description What a person lets a program do with a key, by OAuth. */
+        readonly OpenGrant: {
+            /** @description Names the grant; it is no secret. */
+            readonly id: string;
+            /** @description What the program calls itself; nobody has checked it. */
+            readonly client: string;
+            /** @description The address that the program had its code sent to. */
+            readonly redirect: string;
+            /** @description `read`, `write` or both. */
+            readonly scopes: readonly string[];
+            /** @description Id of the key with which the person signed in. */
+            readonly key_id: number;
+            /** @description Name of that key. */
+            readonly key_name: string;
+            /**
+             * Format: date-time
+             * @description When it ends unless the program uses it.
+             */
+            readonly ends_at: string;
+        };
         /** @description A part of a long memory: the `text` from `start` to `end`, in characters of the body from 0. */
         readonly Passage: {
             readonly start: number;
@@ -3656,6 +3716,67 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": readonly components["schemas"]["JobRun"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly grants: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The grants that have not ended, by key; without tokens. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["OpenGrant"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly end_grant: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the grant. */
+                readonly grant: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Whether there was one. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
                 };
             };
             /** @description A problem. */

@@ -140,6 +140,11 @@ test("links, supersession, pins, archive", async () => {
   await assert.rejects(memory.share(one, "team"), /Tenant team does not let tenant \w+ share memories with it\./);
 });
 
+test("grants of OAuth", async () => {
+  assert.deepEqual(await memory.keys.grants(), []);
+  assert.equal(await memory.keys.endGrant("0".repeat(16)), false);
+});
+
 test("versions and changes", async () => {
   const key = fresh("hours");
   const before = await memory.changes.cursor();

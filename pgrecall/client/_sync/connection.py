@@ -44,6 +44,7 @@ class Connection:
         self.tenant = require_tenant(tenant)
         self.session_id: str | None = None
         self._project: tuple[str | None, bool] = (None, False)
+        self._logs = True
         self._opened = Databases(Outages(resources.settings.connect_timeout))
         routes = resources.routes
         self._finder = None if routes is None else TenantFinder(routes, self._opened, resources)
@@ -59,15 +60,17 @@ class Connection:
         also_reads: Sequence[str] = (),
         session_id: str | None = None,
         project: tuple[str, bool] | None = None,
+        logs: bool = True,
     ) -> Self:
-        """The same connection for another tenant and those that share with it, within a session, or in a
-        project, perhaps in it only."""
+        """The same connection for another tenant and those that share with it, within a session, in a
+        project, perhaps in it only, or without logging searches."""
         view = copy(self)
         view._is_view = True
         if tenant is not None:
             view.tenant, view.also_reads = require_tenant(tenant), tuple(map(require_tenant, also_reads))
         view.session_id = self.session_id if session_id is None else session_id
         view._project = self._project if project is None else project
+        view._logs = self._logs and logs
         return view
 
     def at_shared(self, shared: str, *, copying: bool = False) -> Self:
@@ -89,7 +92,8 @@ class Connection:
     def asked_here(self) -> SearchOptions:
         """The options of a search that names neither its session nor its project."""
         project, only = self._project
-        return {"session_id": self.session_id, "project": project, "project_only": only}
+        options: SearchOptions = {"session_id": self.session_id, "project": project, "project_only": only}
+        return options if self._logs else {**options, "log": False}
 
     @property
     def embedder(self) -> Embedder | None:

@@ -116,6 +116,7 @@ def create_page(service: Service, oauth: OAuth | None = None) -> ASGIApp:
         post("/quality/replay", quality.replay, writes=False),
         get("/maintenance", overview.maintenance),
         post("/maintenance/verify", overview.verify, writes=False),
+        post("/grants/{grant}/end", overview.end_grant),
         *sign_in.routes(service, sessions),
         *_connect_routes(service, sessions, oauth),
         Mount(STATIC_PATH, _STATIC_FILES, name="static"),

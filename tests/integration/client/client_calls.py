@@ -134,6 +134,8 @@ CALLS = (
     Call("keys.grant", (CODE,)),
     Call("keys.exchange_grant", (CODE, CODE, CODE, 60, 60)),
     Call("keys.close_grant", (CODE,)),
+    Call("keys.grants"),
+    Call("keys.end_grant", ("0" * 16,)),
     Call("readers.add", ("friend",), {"now": NOW}),
     Call("readers.add", ("friend",), {"may_share": True, "now": NOW}),
     Call("readers.list"),

@@ -32,7 +32,7 @@ from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.in_turns
 
-NOT_AWAITED = {"for_tenant", "for_project", "session", "pool_stats", "jobs.runner"}
+NOT_AWAITED = {"for_tenant", "for_project", "session", "unlogged", "pool_stats", "jobs.runner"}
 """Answered without asking the database."""
 
 ELSEWHERE = {"calibration.fit", "share"}
