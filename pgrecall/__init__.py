@@ -260,7 +260,7 @@ _MODULES = {
         "Remembered",
         "StoredMemory",
         "VitalityTerms",
-    ),  # fmt: skip
+    ),
     "nouns.plans.dedupe": ("DedupePlan",),
     "nouns.plans.models": ("PlanOutcome", "PlanSummary", "PlanUndone"),
     "nouns.plans.prune": ("PrunePlan",),
@@ -294,9 +294,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"pgrecall.{_MODULE_OF[name]}"), name)
-        globals()[name] = value
-        return value
+        return globals().setdefault(name, getattr(import_module(f"pgrecall.{_MODULE_OF[name]}"), name))
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *_MODULE_OF})
