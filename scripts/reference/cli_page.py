@@ -22,7 +22,7 @@ Wherever a memory is expected, digits are its id and anything else its key; `key
 GROUPS = {
     "Set up": "init upgrade doctor status verify postgres",
     "Remember": "remember edit import export access link unlink supersede stale-summaries pin forget "
-    "unarchive",
+    "unarchive unarchive-session",
     "History": "history diff restore changes",
     "Search": "search list context show feedback quality",
     "Layers and settings": "layers settings language calibration models",

@@ -552,6 +552,17 @@ export class MemoryMethods {
   }
 
   /**
+   * Restore what the last `forget_session` of a session archived, unless it was restored since.
+   *
+   * @returns How many memories were restored.
+   */
+  async unarchiveSession(sessionId: string, options: AtTime & CallOptions = {}): Promise<number> {
+    const { call, rest } = split(options);
+    const request = { body: { ...rest, session_id: sessionId }, call };
+    return (await this.transport.send("post", "/v1/unarchive-session", request)).count;
+  }
+
+  /**
    * Restore an archived memory, with its links and accesses.
    *
    * @returns Whether it was archived.

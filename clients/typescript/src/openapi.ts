@@ -763,6 +763,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/unarchive-session": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Unarchive Session
+         * @description Restore what the last `forget_session` of a session archived, unless it was restored since.
+         */
+        readonly post: operations["unarchive_session"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/unarchive/{memory}": {
         readonly parameters: {
             readonly query?: never;
@@ -3162,6 +3182,12 @@ export interface components {
             readonly last_at: string;
             readonly search_id: number;
         };
+        readonly UnarchiveSessionBody: {
+            /** @description The session that the memories belong to. */
+            readonly session_id: string;
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
+        };
         /** @description A memory that an import added and that was never used since. */
         readonly UnusedImport: {
             readonly id: number;
@@ -4778,6 +4804,39 @@ export interface operations {
         };
         readonly responses: {
             /** @description How many memories were archived, or with `dry_run` would be. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly unarchive_session: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["UnarchiveSessionBody"];
+            };
+        };
+        readonly responses: {
+            /** @description How many memories were restored. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;

@@ -55,6 +55,7 @@ COMMANDS: Mapping[str, str] = {
     "changes": "versions:changes",
     "forget": "memories:forget",
     "unarchive": "memories:unarchive",
+    "unarchive-session": "memories:unarchive_session",
     "feedback": "feedback:feedback",
     "quality": "quality:quality",
     "pin": "memories:pin",

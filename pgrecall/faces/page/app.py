@@ -88,6 +88,7 @@ def create_page(service: Service, oauth: OAuth | None = None) -> ASGIApp:
         get("/", search.search),
         get("/memories", front.browse),
         post("/forget-session", front.forget_session),
+        post("/unarchive-session", front.unarchive_session),
         get("/add", edit.add_form),
         post("/add", edit.add, large=True),
         get("/edit/{memory}", edit.edit_form),

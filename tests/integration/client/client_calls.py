@@ -101,6 +101,7 @@ CALLS = (
     Call("unarchive", ("ferry",), {"now": NOW}),
     Call("forget", ("ferry",), {"now": NOW}),
     Call("forget_session", ("chat-42",), {"dry_run": True, "now": NOW}),
+    Call("unarchive_session", ("chat-42",), {"now": NOW}),
     Call("context", ("harbour contract",), {"k": 2}, by_the_clock=True),
     Call("used", (1, "harbour")),
     Call("rejected", (1, ["contract"])),

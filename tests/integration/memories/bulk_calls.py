@@ -153,6 +153,7 @@ def writes(ids: list[int]) -> dict[str, Call]:
         "forget": (f"{each} WHERE recall.forget(i, false, %s)", (some, NOW)),
         "forget: for good": (f"{each} WHERE recall.forget(i, true, %s)", (some, NOW)),
         "forget_session": ("SELECT recall.forget_session('rope-session', false, %s)", (NOW,)),
+        "unarchive_session": ("SELECT recall.unarchive_session('rope-session', %s)", (NOW,)),
         "unarchive": (f"{each} WHERE recall.unarchive(i, %s)", (ids[-SOME:], NOW)),
         "rename_keys": (
             "SELECT recall.rename_keys('rope-source', (SELECT jsonb_object_agg(m.key, 'missing ' || m.id) "

@@ -27,7 +27,7 @@ SET search_path FROM CURRENT AS $$
         'record_accesses', 'refresh_graph', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'rename_keys', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
         'search_and_log', 'set_language', 'set_layer', 'resolve_pending_links', 'store_relevance_model',
-        'store_rerank_model', 'supersede', 'unarchive', 'undo_plan', 'unlink', 'archive_imported', 'rename_imported', 'store_imported', 'undo_import', 'use_preset',
+        'store_rerank_model', 'supersede', 'unarchive', 'unarchive_session', 'undo_plan', 'unlink', 'archive_imported', 'rename_imported', 'store_imported', 'undo_import', 'use_preset',
         'used',
         'restore_version']) u
     UNION ALL
