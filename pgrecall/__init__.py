@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     )
     from pgrecall.nouns.imports.report import ImportReport, Problem
     from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus
-    from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder
+    from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder, OpenGrant
     from pgrecall.nouns.layers.models import Layer
     from pgrecall.nouns.links.models import StaleSummary
     from pgrecall.nouns.maintenance.models import Check, GraphReport
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
         Share,
         UnansweredQuery,
     )
-    from pgrecall.nouns.readers.models import Reader
+    from pgrecall.nouns.readers.models import Reader, Shared
     from pgrecall.nouns.search.models import Hit, Reranked, SearchRequest, SearchResult
     from pgrecall.nouns.settings.models import Languages, Setting
     from pgrecall.nouns.status.models import LayerStatus, Status
@@ -171,6 +171,7 @@ __all__ = [
     "Miss",
     "MissingExtra",
     "Neighbourhood",
+    "OpenGrant",
     "Overview",
     "PlanOutcome",
     "PlanSummary",
@@ -198,6 +199,7 @@ __all__ = [
     "Setting",
     "Settings",
     "Share",
+    "Shared",
     "StaleSummary",
     "Status",
     "StoredMemory",
@@ -244,7 +246,7 @@ _MODULES = {
     "nouns.imports.models": ("ImportSummary", "ImportUndone", "KeptMemory", "KeysRenamed", "UnusedImport"),
     "nouns.imports.report": ("ImportReport", "Problem"),
     "nouns.jobs.models": ("JobOutcome", "JobRun", "JobStatus"),
-    "nouns.keys.models": ("ApiKey", "Grant", "IssuedKey", "KeyHolder"),
+    "nouns.keys.models": ("ApiKey", "Grant", "IssuedKey", "KeyHolder", "OpenGrant"),
     "nouns.layers.models": ("Layer",),
     "nouns.links.models": ("StaleSummary",),
     "nouns.maintenance.models": ("Check", "GraphReport"),
@@ -276,7 +278,7 @@ _MODULES = {
         "Share",
         "UnansweredQuery",
     ),
-    "nouns.readers.models": ("Reader",),
+    "nouns.readers.models": ("Reader", "Shared"),
     "nouns.search.models": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
     "nouns.settings.models": ("Languages", "Setting"),
     "nouns.status.models": ("LayerStatus", "Status"),
@@ -292,9 +294,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"pgrecall.{_MODULE_OF[name]}"), name)
-        globals()[name] = value
-        return value
+        return globals().setdefault(name, getattr(import_module(f"pgrecall.{_MODULE_OF[name]}"), name))
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *_MODULE_OF})

@@ -22,7 +22,7 @@ Wherever a memory is expected, digits are its id and anything else its key; `key
 GROUPS = {
     "Set up": "init upgrade doctor status verify postgres",
     "Remember": "remember edit import export access link unlink supersede stale-summaries pin forget "
-    "unarchive",
+    "unarchive unarchive-session",
     "History": "history diff restore changes",
     "Search": "search list context show feedback quality",
     "Layers and settings": "layers settings language calibration models",
@@ -31,7 +31,7 @@ GROUPS = {
     "Charts": "charts",
     "Jobs": "worker jobs metrics",
     "Back up": "backup",
-    "Serve": "serve keys readers connect capture mcp tools roles",
+    "Serve": "serve keys readers share connect capture mcp tools roles",
     "Several databases": "cell tenant router",
 }
 _TYPES = {"integer": "number", "float": "number", "id_or_key": "id or key"}

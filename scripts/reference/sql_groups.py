@@ -9,7 +9,7 @@ from __future__ import annotations
 GROUPS: dict[str, str] = {
     "Tenant and language": "current_tenant languages set_language",
     "Remember": "remember remember_many edit get list_memories id_of pin forget unarchive keys_of_source "
-    "forget_session projects rename_keys content_hashes",
+    "forget_session unarchive_session projects rename_keys content_hashes",
     "Versions and changes": "versions diff_versions restore_version changes change_cursor expire_changes",
     "Search": "search search_and_log completed_query explain find log_shown similarities",
     "Use and feedback": "record_access record_accesses accesses_of used rejected feedback_by_memory "
@@ -36,8 +36,8 @@ GROUPS: dict[str, str] = {
     "Roles (administrators, as the owner)": "bind_role unbind_role role_bindings caller access_problems",
     "Keys of the HTTP service": "create_key keys revoke_key key_holder has_active_key "
     "open_page_session page_session_tenant close_page_session "
-    "open_grant find_grant exchange_grant close_grant",
-    "Readers of a shared tenant": "add_reader readers remove_reader",
+    "open_grant find_grant exchange_grant close_grant grants end_grant",
+    "Readers of a shared tenant": "add_reader readers remove_reader share",
 }
 
 OF_THE_CLIENT = frozenset(

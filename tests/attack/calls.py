@@ -100,6 +100,7 @@ DOCUMENTS: Mapping[str, Any] = {
     "p_request": {"query": "contract"},
     "p_subject": {"tag": "harbour nothing"},
     "p_counts": {},
+    "p_memory": {"id": 1, "body": "seen"},
 }
 """Of those arguments that are no list."""
 

@@ -126,7 +126,7 @@ def test_no_function_changes_anything_of_a_shared_tenant(
         assert told["search"] >= {"answered"}
 
 
-@pytest.mark.parametrize("call", ["keys", "readers"])
+@pytest.mark.parametrize("call", ["grants", "keys", "readers"])
 def test_a_reader_does_not_learn_who_else_reads(call: str, shared: World, logins: dict[str, str]) -> None:
     with shared.log_in(logins["app"]) as role:
         said = answer(role, f"SELECT * FROM recall.{call}()")

@@ -54,7 +54,6 @@ SINCE = {
     "0004": ("judgement", "rerank_model"),
     "0005": ("tenant_role",),
     "0006": ("vector_home",),
-    "0040": ("reader",),
 }
 """Tables that came with a revision, and have had the same columns since."""
 
@@ -97,6 +96,8 @@ def rows(url: str, since: str) -> dict[str, list[Any]]:
                 "SELECT to_jsonb(s) - '{experiment,arm,arm_weight}'::text[] FROM recall.search_log s "
                 "ORDER BY s.tenant, s.id"
             )
+        if since >= "0040":
+            kept["reader"] = read("SELECT tenant, reader, since FROM recall.reader ORDER BY 1, 2")
         return kept | {
             table: read(f"SELECT * FROM recall.{table} WHERE tenant <> '*' ORDER BY 1, 2") for table in tables
         }

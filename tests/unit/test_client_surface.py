@@ -14,7 +14,7 @@ import pytest
 import pgrecall
 from pgrecall import AsyncMemory, Memory
 
-AT_ONCE = {"for_project", "for_tenant", "session", "pool_stats", "runner"}
+AT_ONCE = {"for_project", "for_tenant", "session", "unlogged", "pool_stats", "runner"}
 """Methods that do not ask the database, and so are not awaited."""
 
 

@@ -31,7 +31,11 @@ import type {
   Version,
 } from "./types.js";
 
+export type OpenGrant = components["schemas"]["OpenGrant"];
+
 export type RedactPlan = components["schemas"]["RedactPlan"];
+
+export type Shared = components["schemas"]["Shared"];
 
 export type StaleSummary = components["schemas"]["StaleSummary"];
 
@@ -165,6 +169,31 @@ export class JobsGroup {
     const { call, rest } = split(options);
     const request = { query: { ...rest, ...(name !== undefined && { name }) }, call };
     return this.transport.send("get", "/v1/jobs/runs", request);
+  }
+}
+
+/** Keys that let their holder act for this tenant over HTTP. */
+export class KeysGroup {
+  constructor(protected readonly transport: Transport) {}
+
+  /**
+   * List what people let programs do with keys of this tenant, by OAuth.
+   *
+   * @returns The grants that have not ended, by key; without tokens.
+   */
+  async grants(call: CallOptions = {}): Promise<readonly OpenGrant[]> {
+    const request = { call };
+    return this.transport.send("get", "/v1/grants", request);
+  }
+
+  /**
+   * End a grant of OAuth, with all of its tokens, from the next request of its program on.
+   *
+   * @returns Whether there was one.
+   */
+  async endGrant(grant: string, call: CallOptions = {}): Promise<boolean> {
+    const request = { path: { grant }, call };
+    return (await this.transport.send("delete", "/v1/grants/{grant}", request)).changed;
   }
 }
 
@@ -523,6 +552,17 @@ export class MemoryMethods {
   }
 
   /**
+   * Restore what the last `forget_session` of a session archived, unless it was restored since.
+   *
+   * @returns How many memories were restored.
+   */
+  async unarchiveSession(sessionId: string, options: AtTime & CallOptions = {}): Promise<number> {
+    const { call, rest } = split(options);
+    const request = { body: { ...rest, session_id: sessionId }, call };
+    return (await this.transport.send("post", "/v1/unarchive-session", request)).count;
+  }
+
+  /**
    * Restore an archived memory, with its links and accesses.
    *
    * @returns Whether it was archived.
@@ -542,6 +582,21 @@ export class MemoryMethods {
     const { call, rest } = split(options);
     const request = { path: { memory }, query: rest, call };
     return this.transport.send("get", "/v1/memories/{memory}", request);
+  }
+
+  /**
+   * Copy a memory into another tenant, whose owner has allowed it with `readers add --may-share`.
+   *
+   * The copy has the text, the tags, the role, the author, the layer and the time of the event, and names
+   * what it was copied from as `origin` in its metadata. Passwords, keys and tokens in its text are
+   * replaced by placeholders; a directive becomes a statement. Sharing a memory again updates its copy.
+   *
+   * @returns The id and the key of the copy, and whether it was created, updated or unchanged.
+   */
+  async share(memory: Reference, to: string, options: AtTime & CallOptions = {}): Promise<Shared> {
+    const { call, rest } = split(options);
+    const request = { path: { memory }, body: { ...rest, to }, call, safe: true };
+    return this.transport.send("post", "/v1/share/{memory}", request);
   }
 
   /**

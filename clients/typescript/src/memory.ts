@@ -1,4 +1,4 @@
-import { JobsGroup, LayersGroup, MaintenanceGroup, MemoryMethods, SettingsGroup, VersionsGroup } from "./declared.js";
+import { JobsGroup, KeysGroup, LayersGroup, MaintenanceGroup, MemoryMethods, SettingsGroup, VersionsGroup } from "./declared.js";
 import { ErasureGroup, PlansGroup } from "./plans.js";
 import { ChangesGroup, HistoryGroup, QualityGroup } from "./reports.js";
 import { ServiceGroup } from "./maintenance.js";
@@ -42,6 +42,7 @@ export class Memory extends MemoryMethods {
   readonly changes: ChangesGroup;
   readonly history: HistoryGroup;
   readonly quality: QualityGroup;
+  readonly keys: KeysGroup;
   readonly layers: LayersGroup;
   readonly settings: SettingsGroup;
   readonly jobs: JobsGroup;
@@ -66,6 +67,7 @@ export class Memory extends MemoryMethods {
     this.changes = new ChangesGroup(this.transport);
     this.history = new HistoryGroup(this.transport);
     this.quality = new QualityGroup(this.transport);
+    this.keys = new KeysGroup(this.transport);
     this.layers = new LayersGroup(this.transport);
     this.settings = new SettingsGroup(this.transport);
     this.jobs = new JobsGroup(this.transport);

@@ -208,6 +208,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/grants": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Grants
+         * @description List what people let programs do with keys of this tenant, by OAuth.
+         */
+        readonly get: operations["grants"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/grants/{grant}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * End Grant
+         * @description End a grant of OAuth, with all of its tokens, from the next request of its program on.
+         */
+        readonly delete: operations["end_grant"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/layers": {
         readonly parameters: {
             readonly query?: never;
@@ -723,6 +763,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/unarchive-session": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Unarchive Session
+         * @description Restore what the last `forget_session` of a session archived, unless it was restored since.
+         */
+        readonly post: operations["unarchive_session"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/unarchive/{memory}": {
         readonly parameters: {
             readonly query?: never;
@@ -737,6 +797,30 @@ export interface paths {
          * @description Restore an archived memory, with its links and accesses.
          */
         readonly post: operations["unarchive"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/share/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Share
+         * @description Copy a memory into another tenant, whose owner has allowed it with `readers add --may-share`.
+         *
+         *     The copy has the text, the tags, the role, the author, the layer and the time of the event, and names
+         *     what it was copied from as `origin` in its metadata. Passwords, keys and tokens in its text are
+         *     replaced by placeholders; a directive becomes a statement. Sharing a memory again updates its copy.
+         */
+        readonly post: operations["share"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2275,6 +2359,26 @@ export interface components {
             /** @description How long it took in all. */
             readonly seconds: number;
         };
+        /** @description What a person lets a program do with a key, by OAuth. */
+        readonly OpenGrant: {
+            /** @description Names the grant; it is no secret. */
+            readonly id: string;
+            /** @description What the program calls itself; nobody has checked it. */
+            readonly client: string;
+            /** @description The address that the program had its code sent to. */
+            readonly redirect: string;
+            /** @description `read`, `write` or both. */
+            readonly scopes: readonly string[];
+            /** @description Id of the key with which the person signed in. */
+            readonly key_id: number;
+            /** @description Name of that key. */
+            readonly key_name: string;
+            /**
+             * Format: date-time
+             * @description When it ends unless the program uses it.
+             */
+            readonly ends_at: string;
+        };
         /** @description A part of a long memory: the `text` from `start` to `end`, in characters of the body from 0. */
         readonly Passage: {
             readonly start: number;
@@ -2920,6 +3024,26 @@ export interface components {
             readonly high: number | null;
             readonly value: number | null;
         };
+        readonly ShareBody: {
+            /** @description The name of the other tenant. */
+            readonly to: string;
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
+        };
+        /** @description A copy of a memory in another tenant. */
+        readonly Shared: {
+            /** @description Id of the copy in the other tenant. */
+            readonly id: number;
+            /** @description Key of the copy there: the name of this tenant, `#` and the id of the memory. */
+            readonly key: string;
+            /**
+             * @description `unchanged` if the copy had all of it already.
+             * @enum {string}
+             */
+            readonly outcome: "created" | "updated" | "revived" | "unchanged";
+            /** @description The kinds of passwords, keys and tokens that the copy has placeholders for. */
+            readonly secrets: readonly string[];
+        };
         /** @description A memory that a new one nearly repeats. */
         readonly Similar: {
             readonly id: number;
@@ -3057,6 +3181,12 @@ export interface components {
             /** Format: date-time */
             readonly last_at: string;
             readonly search_id: number;
+        };
+        readonly UnarchiveSessionBody: {
+            /** @description The session that the memories belong to. */
+            readonly session_id: string;
+            /** @description Time to use instead of the database's clock. */
+            readonly now?: string | null;
         };
         /** @description A memory that an import added and that was never used since. */
         readonly UnusedImport: {
@@ -3612,6 +3742,67 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": readonly components["schemas"]["JobRun"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly grants: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The grants that have not ended, by key; without tokens. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["OpenGrant"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly end_grant: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the grant. */
+                readonly grant: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Whether there was one. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Changed"];
                 };
             };
             /** @description A problem. */
@@ -4632,6 +4823,39 @@ export interface operations {
             };
         };
     };
+    readonly unarchive_session: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["UnarchiveSessionBody"];
+            };
+        };
+        readonly responses: {
+            /** @description How many memories were restored. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     readonly unarchive: {
         readonly parameters: {
             readonly query?: {
@@ -4653,6 +4877,42 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly share: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ShareBody"];
+            };
+        };
+        readonly responses: {
+            /** @description The id and the key of the copy, and whether it was created, updated or unchanged. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Shared"];
                 };
             };
             /** @description A problem. */

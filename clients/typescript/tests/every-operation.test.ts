@@ -137,6 +137,13 @@ test("links, supersession, pins, archive", async () => {
   assert.equal(await memory.forget(one), false);
   assert.equal(await memory.unarchive(one), true);
   assert.equal(await memory.forgetSession(fresh("chat"), { dry_run: true }), 0);
+  assert.equal(await memory.unarchiveSession(fresh("chat")), 0);
+  await assert.rejects(memory.share(one, "team"), /Tenant team does not let tenant \w+ share memories with it\./);
+});
+
+test("grants of OAuth", async () => {
+  assert.deepEqual(await memory.keys.grants(), []);
+  assert.equal(await memory.keys.endGrant("0".repeat(16)), false);
 });
 
 test("versions and changes", async () => {

@@ -209,6 +209,10 @@ class AsyncClient:
             )
         return self._with(self._connection.view(project=(project, only)))
 
+    def unlogged(self) -> Self:
+        """Returns a view of this client whose searches are not logged as shown, unless they say so."""
+        return self._with(self._connection.view(logs=False))
+
     def _with(self, connection: AsyncConnection) -> Self:
         view = copy(self)
         view._connection = connection

@@ -43,12 +43,14 @@ class AsyncConnection:
         self.tenant = require_tenant(tenant)
         self.session_id: str | None = None
         self._project: tuple[str | None, bool] = (None, False)
+        self._logs = True
         self._opened = AsyncDatabases(Outages(resources.settings.connect_timeout))
         routes = resources.routes
         self._finder = None if routes is None else AsyncTenantFinder(routes, self._opened, resources)
         self._is_view = False
         self.also_reads = resources.settings.also_reads or ()
         self._reader: str | None = None
+        self._sharer: str | None = None
 
     def view(
         self,
@@ -57,26 +59,30 @@ class AsyncConnection:
         also_reads: Sequence[str] = (),
         session_id: str | None = None,
         project: tuple[str, bool] | None = None,
+        logs: bool = True,
     ) -> Self:
-        """The same connection for another tenant and those that share with it, within a session, or in a
-        project, perhaps in it only."""
+        """The same connection for another tenant and those that share with it, within a session, in a
+        project, perhaps in it only, or without logging searches."""
         view = copy(self)
         view._is_view = True
         if tenant is not None:
             view.tenant, view.also_reads = require_tenant(tenant), tuple(map(require_tenant, also_reads))
         view.session_id = self.session_id if session_id is None else session_id
         view._project = self._project if project is None else project
+        view._logs = self._logs and logs
         return view
 
-    async def reading(self, shared: str) -> Self:
-        """The same connection for reading a tenant that is shared with this one, outside of sessions.
+    async def at_shared(self, shared: str, *, copying: bool = False) -> Self:
+        """The same connection for reading a tenant that is shared with this one, outside of sessions; or for
+        ``copying`` a memory into it.
 
         Raises:
             DatabaseUnavailable: its cell is not known, and the directory does not answer.
             InvalidInput: no cell has such a tenant.
         """
         view = self.view(tenant=shared)
-        view.session_id, view._reader = None, self.tenant
+        view.session_id = None
+        view._reader, view._sharer = (None, self.tenant) if copying else (self.tenant, None)
         if self._finder is not None:
             await self._finder.require_placed(view.tenant)
         return view
@@ -85,7 +91,8 @@ class AsyncConnection:
     def asked_here(self) -> SearchOptions:
         """The options of a search that names neither its session nor its project."""
         project, only = self._project
-        return {"session_id": self.session_id, "project": project, "project_only": only}
+        options: SearchOptions = {"session_id": self.session_id, "project": project, "project_only": only}
+        return options if self._logs else {**options, "log": False}
 
     @property
     def embedder(self) -> Embedder | None:
@@ -192,7 +199,8 @@ class AsyncConnection:
                 place = None if finder is None else finder.known(self.tenant)
                 try:
                     database = await self.tenant_database()
-                    rows = await database.fetch(operation, tenant=self.tenant, reader=self._reader)
+                    acts_for = self._sharer or self.tenant
+                    rows = await database.fetch(operation, tenant=acts_for, reader=self._reader)
                 except RecallError as failure:
                     error = failure if finder is None else finder.note_error(self.tenant, failure)
                     if not isinstance(error, DatabaseError):

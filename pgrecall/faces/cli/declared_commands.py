@@ -57,7 +57,7 @@ def command(
         more: sentences for the help, after those of the method.
         document: what ``--json`` prints instead of the result.
         arguments: optional parameters that are arguments, not options.
-        options: names of options that are not those of their parameters.
+        options: names of options that are not those of their parameters, or of required ones.
         helps: the help of parameters of which a command has more to say than the method.
         embeds: whether it needs models.
     """
@@ -66,7 +66,7 @@ def command(
     parameters: list[click.Parameter] = []
     for each in about.parameters:
         text = words.get(each.name, each.about)
-        if each.default is REQUIRED or each.name in arguments:
+        if each.name in arguments or (each.default is REQUIRED and each.name not in (options or {})):
             parameters.append(_argument(each, text))
         elif each.name != "now":
             parameters.append(_option(each, text, (options or {}).get(each.name)))
@@ -123,11 +123,12 @@ def _option(parameter: Parameter, about: str, name: str | None) -> click.Option:
     if kind is bool:
         return click.Option([*flags, parameter.name], is_flag=True, help=about)
     about = f"{about.removesuffix('.')}; may be repeated." if many else about
+    default = None if many else parameter.default
     return click.Option(
         [*flags, parameter.name],
         type=_type(parameter),
         multiple=many,
-        default=None if many else parameter.default,
+        **({"required": True} if parameter.default is REQUIRED else {"default": default}),
         metavar="N" if parameter.bounds else None,
         help=about,
     )

@@ -18,7 +18,6 @@ from starlette.types import ASGIApp, Scope
 
 from pgrecall import __version__
 from pgrecall.faces.http.authentication import (
-    READ_ONLY,
     authenticate,
     checked_again,
     may_write,
@@ -155,8 +154,7 @@ def _mcp_app(service: Service, oauth: OAuth | None) -> McpApp | None:
             else:
                 request.state.check = checked_again(partial(require_valid_key, service, request.headers))
                 memory = await authenticate(service, request.headers)
-                if not may_write(request.headers):
-                    raise HTTPException(403, f"{READ_ONLY} MCP needs a key that may write.")
+                request.state.reads_only = not may_write(request.headers)
         except HTTPException as refusal:
             raise refusal if oauth is None else oauth.challenged(refusal) from None
         request.state.memory = memory

@@ -23,7 +23,6 @@ _NO_KEY = (
     "A key is required: send it as `Authorization: Bearer pgr_...`. "
     "The operator of this service creates keys with `pgrecall keys create NAME`."
 )
-READ_ONLY = "This key may only read."
 _READS = ("/v1/search", "/v1/context")
 """Requests that are not GET and yet change no memory."""
 
@@ -120,7 +119,7 @@ def require_right(request: Request) -> None:
     """
     reads = request.method in ("GET", "HEAD") or request.url.path in _READS
     if not (reads or may_write(request.headers)):
-        raise HTTPException(403, f"{READ_ONLY} Create a key that may write without `--read-only`.")
+        raise HTTPException(403, "This key may only read. Create a key that may write without `--read-only`.")
 
 
 def _unauthorized(detail: str, error: str) -> HTTPException:

@@ -93,7 +93,12 @@ class McpApp:
         self._memory_for = memory_for
         self._telemetry = telemetry or Telemetry()
         self._server = build_server(
-            _memory_from_scope, _session_id, self._telemetry, _trace_from_scope, _with_our_errors(turn_for)
+            _memory_from_scope,
+            _session_id,
+            self._telemetry,
+            _trace_from_scope,
+            _with_our_errors(turn_for),
+            reads_only=_reads_only,
         )
         self._hold_body = hold_body
         self._security = _security_settings(allowed_hosts)
@@ -262,6 +267,11 @@ async def _memory_from_scope(request: McpRequest) -> AsyncMemory:
 
 def _trace_from_scope(request: McpRequest) -> object:
     return None if request.request is None else request.request.scope.get(_TRACE_KEY)
+
+
+def _reads_only(request: McpRequest) -> bool:
+    """Whether the key or token of a request may only read, as the application around it found."""
+    return request.request is not None and getattr(request.request.state, "reads_only", False)
 
 
 def _session_id(request: McpRequest) -> str | None:

@@ -40,7 +40,7 @@ from pgrecall.database.calling_interface import acting_through
 from pgrecall.errors import InvalidInput, MemoryNotFound, RecallError
 from pgrecall.faces.mcp.prompts import get_prompt, list_prompts
 from pgrecall.faces.telemetry.telemetry import Telemetry
-from pgrecall.tools.catalogue import INSTRUCTIONS, get_tool, mcp_tools
+from pgrecall.tools.catalogue import INSTRUCTIONS, TOOLS, get_tool, mcp_tools
 from pgrecall.tools.read_tools import GET, STATUS
 from pgrecall.tools.tool import Tool, call_async
 
@@ -84,6 +84,7 @@ def build_server(
     trace_for: Callable[[Request], object] = lambda _: None,
     turn_for: TurnForRequest = lambda _, __: nullcontext(),
     only: Collection[str] = (),
+    reads_only: Callable[[Request], bool] = lambda _: False,
 ) -> Server[Any]:
     """Builds a server.
 
@@ -94,8 +95,11 @@ def build_server(
         trace_for: returns the context of the span that a request belongs to; None: the current one.
         turn_for: bounds how many requests of a tenant run at once.
         only: names of the tools that are served; empty for all.
+        reads_only: whether a request may only read: then it is served tools that change nothing, and its
+            searches are not logged.
     """
-    tools = _Tools(memory_for, session_for, telemetry or Telemetry(), trace_for, turn_for, only)
+    served = _Served(only, reads_only)
+    tools = _Tools(memory_for, session_for, telemetry or Telemetry(), trace_for, turn_for, served)
     resources = _Resources(memory_for, turn_for)
     return Server(
         "pgrecall",
@@ -113,6 +117,19 @@ def build_server(
 
 
 @dataclass(frozen=True, slots=True)
+class _Served:
+    """Which tools a request is served."""
+
+    only: Collection[str]
+    reads_only: Callable[[Request], bool]
+
+    def names(self, request: Request) -> Collection[str]:
+        reads_only = self.reads_only(request)
+        every = (tool for tool in TOOLS if not self.only or tool.name in self.only)
+        return [tool.name for tool in every if tool.read_only or not reads_only]
+
+
+@dataclass(frozen=True, slots=True)
 class _Tools:
     """The requests about tools."""
 
@@ -121,23 +138,26 @@ class _Tools:
     telemetry: Telemetry
     trace_for: Callable[[Request], object]
     turn_for: TurnForRequest
-    only: Collection[str]
+    served: _Served
 
-    async def list(self, _: Request, __: PaginatedRequestParams | None) -> ListToolsResult:
-        served = [tool for tool in mcp_tools() if not self.only or tool["name"] in self.only]
-        return ListToolsResult(tools=[ListedTool.model_validate(tool) for tool in served])
+    async def list(self, request: Request, __: PaginatedRequestParams | None) -> ListToolsResult:
+        names = self.served.names(request)
+        served = [ListedTool.model_validate(tool) for tool in mcp_tools() if tool["name"] in names]
+        return ListToolsResult(tools=served)
 
     async def call(self, request: Request, params: CallToolRequestParams) -> CallToolResult:
         tool = _get_tool(params.name)
-        if self.only and tool.name not in self.only:
+        names = self.served.names(request)
+        if tool.name not in names:
             raise MCPError(
-                INVALID_PARAMS, f"The tool {tool.name!r} is not served; there are {', '.join(self.only)}."
+                INVALID_PARAMS, f"The tool {tool.name!r} is not served; there are {', '.join(names)}."
             )
         try:
             with self.telemetry.call(tool.name, self.trace_for(request)), acting_through("mcp"):
                 memory = await self.memory_for(request)
                 session = self.session_for(request)
                 memory = memory.session(session) if session else memory
+                memory = memory.unlogged() if self.served.reads_only(request) else memory
                 async with self.turn_for(request, memory):
                     result = await call_async(tool, memory, params.arguments or {}, datetime.now(UTC))
         except RecallError as error:

@@ -9,8 +9,9 @@ from operator import attrgetter
 from typing import Any
 
 from pgrecall.client._sync.group import Group
+from pgrecall.nouns.declared import declared
 from pgrecall.nouns.keys import operations
-from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder
+from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder, OpenGrant
 from pgrecall.nouns.operation import rows_of
 
 _ATTEMPTS = 2
@@ -32,7 +33,7 @@ class KeysGroup(Group):
 
         Args:
             name: name of the key, 1 to 200 characters.
-            read_only: whether its holder may only search and read, over HTTP and on the page; not over MCP.
+            read_only: whether its holder may only search and read.
             also_reads: other tenants that its searches also rank, at most 10, while these let this tenant
                 read them (``readers.add``).
             now: time to use instead of the database's clock.
@@ -211,6 +212,27 @@ class KeysGroup(Group):
             InvalidInput: it has another form than that of a token.
         """
         return self._connection.execute(operations.close_grant(token), of_memories=False)
+
+    @declared("grants", "GET /v1/grants", tag="keys")
+    def grants(self) -> tuple[OpenGrant, ...]:
+        """Lists what people let programs do with keys of this tenant, by OAuth.
+
+        Returns:
+            The grants that have not ended, by key; without tokens.
+        """
+        return self._connection.execute(rows_of("grants", OpenGrant))
+
+    @declared("end_grant", "DELETE /v1/grants/{grant}", tag="keys")
+    def end_grant(self, grant: str) -> bool:
+        """Ends a grant of OAuth, with all of its tokens, from the next request of its program on.
+
+        Args:
+            grant: id of the grant.
+
+        Returns:
+            Whether there was one.
+        """
+        return self._connection.execute(operations.end_grant(grant), of_memories=False)
 
     def any(self) -> bool:
         """Returns whether any tenant of this database, or of the cells, has a key that is not revoked."""

@@ -54,3 +54,26 @@ class Grant:
     usable: bool
     ends_at: datetime
     also_reads: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenGrant:
+    """What a person lets a program do with a key, by OAuth.
+
+    Attributes:
+        id: names the grant; it is no secret.
+        client: what the program calls itself; nobody has checked it.
+        redirect: the address that the program had its code sent to.
+        scopes: ``read``, ``write`` or both.
+        key_id: id of the key with which the person signed in.
+        key_name: name of that key.
+        ends_at: when it ends unless the program uses it.
+    """
+
+    id: str
+    client: str
+    redirect: str
+    scopes: Sequence[str]
+    key_id: int
+    key_name: str
+    ends_at: datetime

@@ -171,6 +171,17 @@ def close_grant(token: str) -> Operation[bool]:
     )
 
 
+def end_grant(grant: str) -> Operation[bool]:
+    """Ends the grant with this id; returns whether there was one."""
+    require_text(grant, "The grant")
+    return Operation(
+        "SELECT recall.end_grant(%(grant)s) AS ended",
+        {"grant": grant},
+        lambda rows: bool(rows[0]["ended"]),
+        repeatable=True,
+    )
+
+
 def grant_name(token: str) -> str:
     """Returns the part of a token that all tokens of its grant share.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
 from pgrecall.nouns.declared import declared
 from pgrecall.nouns.memories._async_forgetting import AsyncForgetting
 from pgrecall.nouns.memories.models import StoredMemory
+from pgrecall.nouns.readers.models import Shared
 
 if TYPE_CHECKING:
     from pgrecall.arguments import DraftFields, EditFields, FilterOptions
@@ -164,6 +166,39 @@ class AsyncStore(AsyncForgetting):
         from pgrecall.nouns.memories.operations import get
 
         return await self._connection.execute(get(memory, now))
+
+    @declared("share", "POST /v1/share/{memory}", repeatable=True)
+    async def share(self, memory: int | str, to: str, *, now: datetime | None = None) -> Shared:
+        """Copies a memory into another tenant, whose owner has allowed it with ``readers add --may-share``.
+
+        The copy has the text, the tags, the role, the author, the layer and the time of the event, and names
+        what it was copied from as ``origin`` in its metadata. Passwords, keys and tokens in its text are
+        replaced by placeholders; a directive becomes a statement. Sharing a memory again updates its copy.
+
+        >>> await memory.share("contract", "team")                                 # doctest: +SKIP
+
+        Args:
+            memory: its id or key.
+            to: the name of the other tenant.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            The id and the key of the copy, and whether it was created, updated or unchanged.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+            InvalidInput: the other tenant does not allow it, has forgotten its copy, or has a memory of its
+                own with the key of the copy. Nothing was copied.
+        """
+        from pgrecall.importers.secrets import without_secrets
+        from pgrecall.nouns.readers.operations import share
+
+        stored = await self.get(memory, now=now)
+        title, titled = without_secrets(stored.title)
+        body, found = without_secrets(stored.body)
+        there = await self._connection.at_shared(to, copying=True)
+        copied = await there.execute(share(replace(stored, title=title, body=body), to, now))
+        return replace(copied, secrets=tuple(titled | found))
 
     async def list(
         self,

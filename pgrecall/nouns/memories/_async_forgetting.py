@@ -69,6 +69,23 @@ class AsyncForgetting(AsyncLinks):
 
         return await self._connection.execute(forget_session(session_id, dry_run, now))
 
+    @declared("unarchive_session", "POST /v1/unarchive-session", tag="memories")
+    async def unarchive_session(self, session_id: str, *, now: datetime | None = None) -> int:
+        """Restores what the last ``forget_session`` of a session archived, unless it was restored since.
+
+        >>> await memory.unarchive_session("chat-42")                              # doctest: +SKIP
+
+        Args:
+            session_id: the session that the memories belong to.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            How many memories were restored.
+        """
+        from pgrecall.nouns.memories.operations import unarchive_session
+
+        return await self._connection.execute(unarchive_session(session_id, now))
+
     @declared("unarchive", "POST /v1/unarchive/{memory}")
     async def unarchive(self, memory: int | str, *, now: datetime | None = None) -> bool:
         """Restores an archived memory, with its links and accesses.

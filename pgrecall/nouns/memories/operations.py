@@ -134,6 +134,16 @@ def forget_session(session_id: str, dry_run: bool, now: datetime | None) -> Oper
     )
 
 
+def unarchive_session(session_id: str, now: datetime | None) -> Operation[int]:
+    """Restores what the last :func:`forget_session` of a session archived; returns how many."""
+    require_text(session_id, "The session")
+    return Operation(
+        f"SELECT recall.unarchive_session(%(session)s, {NOW}) AS restored",
+        {"session": session_id, "now": now},
+        lambda rows: int(rows[0]["restored"]),
+    )
+
+
 def unarchive(reference: int | str, now: datetime | None) -> Operation[bool]:
     """Restores an archived memory; returns whether it was archived."""
     return Operation(

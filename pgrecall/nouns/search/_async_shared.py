@@ -28,7 +28,7 @@ async def search_together(
     with progress.timed("shared"):
         for tenant in connection.also_reads:
             try:
-                there = await connection.reading(tenant)
+                there = await connection.at_shared(tenant)
                 known = Progress(AsyncSearchReads(there), vectors=progress.vectors)
                 shared[tenant] = await search(there, asked, known)
             except RecallError as error:

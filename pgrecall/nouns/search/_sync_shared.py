@@ -29,7 +29,7 @@ def search_together(
     with progress.timed("shared"):
         for tenant in connection.also_reads:
             try:
-                there = connection.reading(tenant)
+                there = connection.at_shared(tenant)
                 known = Progress(SearchReads(there), vectors=progress.vectors)
                 shared[tenant] = search(there, asked, known)
             except RecallError as error:

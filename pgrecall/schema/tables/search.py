@@ -183,6 +183,7 @@ def _reader(metadata: MetaData) -> Table:
         Column("tenant", Text, nullable=False),
         Column("reader", Text, nullable=False),
         moment("since", nullable=False),
+        Column("may_share", Boolean, nullable=False, server_default=text("false")),
         PrimaryKeyConstraint("tenant", "reader", name="reader_pkey"),
         CheckConstraint("reader NOT IN ('', '*', tenant)", name="reader_reader_check"),
         schema=SCHEMA,

@@ -155,7 +155,15 @@ def test_a_session_is_listed_and_forgotten(pgrecall: Command) -> None:
     done = pgrecall("forget", "--session", "chat-42", "--yes")
     assert (done.code, done.out) == (0, "2 memories archived.\n")
     assert listed() == {"n2"}
+    assert done.err == "To undo: pgrecall unarchive-session chat-42\n"
     assert pgrecall("forget", "--session", "chat-42", "--yes").code == 1
+    assert pgrecall("unarchive-session", "chat-42").out == "2 memories restored.\n"
+    assert listed() == {"n0", "n1", "n2"}
+    again = pgrecall("unarchive-session", "chat-42")
+    assert (again.code, again.err) == (
+        1,
+        "Nothing of this session was forgotten, or it was restored since.\n",
+    )
 
 
 def test_filters_narrow_the_answer(pgrecall: Command, notes: Path) -> None:

@@ -11,7 +11,7 @@ def test_readers(pgrecall: Command, memory: Memory) -> None:
     nobody = pgrecall("readers", "list", tenant="team")
     assert (nobody.code, nobody.out) == (0, "No other tenant may read this one.\n")
     assert pgrecall("readers", "add", "acme", tenant="team").out == "Added.\n"
-    assert pgrecall("readers", "add", "acme", tenant="team").out == "It could read before.\n"
+    assert pgrecall("readers", "add", "acme", tenant="team").out == "Nothing changed.\n"
     [row] = pgrecall("readers", "list", "--json", tenant="team").json
     assert row["reader"] == "acme"
     itself = pgrecall("readers", "add", "team", tenant="team")
@@ -49,3 +49,23 @@ def test_a_key_says_what_it_also_reads(pgrecall: Command, memory: Memory) -> Non
     own = pgrecall("keys", "create", "agent", "--also-reads", "acme", tenant="acme")
     assert own.code == 2
     assert "'acme' cannot be a tenant that tenant acme also reads" in own.err
+
+
+def test_share(pgrecall: Command, memory: Memory) -> None:
+    team = memory.for_tenant("team")
+    token = f"ghp_{'a1B2c3' * 6}"
+    own = memory.remember(f"Aram mends the winch with {token}", key="winch")
+    refused = pgrecall("share", "winch", "--to", "team", tenant="acme")
+    assert (refused.code, refused.err) == (
+        2,
+        "Error: Tenant team does not let tenant acme share memories with it. Whoever owns it allows it: "
+        "`pgrecall readers add --may-share`.\n",
+    )
+    assert pgrecall("readers", "add", "acme", "--may-share", tenant="team").out == "Added.\n"
+    assert "True" in pgrecall("readers", "list", tenant="team").out
+    done = pgrecall("share", "winch", "--to", "team", tenant="acme")
+    assert done.out == f"Created: acme#{own.id}.\nReplaced by placeholders: GitHub Token.\n"
+    again = pgrecall("share", "winch", "--to", "team", "--json", tenant="acme").json
+    assert (again["outcome"], again["secrets"]) == ("unchanged", ["GitHub Token"])
+    assert [one.body for one in team.list()] == ["Aram mends the winch with [removed: GitHub Token]"]
+    assert pgrecall("share", "winch", tenant="acme").code == 2

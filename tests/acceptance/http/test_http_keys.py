@@ -238,7 +238,6 @@ def test_a_key_that_may_only_read_changes_nothing(served: Served, url: str) -> N
             ("POST", "/v1/unarchive/contract", None),
             ("DELETE", f"/v1/links?source={number}&target={number}", None),
             ("POST", "/v1/plans/prune", {}),
-            ("POST", "/mcp", {}),
         ):
             answer = reader.request(method, path, json=body)
             assert is_problem(answer, 403, "forbidden"), (method, path)

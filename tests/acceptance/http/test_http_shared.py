@@ -116,3 +116,19 @@ def test_what_is_not_shared_any_more_ends_with_the_next_search(served: Served, k
         assert found["skipped"][-1] == "tenant team: Tenant team is not shared with tenant acme."
         again = caller.post("/v1/search", json=ASKED).json()
         assert {hit["tenant"] for hit in again["hits"]} == {None, "team"}
+
+
+def test_a_memory_is_shared_by_a_key_that_may_write(served: Served, keys: Keys, url: str) -> None:
+    with served.as_holder(keys.read_only) as caller:
+        refused = caller.post("/v1/share/mine", json={"to": "team"})
+        assert refused.status_code == 403
+    with served.as_holder(keys.own) as caller, member(url, tenant="team") as team:
+        refused = caller.post("/v1/share/mine", json={"to": "team"})
+        assert is_problem(refused, 422, "invalid-input")
+        assert refused.json()["detail"] == "Tenant team does not let tenant acme share memories with it."
+        team.readers.add("acme", may_share=True)
+        copied = caller.post("/v1/share/mine", json={"to": "team"}).json()
+        assert (copied["outcome"], copied["secrets"]) == ("created", [])
+        assert team.get(copied["id"]).body == "My winch is mended by Lale"
+        assert team.forget(copied["id"], hard=True)
+        team.readers.add("acme")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
+import httpx2
 import psycopg
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.cli.command_tools import Command
@@ -32,6 +37,7 @@ from tests.acceptance.mcp.oauth_tools import (
 )
 from tests.acceptance.page.page_tools import Page, sent
 from tests.conftest import _database
+from tests.waiting import PATIENCE
 
 
 @dataclass
@@ -147,20 +153,126 @@ def test_what_a_person_sees(world: World) -> None:
     assert denied == {"error": "access_denied", "state": "xyz", "iss": world.served.url}
 
 
-def test_a_key_that_may_only_read_connects_nothing(world: World) -> None:
+@pytest.mark.parametrize(
+    ("key", "asked", "decision", "granted"),
+    [
+        ("acme", None, "allow", "read write"),
+        ("acme", "read write", "allow", "read write"),
+        ("acme", "write", "allow", "write"),
+        ("acme", "read", "allow", "read"),
+        ("acme", None, "read", "read"),
+        ("acme, reading", None, "allow", "read"),
+        ("acme, reading", "write", "allow", "read"),
+    ],
+)
+def test_a_token_is_never_wider_than_asked_than_allowed_and_than_the_key(
+    world: World, key: str, asked: str | None, decision: str, granted: str
+) -> None:
+    served, person = world.served, world.person(key)
+    client = registered(served)["client_id"]
+    page = person.asked(authorization(client, scope=asked))
+    writes = asked != "read" and key == "acme"
+    assert ("write, change and forget" in page.said) is writes
+    choices = [each.attributes["value"] for each in page.all("button", name="decision")]
+    assert choices == ["allow", *(["read"] if writes else []), "deny"]
+    code = values_of(person.decides(page, decision))["code"]
+    got = exchanged(served, client, code).json()
+    assert got["scope"] == granted
+    form = {"grant_type": "refresh_token", "client_id": client, "refresh_token": got["refresh_token"]}
+    if granted == "read":
+        wider = served.client.post("/token", data={**form, "scope": "read write"})
+        assert wider.json()["error"] == "invalid_scope"
+    if granted == "read write":
+        narrower = served.client.post("/token", data={**form, "scope": "read"})
+        assert narrower.json()["error"] == "invalid_scope"
+    again = served.client.post("/token", data=form).json()
+    assert again["scope"] == granted
+    assert may_write(world, again["access_token"]) is ("write" in granted)
+
+
+@pytest.mark.parametrize("key", ["acme", "acme, reading"])
+def test_a_key_that_may_only_read_is_served_the_tools_that_read(world: World, key: str) -> None:
+    assert may_write(world, world.keys[key]) is (key == "acme")
+
+
+def may_write(world: World, token: str) -> bool:
+    """Whether the tools that change something are served; they refuse alike if called unasked."""
+    return asyncio.run(_may_write(world, token))
+
+
+async def _may_write(world: World, token: str) -> bool:
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http,
+        Client(streamable_http_client(f"{world.served.url}/mcp", http_client=http)) as client,
+    ):
+        before = world.run("SELECT count(*) FROM recall.search_log")
+        assert "The harbour of acme." in str(await answer(client, "search", query="harbour"))
+        logged = world.run("SELECT count(*) FROM recall.search_log") != before
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        if "remember" not in names:
+            with pytest.raises(MCPError, match="'remember' is not served"):
+                await client.call_tool("remember", {"body": "The crane is back."})
+        else:
+            await answer(client, "remember", body="The crane is back.")
+        assert logged is ("remember" in names) is ("forget" in names)
+        return logged
+
+
+def test_the_database_opens_no_grant_that_is_wider_than_its_key(world: World) -> None:
+    """Whatever the service asks of it."""
     person = world.person("acme, reading")
-    client = registered(world.served)["client_id"]
-    page = person.asked(authorization(client))
-    assert "Your key may only read" in page.said
-    assert [each.attributes["value"] for each in page.all("button", name="decision")] == ["deny"]
-    [form] = [form for form in page.forms if form.action.startswith("/connect?")]
-    assert sent(person.browser, form, decision="allow").status_code == 401
-    assert (
-        world.run(
-            "SELECT FROM recall.oauth_grant g JOIN recall.api_key k ON k.id = g.key_id WHERE k.read_only"
-        )
-        == []
-    )
+    person.asked(authorization(registered(world.served)["client_id"]))
+    cookie = person.browser.cookies["pgrecall_session"]
+    with member(world.url) as memory:
+        wide, narrow = f"pgo_c{'a' * 65}", f"pgo_c{'b' * 65}"
+        assert not memory.keys.open_grant(cookie, wide, {"scopes": ["read", "write"]}, 60)
+        assert memory.keys.open_grant(cookie, narrow, {"scopes": ["read"]}, 60)
+        assert memory.keys.close_grant(narrow)
+
+
+def test_what_is_granted_is_listed_and_ended(world: World) -> None:
+    with member(world.url, tenant="other") as memory:
+        for grant in memory.keys.grants():
+            assert memory.keys.end_grant(grant.id)
+        person = world.person("other")
+        held = {}
+        for name in ("Agent", "Chat"):
+            client, code = world.connected(person, client_name=name)
+            held[name] = exchanged(world.served, client, code).json()["access_token"]
+        grants = {grant.client: grant for grant in memory.keys.grants()}
+        assert set(grants) == {"Agent", "Chat"}
+        agent = grants["Agent"]
+        assert (agent.redirect, agent.scopes, agent.key_name) == (BACK, ["read", "write"], "page")
+        with world.served.as_holder(world.keys["other"]) as caller:
+            listed = caller.get("/v1/grants").json()
+            assert {each["client"] for each in listed} == {"Agent", "Chat"}
+            assert held["Agent"][5:27] not in str(listed)
+            assert caller.delete(f"/v1/grants/{agent.id}").json() == {"changed": True}
+            assert caller.delete(f"/v1/grants/{agent.id}").json() == {"changed": False}
+        assert [admitted(world.served, held[name]) for name in ("Agent", "Chat")] == [False, True]
+        with world.served.as_holder(world.keys["acme"]) as caller:
+            assert caller.delete(f"/v1/grants/{grants['Chat'].id}").json() == {"changed": False}
+        page = Page(person.browser.get("/maintenance"))
+        assert "Connected programs" in page.said
+        [form] = [form for form in page.forms if form.action.startswith("/grants/")]
+        assert sent(person.browser, form).status_code == 303
+        assert not admitted(world.served, held["Chat"])
+        assert memory.keys.grants() == ()
+
+
+def test_the_commands_list_and_end_what_is_granted(world: World, pgrecall: Command) -> None:
+    with member(world.url, tenant="third") as memory:
+        key = memory.keys.create("third").secret
+    _, got = world.tokens(world.person(key))
+    there = {"tenant": "third", "database_url": world.url}
+    [grant] = pgrecall("keys", "grants", "--json", **there).json
+    assert "read and write" in pgrecall("keys", "grants", **there).out
+    assert pgrecall("keys", "end-grant", grant["id"], **there).out == "Ended.\n"
+    assert not admitted(world.served, got["access_token"])
+    gone = pgrecall("keys", "end-grant", grant["id"], **there)
+    assert (gone.code, gone.err) == (1, "There is no such grant.\n")
+    assert pgrecall("keys", "grants", **there).out == "No program has been connected by OAuth.\n"
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,9 @@ def test_a_session_is_seen_and_forgotten(served: Served, memory: Memory) -> None
     assert "2 memories archived." in after.said
     assert not [one for one in after.forms if one.action == "/forget-session"]
     assert memory.get(number).archived_at is not None
+    undone = followed(served, sent(served.client, after.form("/unarchive-session")))
+    assert "Archive 2 memories of this session." in undone.said
+    assert memory.get(number).archived_at is None
 
 
 def test_a_memory_is_archived_and_comes_back(served: Served, memory: Memory) -> None:

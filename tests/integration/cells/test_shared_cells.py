@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pgrecall import Memory
+import pytest
+
+from pgrecall import InvalidInput, Memory
 from pgrecall.cells.moves.move import Mover
 from tests.integration.cells.conftest import Installation
 
@@ -24,6 +26,21 @@ def test_each_tenant_is_asked_in_its_cell(apart: Installation) -> None:
     assert "is not shared with tenant acme" in "".join(together(apart).search("winch").skipped)
 
 
+def test_a_memory_is_shared_with_a_tenant_of_another_cell(apart: Installation) -> None:
+    memory, team = apart.memory(), apart.memory("beta")
+    own = memory.remember("Aram mends the winch", key="mine")
+    with pytest.raises(InvalidInput, match="Tenant beta does not let tenant acme share"):
+        memory.share("mine", "beta")
+    team.readers.add("acme", may_share=True)
+    assert memory.share("mine", "beta").outcome == "created"
+    memory.edit("mine", body="Lale mends the winch")
+    copied = memory.share("mine", "beta")
+    assert (copied.key, copied.outcome) == (f"acme#{own.id}", "updated")
+    assert team.get(copied.id).body == "Lale mends the winch"
+    with pytest.raises(InvalidInput, match="No cell has a tenant nobody"):
+        memory.share("mine", "nobody")
+
+
 def test_asking_for_a_tenant_that_does_not_exist_places_none(apart: Installation) -> None:
     result = together(apart, "nobody").search("winch", log=False)
     assert result.skipped == ("tenant nobody: No cell has a tenant nobody.",)
@@ -35,13 +52,15 @@ def test_a_tenant_that_moves_takes_its_readers_along(movable: Installation) -> N
     for tenant in ("acme", "beta"):
         movable.fleet.place(tenant, 0)
         movable.memory(tenant).remember(f"The winch of {tenant}.", key="winch")
-    movable.memory("beta").readers.add("acme")
+    movable.memory("beta").readers.add("acme", may_share=True)
     before = movable.memory("beta").readers.list()
     client = together(movable)
     assert len(client.search("winch", log=False).hits) == 2
     Mover(movable.fleet).move("beta", 1)
     assert movable.memory("beta").readers.list() == before
     assert len(client.search("winch", log=False).hits) == 2
+    assert client.share("winch", "beta").outcome == "created"
+    assert movable.memory("beta").forget(client.share("winch", "beta").id, hard=True)
     Mover(movable.fleet).finish("beta")
     assert movable.ask(0, "SELECT FROM recall.reader") == []
     Mover(movable.fleet).move("acme", 1)  # what acme may read is not acme's

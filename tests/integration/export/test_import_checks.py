@@ -132,7 +132,7 @@ def test_what_the_front_door_refuses_is_not_imported(
 
 
 def test_a_coefficient_that_is_gone_is_left_out(documents: list[dict[str, Any]], sql: Query) -> None:
-    """Exports of before schema 0044 have it."""
+    """Exports of before schema 0043 have it."""
     header, *lines = [json.dumps(each) for each in changed(documents, "relevance_model", {"phrase": 0.7})]
     sql("SELECT recall.begin_import(%s)", (header,), tenant="target")
     sql("SELECT recall.import_lines(%s)", (lines,), tenant="target")

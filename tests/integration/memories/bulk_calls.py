@@ -27,9 +27,11 @@ ONE_ROW = {
     "drop_erasure",
     "drop_plan",
     "due_tenants",
+    "end_grant",
     "end_job",
     "exchange_grant",
     "find_grant",
+    "grants",
     "has_active_key",
     "key_holder",
     "keys",
@@ -46,6 +48,7 @@ ONE_ROW = {
     "revoke_key",
     "run_due_job",
     "set_setting",
+    "share",
     "shortest_job_interval",
     "store_relevance_model",
     "store_rerank_model",
@@ -150,6 +153,7 @@ def writes(ids: list[int]) -> dict[str, Call]:
         "forget": (f"{each} WHERE recall.forget(i, false, %s)", (some, NOW)),
         "forget: for good": (f"{each} WHERE recall.forget(i, true, %s)", (some, NOW)),
         "forget_session": ("SELECT recall.forget_session('rope-session', false, %s)", (NOW,)),
+        "unarchive_session": ("SELECT recall.unarchive_session('rope-session', %s)", (NOW,)),
         "unarchive": (f"{each} WHERE recall.unarchive(i, %s)", (ids[-SOME:], NOW)),
         "rename_keys": (
             "SELECT recall.rename_keys('rope-source', (SELECT jsonb_object_agg(m.key, 'missing ' || m.id) "

@@ -149,6 +149,26 @@ def test_a_session_is_forgotten_at_once(seven: Query) -> None:
     assert foreign["archived_at"] is None
 
 
+def test_a_forgotten_session_comes_back_at_once(seven: Query) -> None:
+    seven("UPDATE recall.memory SET session_id = 's1' WHERE key IN ('m2', 'm5', 'm6', 'foreign', 'archived')")
+
+    def call(function: str, hours: int) -> int:
+        [row] = seven(f"SELECT recall.{function}_session('s1', p_now => %s) AS done", (NOW + hours * HOUR,))
+        return int(row["done"])
+
+    seven("SELECT recall.forget(recall.id_of('m6'), p_now => %s)", (NOW,))
+    assert call("forget", 1) == 2
+    seven("SELECT recall.unarchive(recall.id_of('m2'), p_now => %s)", (NOW + 2 * HOUR,))
+    # What was forgotten before, by itself, and what was archived for another reason stay so.
+    assert call("unarchive", 3) == 1
+    assert set(keys(page(seven, session_id="s1"))) == {"m2", "m5"}
+    assert call("forget", 4) == 2
+    assert call("unarchive", 5) == 2
+    assert set(keys(page(seven, session_id="s1"))) == {"m2", "m5"}
+    foreign = seven("SELECT archived_at FROM recall.memory WHERE key = 'foreign'")
+    assert foreign == [{"archived_at": None}]
+
+
 def test_a_list_is_no_access(seven: Query) -> None:
     before = seven("SELECT count(*) AS logged FROM recall.access")
     page(seven)

@@ -123,6 +123,19 @@ def test_nothing_is_left_of_a_secret_and_undo_gives_it_back(
     assert problems(query) == []
 
 
+def test_the_statistics_of_postgres_quote_nothing_either(
+    memory: Memory, query: Query, stored: dict[str, int]
+) -> None:
+    sampled = "SELECT DISTINCT tablename FROM pg_stats s WHERE schemaname = 'recall' AND lower(s::text) ~ %s"
+    for table in ("memory", "memory_version", "lexeme"):
+        query(f"ANALYZE recall.{table}")
+    parts = ("|".join(PARTS),)
+    assert {row["tablename"] for row in query(sampled, parts)} >= {"memory", "lexeme"}
+    plan = memory.plans.redact(now=NOW)
+    assert memory.plans.apply(plan.id, now=LATER).redacted
+    assert query(sampled, parts) == []
+
+
 def test_a_new_text_gets_new_vectors_and_followers_are_told(
     memory: Memory, query: Query, stored: dict[str, int]
 ) -> None:

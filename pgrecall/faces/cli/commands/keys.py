@@ -1,4 +1,4 @@
-"""Commands about keys of the HTTP service: create, list, revoke."""
+"""Commands about keys of the HTTP service, and about what people let programs do with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pgrecall.faces.cli.invocation import DONE, CommandGroup, GlobalOptions, pas
 from pgrecall.faces.cli.options import TEXT, json_option
 from pgrecall.faces.cli.rendering.console import SafeConsole, notes, plain, print_json, table
 from pgrecall.nouns.keys._sync import KeysGroup
-from pgrecall.nouns.keys.models import ApiKey
+from pgrecall.nouns.keys.models import ApiKey, OpenGrant
 
 
 @click.group("keys", cls=CommandGroup)
@@ -64,10 +64,19 @@ def _minute(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
+def _show_grants(console: SafeConsole, found: Sequence[OpenGrant]) -> None:
+    rows = table("id", "program", "sent to", "may", "key", "ends if unused")
+    for grant in found:
+        may = "read and write" if "write" in grant.scopes else "read"
+        key = f"{grant.key_id} {grant.key_name}"
+        rows.add_row(grant.id, grant.client, grant.redirect, may, key, _minute(grant.ends_at))
+    console.print(rows)
+
+
 _key = {"key": "Id of the key, as in `pgrecall keys list`."}
 add_commands(
     keys,
-    "create list revoke",
+    "create list revoke grants end-grant",
     command(
         "list",
         KeysGroup.list,
@@ -77,5 +86,19 @@ add_commands(
     ),
     command(
         "revoke", KeysGroup.revoke, "Revoked.", otherwise="It was already revoked.", code=DONE, helps=_key
+    ),
+    command(
+        "grants",
+        KeysGroup.grants,
+        _show_grants,
+        otherwise="No program has been connected by OAuth.",
+        code=DONE,
+    ),
+    command(
+        "end-grant",
+        KeysGroup.end_grant,
+        "Ended.",
+        otherwise="There is no such grant.",
+        helps={"grant": "Id of the grant, as in `pgrecall keys grants`."},
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -186,6 +187,7 @@ def _forget_session(given: GlobalOptions, session: str, *, hard: bool, yes: bool
         notes().print("The session has no memories that are not archived.")
         raise Exit(NOTHING_FOUND)
     output().print(f"{counted(archived, 'memory', 'memories')} archived.")
+    notes().print(f"To undo: pgrecall unarchive-session {shlex.quote(session)}")
 
 
 def _confirm(question: str, done: str) -> None:
@@ -284,4 +286,10 @@ supersede = command(
 )
 unarchive = command(
     "unarchive", Store.unarchive, "It was restored.", otherwise="It is not archived.", code=DONE
+)
+unarchive_session = command(
+    "unarchive-session",
+    Store.unarchive_session,
+    lambda console, count: console.print(f"{counted(count, 'memory', 'memories')} restored."),
+    otherwise="Nothing of this session was forgotten, or it was restored since.",
 )

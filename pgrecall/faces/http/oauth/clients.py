@@ -15,8 +15,10 @@ from pydantic import AnyUrl, BaseModel
 
 from pgrecall.setting_types import LOOPBACK
 
-SCOPE = "memory"
-"""The only one: a grant is for what the key may do, and MCP needs a key that may write."""
+READ, WRITE = "read", "write"
+SCOPES = (READ, WRITE)
+"""What a client may ask for: to search and read, or besides that to store, change and forget. Without a word,
+it asks for both."""
 
 MAX_ID = 1200
 MAX_REDIRECTS = 10
@@ -82,7 +84,7 @@ def _client(name: str, redirects: Sequence[AnyUrl]) -> OAuthClientInformationFul
         client_id=encoded.rstrip("="),
         client_name=name or "A program without a name",
         redirect_uris=[*redirects],
-        scope=SCOPE,
+        scope=" ".join(SCOPES),
         token_endpoint_auth_method="none",
         grant_types=["authorization_code", "refresh_token"],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
@@ -18,7 +19,7 @@ from mcp.server.auth.provider import (
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import BaseModel
 
-from pgrecall.faces.http.oauth.clients import SCOPE, client_of, register
+from pgrecall.faces.http.oauth.clients import client_of, register
 from pgrecall.faces.http.request_limits import MAX_PATH_BYTES
 from pgrecall.nouns.keys.operations import TOKEN, TokenKind, grant_name, new_token
 
@@ -75,6 +76,7 @@ class Provider(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
             "redirect_uri": str(params.redirect_uri),
             "code_challenge": params.code_challenge,
             **({} if params.state is None else {"state": params.state}),
+            **({"scope": " ".join(params.scopes)} if params.scopes else {}),
         }
         address = f"{CONNECT_PATH}?{urlencode(asked)}"
         if len(address) > MAX_PATH_BYTES:
@@ -93,15 +95,18 @@ class Provider(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
     async def exchange_authorization_code(
         self, _: OAuthClientInformationFull, authorization_code: Code
     ) -> OAuthToken:
-        return await self._exchange(authorization_code.tenant, authorization_code.code)
+        code = authorization_code
+        return await self._exchange(code.tenant, code.code, code.scopes)
 
     async def load_refresh_token(self, _: OAuthClientInformationFull, refresh_token: str) -> Refresh | None:
         return self._token(Refresh, refresh_token, await self._grant("r", refresh_token))
 
     async def exchange_refresh_token(
-        self, _: OAuthClientInformationFull, refresh_token: Refresh, __: list[str]
+        self, _: OAuthClientInformationFull, refresh_token: Refresh, scopes: list[str]
     ) -> OAuthToken:
-        return await self._exchange(refresh_token.tenant, refresh_token.token)
+        if {*scopes} != {*refresh_token.scopes}:
+            raise TokenError("invalid_scope", "A grant keeps its scopes; connect again for others.")
+        return await self._exchange(refresh_token.tenant, refresh_token.token, scopes)
 
     async def load_access_token(self, token: str) -> Access | None:
         return self._token(Access, token, await self._grant("a", token))
@@ -130,7 +135,7 @@ class Provider(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
                 await service.memory.for_tenant(grant.tenant).keys.close_grant(token)
         return None
 
-    async def _exchange(self, tenant: str, token: str) -> OAuthToken:
+    async def _exchange(self, tenant: str, token: str, scopes: Sequence[str]) -> OAuthToken:
         name = grant_name(token)
         following, access = new_token("r", name), new_token("a", name)
         async with self._service.queue.slot(tenant):
@@ -139,7 +144,10 @@ class Provider(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
         if not exchanged:
             raise TokenError("invalid_grant", "This code or token was used before, or its key was revoked.")
         return OAuthToken(
-            access_token=access, expires_in=ACCESS_SECONDS, scope=SCOPE, refresh_token=following
+            access_token=access,
+            expires_in=ACCESS_SECONDS,
+            scope=" ".join(scopes),
+            refresh_token=following,
         )
 
     @staticmethod

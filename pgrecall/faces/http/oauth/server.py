@@ -19,7 +19,7 @@ from mcp.server.auth.routes import (
     create_protected_resource_routes,
 )
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
-from mcp.shared.auth import InvalidRedirectUriError, OAuthClientInformationFull
+from mcp.shared.auth import InvalidRedirectUriError, InvalidScopeError, OAuthClientInformationFull
 from pydantic import AnyUrl
 from starlette.datastructures import Headers, QueryParams
 from starlette.exceptions import HTTPException
@@ -27,7 +27,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pgrecall.faces.http.oauth.clients import SCOPE, client_of
+from pgrecall.faces.http.oauth.clients import SCOPES, WRITE, client_of
 from pgrecall.faces.http.oauth.provider import CONNECT_PATH, Access, Provider
 from pgrecall.faces.http.request_handling import received_body
 from pgrecall.faces.http.request_limits import ClientConnection, replay
@@ -67,7 +67,7 @@ class OAuth:
     def routes(self) -> Sequence[Route]:
         """The routes of the SDK; their bodies are small and arrive in time."""
         metadata = build_metadata(self._issuer_url, None, _REGISTRATION, _REVOCATION)
-        metadata.scopes_supported = [SCOPE]
+        metadata.scopes_supported = [*SCOPES]
         metadata.token_endpoint_auth_methods_supported = ["none"]
         metadata.revocation_endpoint_auth_methods_supported = ["none"]
         metadata.authorization_response_iss_parameter_supported = True
@@ -80,7 +80,7 @@ class OAuth:
         )
         made = (
             Route("/.well-known/oauth-authorization-server", described, methods=["GET", "OPTIONS"]),
-            *create_protected_resource_routes(self._resource_url, [self._issuer_url], [SCOPE], "pgrecall"),
+            *create_protected_resource_routes(self._resource_url, [self._issuer_url], [*SCOPES], "pgrecall"),
             *others,
         )
         return [
@@ -93,7 +93,7 @@ class OAuth:
         return TOKEN.fullmatch(_bearer_of(request)) is not None
 
     async def authenticate(self, request: Request) -> AsyncMemory:
-        """The client for the tenant of the access token that a request brings.
+        """The client for the tenant of the access token that a request brings, and notes if it may only read.
 
         Raises:
             HTTPException: 401, the token is unknown, has expired or was revoked, or its key was.
@@ -105,6 +105,7 @@ class OAuth:
         assert isinstance(user, AuthenticatedUser)
         assert isinstance(user.access_token, Access)
         token = user.access_token
+        request.state.reads_only = WRITE not in token.scopes
         return self._service.memory.for_tenant(token.tenant, also_reads=token.also_reads)
 
     async def require_valid_token(self, request: Request) -> None:
@@ -137,13 +138,13 @@ class OAuth:
                 raise ValueError
             params = AuthorizationParams(
                 state=query.get("state"),
-                scopes=[SCOPE],
+                scopes=client.validate_scope(query.get("scope")) or [*SCOPES],
                 code_challenge=query.get("code_challenge", ""),
                 redirect_uri=client.validate_redirect_uri(AnyUrl(query.get("redirect_uri", ""))),
                 redirect_uri_provided_explicitly=True,
             )
             self._provider.require_valid(params)
-        except (ValueError, InvalidRedirectUriError, AuthorizeError):
+        except (ValueError, InvalidRedirectUriError, InvalidScopeError, AuthorizeError):
             detail = "No program may ask for this; begin again in the program that sent you here."
             raise HTTPException(400, detail) from None
         return client, params
@@ -156,11 +157,12 @@ class OAuth:
         params: AuthorizationParams,
     ) -> str | None:
         """Opens a grant for the key of a session, and returns where to send the browser with its code; None
-        when the session has ended or its key may only read."""
+        when the session has ended or its key may not do what the scopes say."""
         code = new_token("c")
         terms = {
             "client_id": client.client_id,
-            "scopes": [SCOPE],
+            "client_name": client.client_name,
+            "scopes": params.scopes,
             "code_challenge": params.code_challenge,
             "redirect_uri": str(params.redirect_uri),
             "redirect_uri_provided_explicitly": True,

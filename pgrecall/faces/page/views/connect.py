@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 from starlette.routing import Route
 
+from pgrecall.faces.http.oauth.clients import READ, WRITE
 from pgrecall.faces.http.oauth.provider import CONNECT_PATH, REFRESH_SECONDS
 from pgrecall.faces.page.request_handling import PageRequest, get_route, post_route
 from pgrecall.faces.page.sessions import COOKIE, SessionStore, SignInRequired
@@ -38,12 +39,16 @@ async def _show(oauth: OAuth, request: PageRequest) -> Response:
         place=place,
         local=place.strip("[]") in LOOPBACK,
         days=REFRESH_SECONDS // 86400,
+        writes=request.may_write and WRITE in (params.scopes or ()),
     )
 
 
 async def _decide(oauth: OAuth, request: PageRequest) -> Response:
     client, params = oauth.asked(request.query)
-    allowed = request.form.get("decision") == "allow"
+    decision = request.form.get("decision")
+    allowed = decision in ("allow", "read")
+    if decision == "read" or not request.may_write:
+        params.scopes = [READ]
     address: str | None = oauth.answer(params, error="access_denied")
     if allowed:
         cookie = request.request.cookies.get(COOKIE, "")

@@ -102,6 +102,13 @@ async def forget_session(request: PageRequest) -> Response:
     return redirect(url("/memories", {"session": session, "archived": "1", "done": archived}))
 
 
+async def unarchive_session(request: PageRequest) -> Response:
+    """Restores what forgetting a session archived, and returns to its list."""
+    session = text_field(request.form, "session") or ""
+    await request.memory.unarchive_session(session)
+    return redirect(url("/memories", {"session": session}))
+
+
 def _questions(titles: Sequence[str], recent: Sequence[ListedMemory]) -> list[str]:
     """Returns questions that have an answer, made from the titles of new memories and of those with the
     highest vitality."""

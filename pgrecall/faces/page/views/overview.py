@@ -18,7 +18,7 @@ from pgrecall.faces.charts.axes import NARROW, ZONES
 from pgrecall.faces.charts.vitality_histogram import FINE, merged_at_zones, vitality_histogram
 from pgrecall.faces.charts.zones_over_time import ZonesOverTime, zone_bar, zones_over_time
 from pgrecall.faces.page.form_fields import int_field, text_field, time_field
-from pgrecall.faces.page.request_handling import PageRequest
+from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.wording import counts_words, duration_words, interval_words
 from pgrecall.nouns.charts.models import Overview, OverviewList, ZoneShare
 from pgrecall.nouns.charts.operations import OVERVIEW_LISTS
@@ -164,6 +164,12 @@ async def verify(request: PageRequest) -> Response:
     return await request.render("maintenance.html.j2", **await _values(request), checks=checks)
 
 
+async def end_grant(request: PageRequest) -> Response:
+    """Ends what a person lets a program do; one that has ended meanwhile is not listed any more."""
+    await request.memory.keys.end_grant(request.request.path_params["grant"])
+    return redirect("/maintenance#programs")
+
+
 async def _cells(request: PageRequest) -> tuple[CellsReport | None, list[str]]:
     """The cells, where there are any and the service may ask for all, and what keeps them from being seen."""
     try:
@@ -180,6 +186,7 @@ async def _values(request: PageRequest) -> dict[str, Any]:
         "state": await request.memory.status(now=request.now),
         "cells": cells,
         "tenant": request.memory.tenant,
+        "grants": await request.memory.keys.grants(),
         "runs": await request.memory.jobs.runs(limit=MAX_RUNS),
         "problems": await request.service.problems() + unseen,
         "running": request.service.queue.running,

@@ -10,6 +10,24 @@ CREATE OR REPLACE FUNCTION recall.current_tenant() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
+    v_tenant text := recall_private.named_tenant();
+BEGIN
+    IF current_setting('recall.shared_tenant', true) <> '' THEN
+        v_tenant := recall_private.shared_tenant(v_tenant);
+    END IF;
+    -- in_cells() is a constant while this database is the only cell, so the check costs nothing.
+    IF recall_private.in_cells() THEN
+        IF NOT EXISTS (SELECT FROM recall.resident r WHERE r.tenant = v_tenant AND r.state = 'here') THEN
+            PERFORM recall_private.require_resident(v_tenant);
+        END IF;
+    END IF;
+    RETURN v_tenant;
+END $$;
+
+-- named_tenant: the tenant that the login role is bound to, or that a role names which may name any, wherever it lives.
+CREATE OR REPLACE FUNCTION recall_private.named_tenant() RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+DECLARE
     v_tenant text := (SELECT r.tenant FROM recall.tenant_role r WHERE r.role = session_user);
 BEGIN
     IF v_tenant IS NULL AND NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
@@ -22,15 +40,6 @@ BEGIN
             PERFORM recall_private.raise_invalid(
                 'No tenant is set for this transaction.',
                 'Run: SELECT set_config(''recall.tenant'', ''your-tenant'', true);');
-        END IF;
-    END IF;
-    IF current_setting('recall.shared_tenant', true) <> '' THEN
-        v_tenant := recall_private.shared_tenant(v_tenant);
-    END IF;
-    -- in_cells() is a constant while this database is the only cell, so the check costs nothing.
-    IF recall_private.in_cells() THEN
-        IF NOT EXISTS (SELECT FROM recall.resident r WHERE r.tenant = v_tenant AND r.state = 'here') THEN
-            PERFORM recall_private.require_resident(v_tenant);
         END IF;
     END IF;
     RETURN v_tenant;

@@ -21,13 +21,13 @@ SET search_path FROM CURRENT AS $$
         'change_cursor', 'changes', 'completed_query', 'derivations', 'diff_versions', 'stale_summaries', 'stored_texts', 'versions']) u
     UNION ALL
     SELECT u, 'recall_app' FROM unnest(ARRAY[
-        'add_reader', 'readers', 'remove_reader', 'admit_tenant', 'close_grant', 'exchange_grant', 'find_grant', 'has_active_key', 'open_grant', 'apply_plan', 'apply_erasure', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',
+        'add_reader', 'readers', 'remove_reader', 'share', 'admit_tenant', 'close_grant', 'grants', 'end_grant', 'exchange_grant', 'find_grant', 'has_active_key', 'open_grant', 'apply_plan', 'apply_erasure', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',
         'find_duplicates', 'fold_accesses', 'forget', 'forget_session', 'key_holder', 'move_vectors_to_own_table', 'import_lines', 'keys', 'open_page_session', 'page_session_tenant', 'link', 'log_shown', 'pin',
         'plan_dedupe', 'plan_erasure', 'plan_merge', 'plan_prune', 'plan_redact', 'drop_erasure', 'drop_plan', 'rebuild', 'record_access',
         'record_accesses', 'refresh_graph', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'rename_keys', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
         'search_and_log', 'set_language', 'set_layer', 'resolve_pending_links', 'store_relevance_model',
-        'store_rerank_model', 'supersede', 'unarchive', 'undo_plan', 'unlink', 'archive_imported', 'rename_imported', 'store_imported', 'undo_import', 'use_preset',
+        'store_rerank_model', 'supersede', 'unarchive', 'unarchive_session', 'undo_plan', 'unlink', 'archive_imported', 'rename_imported', 'store_imported', 'undo_import', 'use_preset',
         'used',
         'restore_version']) u
     UNION ALL

@@ -5,8 +5,8 @@
 -- after its time, and when the key has made 20 newer ones.
 
 -- open_grant: opens a grant for the session of the page whose cookie has the digest p_cookie. p_secret is the digest of the
--- code; p_terms is what the code is bound to. Returns false if this tenant has no such session, or its key is revoked or may
--- only read.
+-- code; p_terms is what the code is bound to, with its scopes. Returns false if this tenant has no such session, or its key is
+-- revoked, or may only read where a scope is `write`.
 CREATE OR REPLACE FUNCTION recall.open_grant(
     p_cookie bytea, p_digest bytea, p_secret bytea, p_terms jsonb, p_seconds int, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -23,7 +23,8 @@ BEGIN
     END IF;
     SELECT k.id INTO v_key FROM recall.page_session s
     JOIN recall.api_key k ON k.tenant = s.tenant AND k.id = s.key_id
-    WHERE s.tenant = v_tenant AND s.digest = p_cookie AND s.ends_at > p_now AND k.revoked_at IS NULL AND NOT k.read_only
+    WHERE s.tenant = v_tenant AND s.digest = p_cookie AND s.ends_at > p_now AND k.revoked_at IS NULL
+      AND NOT (k.read_only AND p_terms -> 'scopes' ? 'write')
     FOR NO KEY UPDATE OF k;
     IF NOT FOUND THEN
         RETURN false;
@@ -93,6 +94,36 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
     DELETE FROM recall.oauth_grant g WHERE g.tenant = recall.current_tenant() AND g.digest = p_digest;
+    RETURN FOUND;
+END $$;
+
+-- grant_id: what names a grant to people: the beginning of its digest, of which no token can be made.
+CREATE OR REPLACE FUNCTION recall_private.grant_id(p_digest bytea) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN encode(substring(p_digest FOR 8), 'hex');
+
+-- grants: the grants of OAuth of this tenant that have not ended, by key. The id names a grant and is no secret; `client` is what
+-- the client calls itself, `redirect` the address that it had the code sent to. A grant that is not used ends at ends_at.
+CREATE OR REPLACE FUNCTION recall.grants(p_now timestamptz DEFAULT now()) RETURNS TABLE (
+    id text, client text, redirect text, scopes text[], key_id bigint, key_name text, ends_at timestamptz
+)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT recall_private.grant_id(g.digest), coalesce(g.terms ->> 'client_name', ''), coalesce(g.terms ->> 'redirect_uri', ''),
+           ARRAY(SELECT s #>> '{}' FROM jsonb_path_query(g.terms, '$.scopes[*]') s), k.id, k.name, g.ends_at
+    FROM (SELECT recall_private.own_tenant() AS tenant, recall_private.require_moment(p_now) AS moment OFFSET 0) c
+    JOIN recall.oauth_grant g ON g.tenant = c.tenant AND g.ends_at > c.moment
+    JOIN recall.api_key k ON k.tenant = g.tenant AND k.id = g.key_id AND k.revoked_at IS NULL
+    ORDER BY k.id, g.ends_at DESC, g.digest
+$$;
+
+-- end_grant: ends the grant with this id, of this tenant, with all of its tokens. Returns false if there is none.
+CREATE OR REPLACE FUNCTION recall.end_grant(p_id text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    DELETE FROM recall.oauth_grant g
+    WHERE g.tenant = recall.current_tenant() AND recall_private.grant_id(g.digest) = p_id;
     RETURN FOUND;
 END $$;
 

@@ -1,10 +1,14 @@
 -- Readers: tenants that may read another tenant, which has shared itself with them. The shared tenant decides who may read it;
 -- a reader decides whether it does, by naming the shared tenant in a transaction. A row belongs to the shared tenant and moves
 -- with it. It gives its reader what recall_reader may do there, never more: Postgres refuses every write, because the
--- transaction is READ ONLY, and no transaction can leave that state after its first query.
+-- transaction is READ ONLY, and no transaction can leave that state after its first query. With may_share, a reader may
+-- also copy memories of its own into the shared tenant (share), which is all that it may write there.
 
--- add_reader: lets another tenant read this one, from its next transaction on. Returns false if it could before.
-CREATE OR REPLACE FUNCTION recall.add_reader(p_reader text, p_now timestamptz DEFAULT now()) RETURNS boolean
+-- add_reader: lets another tenant read this one, and with p_may_share copy memories of its own into it, from its next
+-- statement on. Repeated, it sets p_may_share. Returns false if nothing changed.
+CREATE OR REPLACE FUNCTION recall.add_reader(
+    p_reader text, p_now timestamptz DEFAULT now(), p_may_share boolean DEFAULT false
+) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -15,10 +19,14 @@ BEGIN
         PERFORM recall_private.raise_invalid('A reader is one tenant, named by 1 to 200 characters.', 'Name one, not *.');
     ELSIF p_reader = v_tenant THEN
         PERFORM recall_private.raise_invalid(format('Tenant %s reads itself already.', v_tenant), 'Name another tenant.');
-    ELSIF (SELECT count(*) FROM recall.reader r WHERE r.tenant = v_tenant) >= 1000 THEN
+    ELSIF p_may_share IS NULL THEN
+        PERFORM recall_private.raise_invalid('p_may_share is NULL; it must be true or false.');
+    ELSIF (SELECT count(*) FROM recall.reader r WHERE r.tenant = v_tenant AND r.reader <> p_reader) >= 1000 THEN
         PERFORM recall_private.raise_invalid('A tenant has at most 1,000 readers.', 'Remove one first.');
     END IF;
-    INSERT INTO recall.reader (tenant, reader, since) VALUES (v_tenant, p_reader, p_now) ON CONFLICT DO NOTHING;
+    INSERT INTO recall.reader AS r (tenant, reader, since, may_share) VALUES (v_tenant, p_reader, p_now, p_may_share)
+    ON CONFLICT (tenant, reader) DO UPDATE SET may_share = excluded.may_share
+    WHERE r.may_share <> excluded.may_share;
     RETURN FOUND;
 END $$;
 
@@ -31,10 +39,10 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- readers: the tenants that may read this one, by name, and since when.
-CREATE OR REPLACE FUNCTION recall.readers() RETURNS TABLE (reader text, since timestamptz)
+-- readers: the tenants that may read this one, by name, since when, and whether they may copy memories into it.
+CREATE OR REPLACE FUNCTION recall.readers() RETURNS TABLE (reader text, since timestamptz, may_share boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT r.reader, r.since FROM recall.reader r
+    SELECT r.reader, r.since, r.may_share FROM recall.reader r
     WHERE r.tenant = (SELECT recall_private.own_tenant()) ORDER BY r.reader
 $$;

@@ -44,7 +44,7 @@ BEGIN
     END IF;
     PERFORM recall_private.analyze_grown_tables(greatest(
         jsonb_array_length(p_items), jsonb_array_length(jsonb_path_query_array(p_items, '$[*].links[*]'))));
-    v_rules := recall_private.lock_tenant_rules(p_embedded_with, p_now);
+    v_rules := recall_private.lock_tenant_rules(recall.current_tenant(), p_embedded_with, p_now);
     v_embeddings := recall_private.parsed_embeddings(p_items);
     v_blank := recall_private.default_draft(v_rules.tenant, v_rules.language, p_now);
     IF p_project IS NOT NULL THEN
@@ -171,19 +171,19 @@ BEGIN
     END IF;
 END $$;
 
--- lock_tenant_rules: the rules for storing drafts of the current tenant, locked until this transaction ends: changes
+-- lock_tenant_rules: the rules for storing drafts of p_tenant, locked until this transaction ends: changes
 -- of its layers, its language and the table of its vectors wait. Any number of transactions can hold the lock. Raises
 -- an error for vectors of an embedder other than this database's. `layers` are the names of available layers, in any
 -- order; `own_table` says whether the tenant's vectors have a table of their own.
 CREATE OR REPLACE FUNCTION recall_private.lock_tenant_rules(
-    p_embedder text, p_now timestamptz,
+    p_tenant text, p_embedder text, p_now timestamptz,
     OUT tenant text, OUT layers text[], OUT language text, OUT dimensions int, OUT own_table boolean
 )
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_settings jsonb;
 BEGIN
-    tenant := recall.current_tenant();
+    tenant := p_tenant;
     IF p_now IS DISTINCT FROM now() THEN
         PERFORM recall_private.require_moment(p_now);
     END IF;

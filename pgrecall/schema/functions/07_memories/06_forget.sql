@@ -38,6 +38,25 @@ BEGIN
     RETURN cardinality(recall_private.archive_memories(v_tenant, v_ids, 'forgotten', NULL, p_now));
 END $$;
 
+-- unarchive_session: undoes the last forget_session of a session that archived something: restores what it archived and is
+-- archived still. Returns how many memories.
+CREATE OR REPLACE FUNCTION recall.unarchive_session(p_session_id text, p_now timestamptz DEFAULT now()) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_ids bigint[];
+BEGIN
+    PERFORM recall_private.require_moment(p_now);
+    SELECT coalesce(array_agg(f.id ORDER BY f.id) FILTER (WHERE f.archived_at = f.last), '{}') INTO v_ids FROM (
+        SELECT m.id, v.archived_at, max(v.archived_at) OVER () AS last
+        FROM recall.memory m
+        JOIN recall.archival v ON v.tenant = v_tenant AND v.memory_id = m.id
+        WHERE m.tenant = v_tenant AND m.session_id = p_session_id AND m.archived_at IS NOT NULL
+          AND v.restored_at IS NULL AND v.reason = 'forgotten') f;
+    RETURN cardinality(recall_private.restore_memories(v_tenant, v_ids, p_now));
+END $$;
+
 -- unarchive: restores an archived memory, whatever archived it: its links, accesses and vitality are as if it had
 -- stayed. Returns whether it was archived.
 CREATE OR REPLACE FUNCTION recall.unarchive(p_memory_id bigint, p_now timestamptz DEFAULT now()) RETURNS boolean

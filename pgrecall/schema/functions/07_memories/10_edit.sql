@@ -16,7 +16,8 @@ DECLARE
     v_fields CONSTANT text[] := ARRAY[
         'layer', 'title', 'body', 'role', 'author', 'context', 'session_id', 'tags', 'aliases', 'metadata',
         'occurred_at', 'valid_from', 'valid_until', 'expires_at', 'speech_act'];
-    v_rules record := recall_private.lock_tenant_rules(CASE WHEN p_embedded IS NOT NULL THEN p_embedded_with END, p_now);
+    v_rules record := recall_private.lock_tenant_rules(
+        recall.current_tenant(), CASE WHEN p_embedded IS NOT NULL THEN p_embedded_with END, p_now);
     v_old recall.memory;
     v_new recall.memory;
     v_problem text;

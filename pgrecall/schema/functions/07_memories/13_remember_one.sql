@@ -15,7 +15,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_embedder text := CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END;
-    v_rules record := recall_private.lock_tenant_rules(v_embedder, p_now);
+    v_rules record := recall_private.lock_tenant_rules(recall.current_tenant(), v_embedder, p_now);
     v_draft recall.memory;
     v_given jsonb;
     v_links jsonb := CASE WHEN p_links <> 'null' AND (p_links <> '[]' OR p_key IS NOT NULL) THEN p_links END;

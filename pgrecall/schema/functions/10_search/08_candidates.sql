@@ -195,7 +195,7 @@ BEGIN
            coalesce(u.logit, j.own), j.own, f.speech_act, f.held,
            CASE WHEN p_explain THEN ROW(
                f.semantic_rank, f.lexical_rank, f.similarity, f.coverage, f.strength,
-               NULL,  -- phrase, for clients of schemas before 0044
+               NULL,  -- phrase, for clients of schemas before 0043
                f.likeness, f.alone, f.authored, f.cue, f.cued_by, j.seed, j.share, j.log_odds, f.period,
                j.session_coverage, j.token_similarity, v_typical, f.speech_act, f.question, f.speaker, v_trust,
                CASE WHEN j.own > j.linked THEN j.asked_by END, j.own - j.linked,

@@ -95,7 +95,7 @@ DECLARE
 BEGIN
     v_model := recall_private.require_logistic_model(p_model ->> 'profile');
     IF jsonb_typeof(v_given) = 'object' THEN
-        -- Clients of schemas before 0030 do not fit no_number, and those before 0044 fit phrase.
+        -- Clients of schemas before 0030 do not fit no_number, and those before 0043 fit phrase.
         v_given := '{"no_number": 0}' || v_given - 'phrase';
     END IF;
     PERFORM recall_private.check_coefficients(v_given, ARRAY['intercept', 'similarity', 'no_similarity', 'coverage',

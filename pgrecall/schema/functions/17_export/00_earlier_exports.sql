@@ -1,5 +1,5 @@
 -- Exports of earlier versions. Before schema 0031 each kind of plan had its own tables, kinds of lines and ids. Session ids
--- had no limit. Before 0044 relevance had a coefficient `phrase`.
+-- had no limit. Before 0043 relevance had a coefficient `phrase`.
 
 -- kind_of_line: the present name of a kind of lines.
 CREATE OR REPLACE FUNCTION recall_private.kind_of_line(p_kind text) RETURNS text
