@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.markdown.notes import note_file, walk
 from pgrecall.importers.markdown.renames import note_of, renamed_keys
+from pgrecall.jobs.job import Stopped
 from pgrecall.nouns.imports.models import KeysRenamed
 from pgrecall.nouns.imports.report import ImportReport, Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
@@ -163,6 +165,18 @@ def gone_keys(removed: Iterable[str], seen: set[str], present: set[str]) -> tupl
 def too_many(gone: tuple[str, ...], seen: set[str]) -> bool:
     """Whether more is gone than is left: a folder that is emptied, or not mounted."""
     return len(gone) > len(seen)
+
+
+def until_stopped(items: Items, stop: Event) -> Items:
+    """The same items.
+
+    Raises:
+        Stopped: the event is set.
+    """
+    for item in items:
+        if stop.is_set():
+            raise Stopped
+        yield item
 
 
 def _noting(items: Items, seen: set[str]) -> Items:

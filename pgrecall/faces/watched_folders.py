@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from pgrecall.errors import DatabaseUnavailable, InvalidInput, RecallError
 from pgrecall.faces import wording
 from pgrecall.faces.import_rules import import_rules
-from pgrecall.faces.note_folder import Items, NoteFolder, settle
+from pgrecall.faces.note_folder import Items, NoteFolder, settle, until_stopped
 from pgrecall.importers.detect import open_source, source_name
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.markdown.notes import walk
-from pgrecall.jobs.job import Stopped
 from pgrecall.nouns.imports.report import ImportReport, Problem
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class WatchedFolders:
         read: partial[Items] = partial(open_source, path, kind="markdown", source=source, rules=rules)
 
         def store(items: Items, import_id: int | None) -> ImportReport:
-            return self.memory.import_drafts(_until_stopped(items, stop), source=source, import_id=import_id)
+            return self.memory.import_drafts(until_stopped(items, stop), source=source, import_id=import_id)
 
         done = settle(self.memory, folder, read, store)
         self._tell(done.report)
@@ -112,13 +111,6 @@ class WatchedFolders:
             if problem not in self._told:
                 logger.warning("%s: %s", problem.where, problem.reason)
         self._told = set(report.problems)
-
-
-def _until_stopped(items: Items, stop: Event) -> Items:
-    for item in items:
-        if stop.is_set():
-            raise Stopped
-        yield item
 
 
 def _stamp_of(path: Path) -> Stamp:

@@ -25,9 +25,16 @@ _UNITS = {
     "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
     "m": timedelta(days=30), "y": timedelta(days=365),
 }  # fmt: skip
+_CLOCK = re.compile(r"[Tt\s]\s*[0-9]{2}(?::?[0-9]{2}.*)?", re.DOTALL)
+"""A time after a date. Python takes any sign between them, and the ``-15`` of ``10-15`` for a zone."""
+
+_FARTHEST_ZONE = timedelta(hours=14)
 _DAY = re.compile(r"\s*[0-9]{4}[-/]?[0-9]{1,2}[-/]?[0-9]{1,2}\s*")
 _NAME_OF_DAY = re.compile(r"(?:.*[\s._-])?([0-9]{4})([-_.])([0-9]{2})\2([0-9]{2})(?:[\s,._-].*)?", re.DOTALL)
-_NAME_IS_DAY = re.compile(r"([0-9]{4})()([0-9]{2})([0-9]{2})")
+_NAME_IS_DAY = re.compile(
+    r"([0-9]{4})()([0-9]{2})([0-9]{2})(?:[0-9]{4}(?:[0-9]{2})?(?:[\s,._-].*)?)?", re.DOTALL
+)
+_NAME_IN_WORDS = re.compile(r"([A-Z][a-z]{2,8}) ([0-9]{1,2})(?:st|nd|rd|th), ([0-9]{4})")
 _SINCE_1970 = re.compile(r"[0-9]{10}|[0-9]{13}")
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
@@ -49,9 +56,12 @@ def parse_time(text: str) -> datetime:
 
 def day_in_name(name: str) -> datetime | None:
     """The day that the name of a file gives, at midnight UTC: ``2026-09-30 Standup``, ``2026_09_30``,
-    ``daily.2026.09.30``, ``20260930``."""
+    ``daily.2026.09.30``, ``20260930``, ``202609301415 Gate`` as in a Zettelkasten, or Roam's
+    ``September 30th, 2026``."""
     found = _NAME_OF_DAY.fullmatch(name) or _NAME_IS_DAY.fullmatch(name)
     try:
+        if words := _NAME_IN_WORDS.fullmatch(name):
+            return datetime(int(words[3]), _month(words[1]), int(words[2]), tzinfo=UTC)
         return datetime(int(found[1]), int(found[3]), int(found[4]), tzinfo=UTC) if found else None
     except ValueError:
         return None
@@ -62,9 +72,11 @@ def parse_with_zone(text: str) -> tuple[datetime, bool]:
     iso = text.strip()
     if loose := _LOOSE.fullmatch(iso):
         clock = re.sub(r"\s+(?=[-+Zz])", "", loose[4])
-        iso = f"{loose[1]}-{loose[2]:0>2}-{loose[3]:0>2}{clock}"
+        iso = f"{loose[1]}-{loose[2]:0>2}-{loose[3]:0>2}{clock}" if _CLOCK.fullmatch(clock or "T00") else ""
     try:
         moment = datetime.fromisoformat(iso)
+        if abs(moment.utcoffset() or timedelta()) > _FARTHEST_ZONE:
+            raise ValueError(moment)
         return _utc(moment), moment.tzinfo is not None
     except (ValueError, OverflowError) as error:
         raise ValueError(

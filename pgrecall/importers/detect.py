@@ -46,8 +46,8 @@ _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
 )
 
 
-_OTHER_TEXTS = (".json", ".html", ".txt")
-"""What programs export chats as; a folder of pictures can become a folder of notes."""
+_OTHER_TEXTS = (".json", ".html", ".txt", ".org")
+"""What programs export chats and notes as; a folder of pictures can become a folder of notes."""
 
 
 def open_source(
@@ -212,6 +212,11 @@ def _kind_of_archive(path: Path) -> KnownKind:
         return "hindsight"
     if "manifest.json" in names:
         return "hindsight"
+    if names and all(name.lower().endswith(".zip") for name in names):
+        raise InvalidInput(
+            f"{printable_path(path)} has only other archives in it, as exports of Notion do.",
+            hint="Unpack it, and import what comes out of it.",
+        )
     held = f"it has only {_endings(names)}" if names else "it is empty"
     raise InvalidInput(
         f"{printable_path(path)} contains no notes, no chats and no bank of Hindsight: {held}.",

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from urllib.parse import unquote
 
+from pgrecall.importers.dates import day_in_name
+
 _MARKS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
 _MAX_SLUG_LENGTH = 80
 
@@ -27,7 +29,10 @@ def words(name: str) -> str:
 
 
 def file_words(name: str) -> str:
-    """A file name as words. Logseq writes the page ``Tool/Text`` as ``Tool___Text``, or ``Tool%2FText``."""
+    """A file name as words; one with a date stays as it is. Logseq writes the page ``Tool/Text`` as
+    ``Tool___Text``, or ``Tool%2FText``."""
+    if day_in_name(name):
+        return name
     if "___" not in name and "%2F" not in name:
         return words(name)
     return "/".join(words(part) for part in re.split("___|/", unquote(name)) if part.strip()) or words(name)

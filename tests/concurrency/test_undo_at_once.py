@@ -6,16 +6,21 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
+import psycopg
+from psycopg.types.json import Jsonb
+
 from pgrecall import Draft, DraftLink, InvalidInput, Memory, RecallError
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
+from tests.acceptance.http.http_tools import waiting
 from tests.concurrency.test_races import sound
 from tests.conftest import DIMENSIONS, Query
 from tests.scale import SCALE, tell
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 ROUNDS = 6 * SCALE
 NOTES = 8
+RELATIONS = ("supports", "part_of", "contradicts", "mentions")
 
 
 def drafts(turn: int) -> list[Draft]:
@@ -48,7 +53,7 @@ def test_an_undo_beside_writers(database_url: str, query: Query) -> None:
 
             def reversed_links(turn: int = turn) -> None:
                 for n in reversed(range(NOTES - 1)):
-                    memory.link(f"note {n}", f"note {n + 1}", f"relation {turn}")
+                    memory.link(f"note {n}", f"note {n + 1}", RELATIONS[turn % len(RELATIONS)])
 
             work: list[Callable[[], object]] = [
                 lambda: memory.imports.undo(source="notes"),
@@ -68,3 +73,28 @@ def test_an_undo_beside_writers(database_url: str, query: Query) -> None:
         memory.imports.undo(source="notes")
     sound(query)
     tell(f"{ROUNDS} imports undone beside five writers, {len(refused)} calls refused")
+
+
+def test_an_undo_waits_for_a_batch_of_its_import(database_url: str, query: Query) -> None:
+    """Both take the import first, then its memories; in two orders, each could hold what the other needs."""
+    settings = Settings(database_url=database_url, tenant="acme", embedder="none")
+    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory:
+        begun = memory.import_drafts(drafts(0), source="notes").import_id
+
+    def call(sql: str, *values: object) -> None:
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
+            connection.execute(sql, values)
+
+    batch = Jsonb([{"key": "note 3", "body": "Of the second batch."}])
+    with psycopg.connect(database_url) as holder, ThreadPoolExecutor(2) as pool:
+        holder.execute("SELECT FROM recall.memory WHERE key = 'note 3' FOR UPDATE")
+        stored = pool.submit(call, "SELECT * FROM recall.store_imported('notes', %s, %s)", begun, batch)
+        until(lambda: waiting(database_url) == 1, "the batch to wait")
+        undone = pool.submit(call, "SELECT recall.undo_import(%s)", begun)
+        until(lambda: waiting(database_url) == 2, "the undo to wait")
+        holder.rollback()
+        stored.result(PATIENCE)
+        undone.result(PATIENCE)
+    assert query("SELECT count(*) AS n FROM recall.memory WHERE archived_at IS NULL") == [{"n": 0}]
+    sound(query)

@@ -9,6 +9,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tests.acceptance.cli.command_tools import command_line, environment
 from tests.acceptance.http.http_tools import Served, waiting
 from tests.conftest import DIMENSIONS
 from tests.faults.conftest import Inject
-from tests.faults.stopped_scenes import INITIALIZE, TROUBLES, Scene, scene_of, write_waits
+from tests.faults.stopped_scenes import ACCEPT, INITIALIZE, TROUBLES, Scene, scene_of, write_waits
 from tests.faults.test_models import NAME, honest  # noqa: F401 (the fixture `endpoint` asks the module)
 from tests.faults.victim import Victim
 from tests.faults.wire import wire
@@ -213,3 +214,27 @@ def test_a_child_of_an_editor_ends_though_its_embedder_hangs(
         process.stdin = None
         assert process.wait(PATIENCE) == 0
     inject("the end of an editor")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_mcp_over_http_ends_though_its_embedder_hangs(
+    number: signal.Signals, database_url: str, endpoint: Endpoint, inject: Inject
+) -> None:
+    endpoint.replies = [HANGS]
+    hang = {**BY_HTTP, "embedder_url": endpoint.url, "database_url": database_url, "tenant": "acme"}
+    with starting("mcp", "--http", "--port", "0", **hang) as process, ThreadPoolExecutor() as threads:
+        assert process.stderr is not None
+        while b"MCP at " not in (line := process.stderr.readline()):
+            assert line, "it ended and never served"
+        url = line.decode().split()[2].rstrip(";")
+        with httpx.Client(headers=ACCEPT, timeout=NEVER, trust_env=False) as client:
+            client.headers["Mcp-Session-Id"] = client.post(url, json=INITIALIZE).headers["mcp-session-id"]
+            search = {"name": "search", "arguments": {"query": "gate"}}
+            call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": search}
+            answer = threads.submit(client.post, url, json=call)
+            until(lambda: endpoint.requests, "its question")
+            process.send_signal(number)
+            assert process.wait(PATIENCE) == 0
+            with suppress(httpx.HTTPError):
+                answer.result(PATIENCE)
+    inject("the end of a server of MCP")

@@ -8,7 +8,7 @@ import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.rendering.console import output
+from pgrecall.faces.printable import printable
 from pgrecall.settings import login_shell
 
 NAME = "pgrecall"
@@ -57,7 +57,7 @@ def _add_line(file: Path, line: str) -> None:
 def _install(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         shell, file = install(context.command)
-        output().print(f"Completion for {shell} is in {file}; it works in the next terminal.")
+        click.echo(f"Completion for {shell} is in {printable(str(file))}; it works in the next terminal.")
         context.exit()
 
 

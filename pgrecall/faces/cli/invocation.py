@@ -15,12 +15,12 @@ from click.exceptions import Exit
 
 from pgrecall.database.calling_interface import acting_through
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, InvalidInput, RecallError
-from pgrecall.faces.cli.rendering.console import SafeConsole, notes, output, print_json
 from pgrecall.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from pgrecall import Memory
     from pgrecall.embedded.shared_server import EmbeddedServer
+    from pgrecall.faces.cli.rendering.console import SafeConsole
     from pgrecall.nouns.service.models import Caller
 
 T = TypeVar("T")
@@ -174,13 +174,20 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def _say_on_terminal(sentence: str) -> None:
-    if notes().is_terminal:
-        notes().print(sentence)
+    if _is_terminal(sys.stderr):
+        _note(sentence)
+
+
+def _note(sentence: str) -> None:
+    """Prints a sentence to standard error; what prints takes long to import, and `mcp` answers first."""
+    from pgrecall.faces.cli.rendering.console import notes
+
+    notes().print(sentence)
 
 
 def announce(server: _Server) -> None:
     """Prints where the data is, on the first start that creates it."""
-    notes().print(f"{server.describe()}.")
+    _note(f"{server.describe()}.")
 
 
 def finish(
@@ -198,18 +205,20 @@ def finish(
         found: what is empty, zero or false if nothing was found.
         otherwise: the sentence for people in that case; None: ``show`` has one.
     """
+    from pgrecall.faces.cli.rendering.console import output, print_json
+
     if as_json:
         print_json(result)
     elif found or otherwise is None:
         show(output(), result)
     else:
-        notes().print(otherwise)
+        _note(otherwise)
     raise Exit(DONE if found else NOTHING_FOUND)
 
 
 def fail(error: RecallError) -> Exit:
     """Prints the error as one sentence; returns the exit with its code."""
-    notes().print(f"Error: {error}")
+    _note(f"Error: {error}")
     return Exit(NO_DATABASE if isinstance(error, DatabaseError) else BAD_INPUT)
 
 
@@ -234,7 +243,7 @@ def require_unprivileged(caller: Caller, *, allowed: bool) -> None:
             "--allow-superuser (PGRECALL_ALLOW_SUPERUSER=1).",
         )
     if caller.administers and not power:
-        notes().print(
+        _note(
             f"Note: Role {caller.role} may act as {caller.owner}, the owner of all memories; "
             "`pgrecall roles create NAME --any-tenant` makes one that may not."
         )

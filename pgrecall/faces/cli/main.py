@@ -32,7 +32,6 @@ from pgrecall.faces.cli.invocation import (
     fail,
     tracing_is_set_up,
 )
-from pgrecall.faces.cli.rendering.console import notes
 
 COMMANDS: Mapping[str, str] = {
     "init": "database:init",
@@ -188,7 +187,7 @@ def _errors_reported() -> Iterator[None]:
         command = error.ctx.command_path if error.ctx else "pgrecall"
         raise fail(InvalidInput(_complaint(error), hint=f"`{command} --help` lists the options.")) from None
     except KeyboardInterrupt:
-        notes().print("stopped")
+        click.echo("stopped", err=True)
         raise Exit(INTERRUPTED) from None
     except BrokenPipeError:
         for stream in (sys.stdout, sys.stderr):  # or Python would try to flush them again at its end

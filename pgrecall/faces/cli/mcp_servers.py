@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import socket
-from collections.abc import AsyncIterator, Collection, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from pgrecall import AsyncMemory
@@ -15,6 +15,7 @@ from pgrecall.faces.cli.commands.serve import require_http_packages
 from pgrecall.faces.cli.invocation import GlobalOptions, announce, is_fresh, require_unprivileged
 from pgrecall.faces.cli.rendering.console import notes
 from pgrecall.faces.mcp.handshake import Handshake
+from pgrecall.faces.serving import run_until_stopped
 from pgrecall.faces.telemetry.telemetry import Telemetry
 from pgrecall.setting_types import LOOPBACK
 
@@ -88,17 +89,15 @@ def serve_http(given: GlobalOptions, host: str, port: int, *, allowed: bool) -> 
     listening = _listening(host, port)
     port = listening.getsockname()[1]
 
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[AsyncMemory]:
-        memory = await _open(given)
-        notes().print(f"MCP at http://{host}:{port}{PATH}; stop with Ctrl-C.")
-        try:
-            yield memory
-        finally:
-            await memory.close()
+    async def serving() -> None:
+        async with await _open(given) as memory:
+            notes().print(f"MCP at http://{host}:{port}{PATH}; stop with Ctrl-C.")
+            limit = given.settings().http_body_bytes
+            await serve_local(memory, listening, _http_telemetry(), body_limit=limit)
+        notes().print("stopped")
 
     with listening:
-        serve_local(opened, listening, _http_telemetry(), body_limit=given.settings().http_body_bytes)
+        run_until_stopped(serving())
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 
 from watchfiles import Change, watch
 
@@ -16,11 +15,13 @@ from pgrecall.errors import DatabaseUnavailable, InvalidInput
 from pgrecall.faces.cli.invocation import GlobalOptions
 from pgrecall.faces.cli.rendering.console import notes, output
 from pgrecall.faces.cli.rendering.imports import show_problems, tell_held
+from pgrecall.faces.ending import GRACE, stop_on_signals
 from pgrecall.faces.import_rules import import_rules
-from pgrecall.faces.note_folder import Items, NoteFolder, Settled, settle
+from pgrecall.faces.note_folder import Items, NoteFolder, Settled, settle, until_stopped
 from pgrecall.importers.detect import KnownKind
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.markdown.notes import is_note
+from pgrecall.jobs.job import Stopped
 from pgrecall.nouns.imports.report import ImportReport, Problem
 
 QUIET_MS = 1000
@@ -40,8 +41,9 @@ class FolderWatch:
         memory: the client.
         folder: the folder of notes.
         archive_most: archive even if more than half of the memories are gone at once.
-        store: imports the items of the whole folder.
         read: reads the whole folder.
+        store: imports the items of the whole folder.
+        stop: once set, the watch ends; every batch that was stored stays stored.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class FolderWatch:
         archive_most: bool,
         read: Callable[[], Items],
         store: Callable[[Items, int | None], ImportReport],
+        stop: Event,
     ) -> None:
         self._memory = memory
         self._notes = folder
@@ -59,20 +62,25 @@ class FolderWatch:
         self._archive_most = archive_most
         self._read = read
         self._store = store
+        self._stop = stop
         self._told: tuple[Problem, ...] = ()
         self._held: tuple[str, ...] = ()
 
     def follow(self, *, quiet_ms: int = QUIET_MS) -> None:
-        """Imports the folder now and after each batch of changes, until an interrupt.
+        """Imports the folder now and after each batch of changes, until it is to stop.
 
         Raises:
             InvalidInput: the folder is gone.
+            Stopped: it was to stop during an import, or before the first one.
         """
         changes = watch(
             self._folder, watch_filter=lambda _, path: may_be_note(self._folder, path), debounce=quiet_ms,
             step=quiet_ms // 4, rust_timeout=quiet_ms, yield_on_timeout=True, ignore_permission_denied=True,
+            stop_event=self._stop,
         )  # fmt: skip
-        first = next(changes)  # the watch begins before the import, so that no change falls between
+        first = next(changes, None)  # the watch begins before the import, so that no change falls between
+        if first is None:
+            raise Stopped
         self._settle()
         for batch in settled(_chained(first, changes), self._notes.require):
             if batch:
@@ -90,11 +98,13 @@ class FolderWatch:
                 if not told:
                     notes().print(f"{error.message} Waiting for it; changes are imported when it answers.")
                 told = True
-                threading.Event().wait(RETRY_SECONDS)
+                if self._stop.wait(RETRY_SECONDS):
+                    raise Stopped from None
 
     def _import(self) -> None:
         done = settle(
-            self._memory, self._notes, self._read, self._store, archive_most=self._archive_most
+            self._memory, self._notes, lambda: until_stopped(self._read(), self._stop), self._store,
+            archive_most=self._archive_most,
         )  # fmt: skip
         if done.held and done.held != self._held:
             tell_held(len(done.held), "start the command again with --archive-most")
@@ -130,18 +140,21 @@ def watch_notes(
         layer: layer of notes without one.
         archive_most: as for :class:`FolderWatch`.
     """
-    with until_stopped(), given.opened(embeds=True) as memory:
-        layers = memory.layers.list()
-        notes().print(f"Watching {printable_path(folder.path)}. SIGTERM or Ctrl-C stops it.")
-        FolderWatch(
-            memory,
-            folder,
-            archive_most=archive_most,
-            read=lambda: read(rules=import_rules(layers, layer)),
-            store=lambda items, import_id: memory.import_drafts(
-                items, source=folder.source, import_id=import_id
-            ),
-        ).follow()
+    with stop_on_signals(grace=GRACE) as stop:
+        with suppress(Stopped), given.opened(embeds=True) as memory:
+            layers = memory.layers.list()
+            notes().print(f"Watching {printable_path(folder.path)}. SIGTERM or Ctrl-C stops it.")
+            FolderWatch(
+                memory,
+                folder,
+                archive_most=archive_most,
+                read=lambda: read(rules=import_rules(layers, layer)),
+                store=lambda items, import_id: memory.import_drafts(
+                    items, source=folder.source, import_id=import_id
+                ),
+                stop=stop,
+            ).follow()
+        notes().print("Stopped watching.")
 
 
 def refuse_with_watch(path: Path, kind: KnownKind, given: dict[str, object]) -> None:
@@ -189,18 +202,6 @@ def settled(
         if waiting and (not batch or clock() - since >= MAX_WAIT):
             yield waiting
             waiting = set()
-
-
-@contextmanager
-def until_stopped() -> Iterator[None]:
-    """Ends the block quietly on Ctrl-C or SIGTERM; every batch that was stored stays stored."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except KeyboardInterrupt:
-        notes().print("Stopped watching.")
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _chained(

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ipaddress
 import resource
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from itertools import takewhile
 from time import monotonic
 from typing import Protocol
 
@@ -20,8 +21,9 @@ MAX_WAITING_OF_ADDRESS = 100
 MAX_WAITING = 1_000
 """The same of all addresses."""
 
-GRACE_SECONDS = 1.0
-"""Seconds in which a connection is not displaced by others that wait: so many clients may begin at once."""
+GRACE_SECONDS = 3.0
+"""Seconds in which a connection is not displaced by others that wait: so many clients may begin at once, and
+a client on a busy machine sends its request only a second or two after it has connected."""
 
 MAX_CONNECTIONS = 10_000
 """Connections together; fewer where the process may open fewer files."""
@@ -40,6 +42,10 @@ class Connection(Protocol):
     @property
     def is_known(self) -> bool:
         """Whether a request of it has had a key, or needed none."""
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether it has sent something that this process, being busy, has not read yet."""
 
     def displace(self) -> None:
         """Closes it at once."""
@@ -81,12 +87,12 @@ class Connections:
             return
         own = self._waiting.setdefault(connection.network, {})
         own[connection] = self._clock()
-        while len(own) > MAX_WAITING_OF_ADDRESS and self._is_old(oldest := next(iter(own))):
-            self._displace(oldest)
-        while sum(map(len, self._waiting.values())) > MAX_WAITING and self._is_old(
-            oldest := self._oldest_of_most()
+        while len(own) > MAX_WAITING_OF_ADDRESS and (idle := self._idle_among(own)):
+            self._displace(idle)
+        while sum(map(len, self._waiting.values())) > MAX_WAITING and (
+            idle := self._idle_among(self._most())
         ):
-            self._displace(oldest)
+            self._displace(idle)
 
     def works(self, connection: Connection) -> None:
         """Notes that a request of a connection has begun."""
@@ -106,19 +112,22 @@ class Connections:
         self.closed(connection)
         connection.displace()
 
-    def _is_old(self, connection: Connection) -> bool:
-        return self._clock() - self._waiting[connection.network][connection] >= GRACE_SECONDS
+    def _idle_among(self, waiting: Mapping[Connection, float]) -> Connection | None:
+        """The one that has waited longest, if that is long enough. One whose request is there does not wait
+        for its client but for this process: closed now, it would look like a broken service."""
+        latest = self._clock() - GRACE_SECONDS
+        old = takewhile(lambda each: waiting[each] <= latest, waiting)
+        return next((each for each in old if not each.has_unread), None)
 
     def _least_needed(self) -> Connection:
         """One that waits, else one whose request has shown no key yet, else an idle one, else the newest."""
         if self._waiting:
-            return self._oldest_of_most()
+            return next(iter(self._most()))
         without_key = (one for one in self._all if one not in self._idle and not one.is_known)
         return _first(without_key) or _first(self._idle) or next(reversed(self._all))
 
-    def _oldest_of_most(self) -> Connection:
-        most = max(self._waiting.values(), key=len)
-        return next(iter(most))
+    def _most(self) -> Mapping[Connection, float]:
+        return max(self._waiting.values(), key=len)
 
 
 def _first(connections: Iterable[Connection]) -> Connection | None:

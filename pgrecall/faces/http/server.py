@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import signal
+import select
 import socket
 from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
-from uvicorn import Config, Server
+from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.app import MCP_PATH
 from pgrecall.faces.http.connections import Connections, connection_limit, network_of
+from pgrecall.faces.serving import serve_until_signal
 
 SHUTDOWN_TIMEOUT = 10
 """Seconds that running requests have to finish."""
-
-CANCEL_TIMEOUT = 5
-"""Seconds that requests have to end once they are cancelled."""
 
 KEEP_ALIVE = 75
 """Seconds a connection may stay idle after a request with a key: longer than proxies keep theirs."""
@@ -29,8 +27,6 @@ KEEP_ALIVE_WITHOUT_KEY = 5
 """The same for a connection that has not had one."""
 
 MAX_HEADER_BYTES = 32 * 1024
-
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
@@ -80,18 +76,7 @@ async def serve(app: FastAPI, listener: socket.socket, *, timeout: float) -> Non
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
     )
-    server = Server(config)
-    # uvicorn raises the signal that stopped it again, and another may arrive while the client is closed.
-    for number in _SIGNALS:
-        signal.signal(number, lambda *_: setattr(server, "should_exit", True))
-    await server.serve(sockets=[listener])
-    if server.force_exit:  # Ctrl-C twice: nobody has ended what runs
-        await server.lifespan.shutdown()
-    left = {*server.server_state.tasks}
-    for task in left:
-        task.cancel()
-    if left:  # Postgres is told that nobody waits any more
-        await asyncio.wait(left, timeout=CANCEL_TIMEOUT)
+    await serve_until_signal(config, listener)
 
 
 class TimeoutProtocol(H11Protocol):
@@ -121,6 +106,16 @@ class TimeoutProtocol(H11Protocol):
         if not self._known and self.scope is not None:
             self._known = "memory" in self.scope.get("state", {})
         return self._known
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether the kernel has bytes of it that are not read yet."""
+        number = self.transport.get_extra_info("socket").fileno()
+        if number < 0:  # it is being closed
+            return False
+        waiting = select.poll()
+        waiting.register(number, select.POLLIN)
+        return bool(waiting.poll(0))
 
     def displace(self) -> None:
         self.transport.abort()

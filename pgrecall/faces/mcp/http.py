@@ -34,6 +34,7 @@ from pgrecall.errors import RecallError
 from pgrecall.faces.json_bodies import require_parsable
 from pgrecall.faces.mcp.server import Request as McpRequest
 from pgrecall.faces.mcp.server import TurnForRequest, build_server
+from pgrecall.faces.serving import serve_until_signal
 from pgrecall.faces.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -202,8 +203,8 @@ def _with_our_errors(turn_for: TurnForHttpRequest) -> TurnForRequest:
     return turn
 
 
-def serve_local(
-    open_memory: Callable[[], AbstractAsyncContextManager[AsyncMemory]],
+async def serve_local(
+    memory: AsyncMemory,
     listening: socket.socket,
     telemetry: Telemetry | None = None,
     *,
@@ -215,32 +216,26 @@ def serve_local(
     """
     port = listening.getsockname()[1]
     hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
-    opened: list[AsyncMemory] = []
 
     async def memory_for(_: Request) -> AsyncMemory:
-        return opened[0]
+        return memory
 
     app = McpApp(memory_for, allowed_hosts=hosts, body_limit=body_limit, telemetry=telemetry)
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with open_memory() as memory, app.running():
-            opened.append(memory)
-            yield
-
     routes = [Route(PATH, endpoint=app)]
     if telemetry is not None and telemetry.metrics is not None:
-        routes.append(_metrics_route(telemetry.metrics, opened, hosts))
+        routes.append(_metrics_route(telemetry.metrics, memory, hosts))
     config = uvicorn.Config(
-        Starlette(routes=routes, lifespan=lifespan),
+        Starlette(routes=routes),
+        lifespan="off",
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    async with app.running():
+        await serve_until_signal(config, listening)
 
 
-def _metrics_route(metrics: Metrics, opened: Sequence[AsyncMemory], hosts: Sequence[str]) -> Route:
+def _metrics_route(metrics: Metrics, memory: AsyncMemory, hosts: Sequence[str]) -> Route:
     """``/metrics`` of a server that answers only to names of this machine."""
     from pgrecall.faces.telemetry.census import CensusCache
     from pgrecall.faces.telemetry.metrics import CONTENT_TYPE
@@ -248,8 +243,8 @@ def _metrics_route(metrics: Metrics, opened: Sequence[AsyncMemory], hosts: Seque
     def report(error: RecallError) -> None:
         log.warning("The census failed: %s", type(error).__name__)
 
-    census = CensusCache(lambda: opened[0].service.census(), report)
-    metrics.register_pool(lambda: opened[0].pool_stats() if opened else {})
+    census = CensusCache(memory.service.census, report)
+    metrics.register_pool(memory.pool_stats)
 
     async def exposition(request: Request) -> Response:
         if request.headers.get("host") not in hosts:

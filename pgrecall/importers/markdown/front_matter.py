@@ -1,8 +1,13 @@
-"""Front matter: the block between ``---`` lines at the start of a note. Unknown fields become metadata."""
+"""Front matter: the block between ``---`` lines at the start of a note. Unknown fields become metadata.
+
+Hugo and others also read TOML between ``+++`` lines, and a JSON object whose braces have lines of their own.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,8 +22,9 @@ from pgrecall.nouns.memories.models import Role
 
 GIVEN_TWICE = "fields that are given twice, kept as metadata"
 
-_OPENING = "---"
-_CLOSING = ("---", "...")
+_CLOSING = {"---": ("---", "..."), "+++": ("+++",), "{": ("}",)}
+"""The lines that close a block, by the one that opens it."""
+
 _FIELD = re.compile(r"[\w-]+:(\s|$)")
 _OCCURRED = (
     "occurred_at", "date", "created", "created_at", "created_on", "createdat", "creation_date",
@@ -80,7 +86,7 @@ def read_front_matter(text: str, rules: Rules = ANY) -> tuple[FrontMatter, str]:
     if is_placeholder_in(block):
         return FrontMatter(is_template=True), body
     try:
-        found = read_yaml(block, first_line=2)
+        found = read_yaml(_as_yaml(block, text), first_line=2)
         if isinstance(found, Items):
             raise ValueError(f"line {found.line}: must be fields such as 'title: …', not a list")
     except ValueError as error:
@@ -122,16 +128,42 @@ def is_placeholder(text: str) -> bool:
 def _split(text: str) -> tuple[str | None, str, str]:
     """The block, the text below it, and the fault of a block that never ends."""
     first, _, rest = text.partition("\n")
-    if first.rstrip() != _OPENING:
-        return None, text, ""
+    opening = first.rstrip()
+    closing = _CLOSING.get(opening, ())
     position = 0
-    while position < len(rest):
+    while closing and position < len(rest):
         end = rest.find("\n", position)
         end = len(rest) if end < 0 else end
-        if rest[position:end].rstrip() in _CLOSING:
-            return rest[:position], rest[end + 1 :], ""
+        if rest[position:end].rstrip() in closing:
+            block, body = rest[:position], rest[end + 1 :]
+            return (
+                (None, text, "") if opening == "{" and not _is_json_head(block, body) else (block, body, "")
+            )
         position = end + 1
-    return None, text, "line 1: opened with --- and never closed" if _FIELD.match(rest) else ""
+    never = opening == "---" and _FIELD.match(rest)
+    return None, text, "line 1: opened with --- and never closed" if never else ""
+
+
+def _is_json_head(block: str, body: str) -> bool:
+    """Whether what stands between braces is a JSON object, and a text follows: a note may be about JSON."""
+    try:
+        json.loads(f"{{{block}}}")
+    except (ValueError, RecursionError):
+        return False
+    return bool(body.strip())
+
+
+def _as_yaml(block: str, text: str) -> str:
+    """The block of a note as YAML. Raises ValueError with the fault of a block in TOML."""
+    try:
+        match text[0]:
+            case "+":
+                return json.dumps(tomllib.loads(block), default=str, ensure_ascii=False)
+            case "{":
+                return json.dumps(json.loads(f"{{{block}}}"), ensure_ascii=False)
+    except RecursionError as error:
+        raise ValueError("line 1 or later: nested too deep") from error
+    return block
 
 
 def _front_matter(found: YamlFields, rules: Rules) -> FrontMatter:

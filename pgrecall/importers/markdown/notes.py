@@ -138,6 +138,9 @@ def _heading(blocks: tuple[Block, ...], stem: str) -> str:
 
 SUFFIXES = (".md", ".markdown")
 
+OLD_COPIES = "folders of old copies of notes, which Logseq keeps, passed over"
+_COPIES_OF_LOGSEQ = ("logseq", "bak")
+
 
 @dataclass(frozen=True, slots=True)
 class NoteFile:
@@ -183,7 +186,9 @@ def _walk(
         if not is_folder and not (is_note(path) and (_is_file(entry) or entry.is_symlink())):
             yield Skipped(OTHER_FILES, 1, (printable_path(path),))
             continue
-        if entry.is_symlink() and root is not None and leads_out(path, root):
+        if is_folder and (folder.name, entry.name) == _COPIES_OF_LOGSEQ:
+            yield Skipped(OLD_COPIES, 1, (printable_path(path),))
+        elif entry.is_symlink() and root is not None and leads_out(path, root):
             yield link_problem(path)
         elif is_folder:
             yield from _walk(path, root, entered)

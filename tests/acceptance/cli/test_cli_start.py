@@ -81,7 +81,7 @@ def test_the_mcp_server_greets_before_it_imports_much() -> None:
     imported = set(shown.stdout.split())
     assert "pgrecall.faces.mcp.handshake" in imported
     needless = NEEDLESS | {"asyncio", "psycopg", "pgrecall.faces.mcp.server", "pgrecall.search.explanation"}
-    needless |= {"rich.progress", "pgrecall.nouns.search.models", "pgrecall.importers.dates"}
+    needless |= {"rich", "pgrecall.nouns.search.models", "pgrecall.importers.dates"}
     assert needless & imported == set()
 
 

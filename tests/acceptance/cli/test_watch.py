@@ -123,6 +123,28 @@ def test_an_emptied_folder_archives_nothing(
     assert stopped(watching)[0] == 0
 
 
+@pytest.fixture
+def bare(vault: Path) -> None:
+    """The folder has no notes yet; one of its files is none."""
+    for note in vault.glob("*.md"):
+        note.unlink()
+    (vault / "boat.png").write_bytes(b"\x89PNG")
+
+
+def test_a_folder_without_notes_waits_for_the_first(
+    bare: None, watching: subprocess.Popen[str], vault: Path, query: Query
+) -> None:
+    said = watching.stderr
+    assert said is not None
+    until(lambda: "Watching" in said.readline(), "the watch")
+    (vault / "winch.md").write_text("The winch of the harbour.")
+    are(query, vault)
+    (vault / "winch.md").rename(vault / "capstan.md")
+    are(query, vault)
+    code, out, _ = stopped(watching)
+    assert (code, "Problem" in out) == (0, False)
+
+
 def test_a_folder_that_vanishes(watching: subprocess.Popen[str], vault: Path, query: Query) -> None:
     are(query, vault)
     vault.rename(vault.with_name("elsewhere"))

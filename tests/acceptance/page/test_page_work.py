@@ -170,19 +170,33 @@ def test_a_running_import_says_of_each_file_how_far_it_is(
     assert memory.get(name).body == f"Of the {name} file."
 
 
-def test_a_file_dropped_anywhere_on_the_page_is_sent_at_once(page: Page) -> None:
+def drag(page: Page, *paths: Path) -> None:
+    """Drags files from the desktop over the page and lets them go there."""
+    devices = page.context.new_cdp_session(page)
+    held = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+    for step in ("dragEnter", "dragOver", "drop"):
+        devices.send("Input.dispatchDragEvent", {"type": step, "x": 200, "y": 60, "data": held})
+
+
+def test_files_dropped_anywhere_on_the_page_are_sent_at_once(page: Page, tmp_path: Path) -> None:
+    paths = [tmp_path / "carried.md", tmp_path / "too.md"]
+    for path in paths:
+        path.write_text(f"The {path.stem} file came by the pointer.")
     page.goto("/add")
     page.get_by_text("Or drop them anywhere on this page.").wait_for()
-    page.evaluate(
-        """() => {
-          const data = new DataTransfer();
-          data.items.add(new File(["Carried by the pointer."], "carried.md", { type: "text/markdown" }));
-          const over = document.querySelector("h1");
-          over.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
-        }"""
-    )
+    drag(page, *paths)
     page.wait_for_url("**/import/*")
-    page.get_by_text("1 new").first.wait_for()
+    page.get_by_text("2 new").first.wait_for()
+
+
+def test_a_dropped_folder_is_refused_in_a_sentence(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "a.md").write_text("A note in a folder.")
+    page.goto("/add")
+    page.get_by_text("Or drop them anywhere on this page.").wait_for()
+    drag(page, tmp_path / "vault")
+    page.get_by_text("A folder cannot be dropped here").wait_for()
+    assert page.url.endswith("/add")
 
 
 def test_the_reasons_are_behind_one_click_in_per_cent(page: Page) -> None:

@@ -17,6 +17,7 @@ class Client:
 
     network: str
     is_known: bool = False
+    has_unread: bool = False
     displaced: bool = field(default=False, init=False)
 
     def displace(self) -> None:
@@ -35,7 +36,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> Connections:
     """At most 3 of an address wait, and 6 together; 10 are open."""
     monkeypatch.setattr(module, "MAX_WAITING_OF_ADDRESS", 3)
     monkeypatch.setattr(module, "MAX_WAITING", 6)
-    seconds = itertools.count(step=2)
+    seconds = itertools.count(step=4)
     return Connections(limit=10, clock=lambda: next(seconds))
 
 
@@ -51,9 +52,19 @@ def test_many_that_begin_at_once_displace_nobody(few: Connections) -> None:
     many = Connections(limit=10, clock=lambda: now[0])
     made = opened(many, "one", 8)
     assert not any(client.displaced for client in made)
-    now[0] = 1.0
+    now[0] = 3.0
     opened(many, "one", 1)
     assert [client.displaced for client in made] == [True] * 6 + [False] * 2
+
+
+def test_one_whose_request_is_not_read_yet_is_not_displaced(few: Connections) -> None:
+    late, unread = opened(few, "one", 2)
+    unread.has_unread = late.has_unread = True
+    made = opened(few, "one", 3)
+    assert [client.displaced for client in (late, unread, *made)] == [False, False, True, True, False]
+    late.has_unread = False
+    opened(few, "one", 1)
+    assert late.displaced
 
 
 def test_among_many_addresses_the_one_with_most_loses(few: Connections) -> None:

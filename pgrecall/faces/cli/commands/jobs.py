@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 from rich.text import Text
 
-from pgrecall.faces.cli.commands.worker import folder_hook, runs_traced, stop_on_signals
+from pgrecall.faces.cli.commands.worker import folder_hook, runs_traced
 from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import FAILED, INTERRUPTED, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import all_tenants_option, json_option, now_option
@@ -24,6 +24,7 @@ from pgrecall.faces.cli.rendering.console import (
     styled,
     table,
 )
+from pgrecall.faces.ending import stop_on_signals
 from pgrecall.faces.wording import counts_words, interval_words
 from pgrecall.nouns.jobs._sync import JobsGroup
 from pgrecall.nouns.jobs.models import JobOutcome, JobRun, JobStatus

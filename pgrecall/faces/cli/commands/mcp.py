@@ -12,7 +12,6 @@ import click
 
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.faces.cli.invocation import GlobalOptions, allow_superuser_option, pass_globals
-from pgrecall.faces.cli.rendering.console import print_json
 
 if TYPE_CHECKING:
     from pgrecall.importers.projects import Scope
@@ -120,6 +119,7 @@ def _current_folder() -> Path | None:
 )
 def tools(form: str) -> None:
     """Print the JSON Schemas of the tools, for agents that call functions without MCP."""
+    from pgrecall.faces.cli.rendering.console import print_json
     from pgrecall.tools.catalogue import mcp_tools, openai_tools
 
     print_json(openai_tools() if form == "openai" else mcp_tools())

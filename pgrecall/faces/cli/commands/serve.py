@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
@@ -21,7 +19,7 @@ from pgrecall.faces.cli.invocation import (
     require_unprivileged,
 )
 from pgrecall.faces.cli.rendering.console import notes
-from pgrecall.faces.ending import end_process
+from pgrecall.faces.serving import run_until_stopped
 from pgrecall.setting_types import LOOPBACK
 from pgrecall.settings import Settings
 
@@ -88,10 +86,7 @@ def serve(
     form: LogForm = "json" if json_log or not sys.stderr.isatty() else "console"
     if settings.oauth_url is not None:
         _require_for_oauth(keyless=without_keys, with_page=not no_page)
-    try:
-        asyncio.run(_serve(settings, keyless=without_keys, with_page=not no_page, form=form))
-    except asyncio.CancelledError:  # stopped before it served
-        sys.exit(128 + signal.SIGTERM)
+    run_until_stopped(_serve(settings, keyless=without_keys, with_page=not no_page, form=form))
 
 
 async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: LogForm) -> None:
@@ -102,7 +97,6 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
     from pgrecall.faces.http.service import Service
     from pgrecall.faces.page.app import create_page
 
-    _cancel_on_sigterm()
     fresh = is_fresh(settings)
     async with AsyncMemory(settings=settings) as memory:
         if fresh and memory.server is not None:
@@ -125,14 +119,6 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
                 await serve(app, listener, timeout=settings.http_timeout)
             service.telemetry.tracing.flush()
     notes().print("stopped")
-    end_process(0)
-
-
-def _cancel_on_sigterm() -> None:
-    """Has SIGTERM cancel this task, which closes what it has opened, until the server takes signals."""
-    task, loop = asyncio.current_task(), asyncio.get_running_loop()
-    assert task is not None
-    signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(task.cancel) and None)
 
 
 def _oauth(service: Service) -> OAuth | None:

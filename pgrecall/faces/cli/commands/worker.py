@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from threading import Event, Thread
+from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
 import click
@@ -30,6 +29,7 @@ from pgrecall.faces.cli.invocation import (
     tracing_is_set_up,
 )
 from pgrecall.faces.cli.rendering.console import notes, plain
+from pgrecall.faces.ending import GRACE, stop_on_signals
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def worker(
                 "PGRECALL_WATCH follows folders for one tenant, and this worker serves all cells.",
                 hint="Give it to a worker with PGRECALL_DATABASE_URL, or use `pgrecall import --watch`.",
             )
-        with stop_on_signals() as stop, run_log(as_json), runs_traced():
+        with stop_on_signals(grace=GRACE) as stop, run_log(as_json), runs_traced():
             workers = _cell_workers(fleet, settings, stop, only=number, allowed=allowed)
             if once:
                 raise Exit(DONE if workers.run_once() else FAILED)
@@ -94,7 +94,7 @@ def worker(
         return
     if number is not None:
         raise InvalidInput("--cell needs a directory of cells.", hint="Set PGRECALL_CELLS, or leave it out.")
-    with stop_on_signals() as stop, given.opened() as memory, run_log(as_json), runs_traced():
+    with stop_on_signals(grace=GRACE) as stop, given.opened() as memory, run_log(as_json), runs_traced():
         require_unprivileged(memory.service.caller(), allowed=allowed)
         runner = memory.jobs.runner(
             embedder=_embedder(settings), stop=stop, folders=folder_hook(memory, settings)
@@ -211,29 +211,6 @@ def _embedder(settings: Settings) -> Embedder | None:
     except MissingExtra as error:
         notes().print(f"Nothing will be embedded: {error}")
         return None
-
-
-@contextmanager
-def stop_on_signals() -> Iterator[Event]:
-    """An event that the first SIGTERM or SIGINT sets; a second one acts as it would have without this."""
-    stop = Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def handle(*_: object) -> None:
-        restore()
-        # From another thread: the main one, which runs this handler, may be inside the event's own lock.
-        Thread(target=stop.set, daemon=True).start()
-
-    for number in before:
-        signal.signal(number, handle)
-    try:
-        yield stop
-    finally:
-        restore()
 
 
 @contextmanager

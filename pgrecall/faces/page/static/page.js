@@ -94,6 +94,12 @@ for (const form of document.querySelectorAll("form.drop")) {
     if (!holdsFiles(event)) return;
     event.preventDefault();
     form.classList.remove("over");
+    // The browser would send a folder as a file that cannot be read, and show an error page of its own.
+    const hasFolder = [...event.dataTransfer.items].some((item) => item.webkitGetAsEntry()?.isDirectory);
+    form.querySelector("[role=status]").textContent = hasFolder
+      ? "A folder cannot be dropped here. Drop its files, or a ZIP of it, or use pgrecall import."
+      : "";
+    if (hasFolder) return;
     input.files = event.dataTransfer.files;
     form.requestSubmit();
   });

@@ -31,9 +31,7 @@ DECLARE
     v_back bigint[];
     v_import bigint;
 BEGIN
-    IF p_import IS NULL THEN  -- before any memory, as undo_import does
-        PERFORM recall_private.lock_tenant(v_tenant, 'import');
-    END IF;
+    PERFORM recall_private.lock_import(v_tenant, p_source, p_import);  -- before any memory, as undo_import does
     v_before := recall_private.states_before_import(v_tenant, ARRAY(
         SELECT k.id FROM recall_private.memories_with_keys(v_tenant, ARRAY(
             SELECT jsonb_path_query(p_items, '$[*].key') #>> '{}')) k));
@@ -143,6 +141,23 @@ CREATE OR REPLACE FUNCTION recall_private.states_before_import(p_tenant text, p_
 LANGUAGE sql STABLE
 RETURN coalesce((SELECT jsonb_object_agg(s.id, s.state) FROM recall_private.import_states(p_tenant, p_ids, true) s), '{}');
 
+-- lock_import: locks the plan of an import of this source that goes on, and returns its id; if there is none, or it was
+-- undone, NULL, and no other import can begin until this transaction ends.
+CREATE OR REPLACE FUNCTION recall_private.lock_import(p_tenant text, p_source text, p_import bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_import bigint;
+BEGIN
+    SELECT p.id INTO v_import FROM recall.plan p
+    WHERE p.tenant = p_tenant AND p.id = recall_private.import_plan_id(p_import) AND p.kind = 'import' AND p.state = 'applied'
+      AND p.options ->> 'source' = p_source
+    FOR NO KEY UPDATE;
+    IF v_import IS NULL THEN
+        PERFORM recall_private.lock_tenant(p_tenant, 'import');
+    END IF;
+    RETURN v_import;
+END $$;
+
 -- note_import: notes these changed memories under an import, and returns its id. p_before has the states of those that
 -- existed before; memories that have no other state than before (a new vector, say) are left out. A memory that an import
 -- changes twice keeps the first state before. Keeps the newest 1,000 imports.
@@ -154,15 +169,11 @@ DECLARE
     v_import bigint;
     v_counts jsonb;
 BEGIN
-    SELECT p.id INTO v_import FROM recall.plan p
-    WHERE p.tenant = p_tenant AND p.id = recall_private.import_plan_id(p_import) AND p.kind = 'import' AND p.state = 'applied'
-      AND p.options ->> 'source' = p_source
-    FOR NO KEY UPDATE;
+    v_import := recall_private.lock_import(p_tenant, p_source, p_import);
     IF p_ids = '{}' THEN
         RETURN recall_private.import_number(v_import);
     END IF;
     IF v_import IS NULL THEN
-        PERFORM recall_private.lock_tenant(p_tenant, 'import');
         v_import := coalesce((SELECT max(p.id) FROM recall.plan p WHERE p.tenant = p_tenant AND p.kind = 'import'),
                              recall_private.import_plan_id(0)) + 1;
         INSERT INTO recall.plan (tenant, id, kind, state, created_at, applied_at, options, report)

@@ -56,30 +56,58 @@ BEGIN
         'kept', v_kept);
 END $$;
 
--- lock_for_undo: locks the memories of an import, and those whose rows change with them: around those that it deletes, at
--- either end of their links, and with links that wait for a key that is given back. Then their activations.
+-- lock_for_undo: locks the memories of an import, and those whose rows change with them, then their activations. If any of
+-- these came while it waited, it starts again without locks, since the new ones may come earlier in the order.
 CREATE OR REPLACE FUNCTION recall_private.lock_for_undo(p_plan recall.plan) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_ids bigint[];
-    v_ends bigint[];
-    v_waiting bigint[];
     v_around record;
+    v_now record;
 BEGIN
-    SELECT array_agg(i.memory_id), array_agg((l ->> 'dst')::bigint) FILTER (WHERE l ? 'dst') INTO v_ids, v_ends
+    LOOP
+        BEGIN
+            v_around := recall_private.around_undone(p_plan);
+            PERFORM recall_private.lock_memories(p_plan.tenant, v_around.kept, v_around.changed, v_around.ids);
+            v_now := recall_private.around_undone(p_plan);
+            IF NOT (v_around.kept @> v_now.kept AND v_around.changed @> v_now.changed) THEN
+                RAISE SQLSTATE 'RC000';
+            END IF;
+            PERFORM recall_private.lock_activations(p_plan.tenant, v_now.ids || v_now.kept || v_now.changed);
+            RETURN;
+        EXCEPTION WHEN SQLSTATE 'RC000' THEN
+            NULL;
+        END;
+    END LOOP;
+END $$;
+
+-- around_undone: the memories of an import; those that change when it is undone: around those that it deletes, and with
+-- links that wait for a name that is given back; and those that only may not be deleted: at either end of their links, and
+-- what superseded them.
+CREATE OR REPLACE FUNCTION recall_private.around_undone(
+    p_plan recall.plan, OUT ids bigint[], OUT changed bigint[], OUT kept bigint[]
+)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_deleted record;
+BEGIN
+    SELECT coalesce(array_agg(DISTINCT i.memory_id), '{}'),
+           coalesce(array_agg(DISTINCT (l ->> 'dst')::bigint) FILTER (WHERE l ? 'dst'), '{}') INTO ids, kept
     FROM recall.plan_item i LEFT JOIN LATERAL jsonb_array_elements(i.before -> 'links') l ON true
     WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id;
-    v_waiting := ARRAY(
+    v_deleted := recall_private.around_deleted(p_plan.tenant, ids);
+    kept := kept || v_deleted.kept || v_deleted.spread_to || ARRAY(
+        SELECT k.id FROM unnest(ids) u(id) CROSS JOIN LATERAL (
+            (SELECT l.src FROM recall.link l WHERE l.tenant = p_plan.tenant AND l.dst = u.id OFFSET 0)
+            UNION ALL
+            (SELECT m.superseded_by FROM recall.memory m
+             WHERE m.tenant = p_plan.tenant AND m.id = u.id AND m.superseded_by IS NOT NULL OFFSET 0)) k(id));
+    changed := v_deleted.changed || ARRAY(
         SELECT p.src FROM recall.pending_link p WHERE p.tenant = p_plan.tenant AND lower(p.target) IN (
-            SELECT lower(i.before ->> 'key') FROM recall.plan_item i
+            SELECT lower(n.name) FROM recall.plan_item i
+            LEFT JOIN recall.memory_version v ON v.tenant = i.tenant AND v.memory_id = i.memory_id
+              AND v.number = recall_private.version_before_import(i.before)
+            CROSS JOIN LATERAL unnest(v.aliases || v.title || (i.before ->> 'key')) n(name)
             WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id));
-    v_ends := v_ends || ARRAY(
-        SELECT k.src FROM unnest(v_ids) u(id) CROSS JOIN LATERAL (
-            SELECT l.src FROM recall.link l WHERE l.tenant = p_plan.tenant AND l.dst = u.id OFFSET 0) k);
-    v_around := recall_private.around_deleted(p_plan.tenant, v_ids);
-    v_ends := v_ends || v_around.kept || v_around.spread_to;
-    PERFORM recall_private.lock_memories(p_plan.tenant, v_ends, v_around.changed || v_waiting, v_ids),
-            recall_private.lock_activations(p_plan.tenant, v_ids || v_ends || v_around.changed || v_waiting);
 END $$;
 
 -- require_import: the import to undo, locked. Raises an error if there is none, or it was undone before.

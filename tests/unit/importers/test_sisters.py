@@ -1,0 +1,147 @@
+"""Files of other programs in forms that few write; for each, what the owner of the file would expect."""
+
+from __future__ import annotations
+
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pgrecall import InvalidInput
+from pgrecall.importers.dates import day_in_name, parse_time
+from pgrecall.importers.detect import known_kind
+from pgrecall.importers.markdown.notes import OLD_COPIES
+from pgrecall.importers.markdown.reader import read_markdown
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
+
+TOML = """+++
+title = "Gate keys"
+date = 2026-05-01T10:00:00Z
+tags = ["lock", "gate"]
+[extra]
+weight = 1
++++
+The key hangs in the shed.
+"""
+JSON = """{
+\t"title": "Gate keys 😀",
+\t"date": "2026-05-01",
+\t"extra": {
+\t\t"weight": 1
+\t}
+}
+
+The key hangs in the shed.
+"""
+
+
+def read(folder: Path, files: dict[str, str]) -> tuple[dict[str, Draft], list[Problem | Skipped]]:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    found = list(read_markdown(folder, source="test"))
+    drafts = {item.key or "": item for item in found if isinstance(item, Draft)}
+    return drafts, [item for item in found if not isinstance(item, Draft)]
+
+
+def test_front_matter_in_toml_and_json(tmp_path: Path) -> None:
+    drafts, others = read(
+        tmp_path, {"toml.md": TOML, "json.md": JSON, "windows.md": TOML.replace("\n", "\r\n")}
+    )
+    assert others == []
+    for name in ("toml", "windows"):
+        draft = drafts[name]
+        assert (draft.title, draft.tags, draft.body) == (
+            "Gate keys", ("lock", "gate"), "The key hangs in the shed.",
+        )  # fmt: skip
+        assert draft.occurred_at == datetime(2026, 5, 1, 10, tzinfo=UTC)
+        assert draft.metadata == {"extra": {"weight": 1}}
+    draft = drafts["json"]
+    assert (draft.title, draft.body) == ("Gate keys 😀", "The key hangs in the shed.")
+    assert draft.occurred_at == datetime(2026, 5, 1, tzinfo=UTC)
+    assert draft.metadata == {"extra": {"weight": 1}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n"a": 1\n}',  # a note about JSON, which is all it says
+        "{\n  not JSON\n}\nText.",
+        "{\n" + "[" * 100_000 + "\n}\nText.",
+        "+++\nText that never closes.",
+        "{{{\nText.",
+    ],
+)
+def test_a_note_that_only_looks_like_it_is_text(tmp_path: Path, text: str) -> None:
+    drafts, others = read(tmp_path, {"a.md": text})
+    assert others == []
+    assert drafts["a"].body.startswith(text[0])
+
+
+@pytest.mark.parametrize("block", ['title = "open', "a = " + "[" * 100_000])
+def test_toml_that_cannot_be_read_is_reported_and_kept(tmp_path: Path, block: str) -> None:
+    drafts, others = read(tmp_path, {"a.md": f"+++\n{block}\n+++\nThe text."})
+    [problem] = others
+    assert isinstance(problem, Problem)
+    assert "Front matter" in problem.reason
+    assert (drafts["a"].body, drafts["a"].metadata) == ("The text.", {"front_matter": block})
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-05-01_10-15", "2026-05-01T10-15", "2026-05-01-10-15", "20260501T10-15", "2026-05-01 10-02"]
+)
+def test_minutes_are_no_zone(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a date"):
+        parse_time(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "hour"), [("2026-05-01 10:15:00 +02", 8), ("2026-05-01T10:15-0200", 12), ("2026-5-1t10:15Z", 10)]
+)
+def test_zones_are_read(text: str, hour: int) -> None:
+    assert parse_time(text) == datetime(2026, 5, 1, hour, 15, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "name", ["202605041200 Gate", "20260504120030", "202605041200-gate", "May 4th, 2026", "2026_05_04"]
+)
+def test_names_that_give_a_day(name: str) -> None:
+    assert day_in_name(name) == datetime(2026, 5, 4, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "name", ["209905", "200000000000 x", "May 44th, 2026", "Gate 4th, 2026", "2026050412 x"]
+)
+def test_names_that_give_none(name: str) -> None:
+    assert day_in_name(name) is None
+
+
+def test_a_daily_note_is_called_as_its_file(tmp_path: Path) -> None:
+    drafts, _ = read(tmp_path, {"2026-05-01.md": "A.", "2026-05-02 Tool-Shop.md": "B.", "tool-shop.md": "C."})
+    assert [draft.title for draft in drafts.values()] == ["2026-05-01", "2026-05-02 Tool-Shop", "tool shop"]
+
+
+def test_the_copies_of_logseq_are_no_notes(tmp_path: Path) -> None:
+    drafts, others = read(
+        tmp_path, {"pages/Gate.md": "New.", "logseq/bak/pages/Gate.md": "Old.", "bak/Gate.md": "Mine."}
+    )
+    assert sorted(drafts) == ["bak/Gate", "pages/Gate"]
+    assert [(item.what, item.count) for item in others if isinstance(item, Skipped)] == [(OLD_COPIES, 1)]
+
+
+def test_an_archive_of_archives_is_called_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "notion.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("ExportBlock-1a2b-Part-1.zip", b"PK")
+    with pytest.raises(InvalidInput, match="has only other archives in it") as refused:
+        known_kind(path)
+    assert "Unpack it" in refused.value.hint
+
+
+def test_a_folder_of_org_files_is_called_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.org").write_text("* Gate")
+    with pytest.raises(InvalidInput, match=r"it has only \.org"):
+        known_kind(tmp_path)
