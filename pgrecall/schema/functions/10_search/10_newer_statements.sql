@@ -109,3 +109,18 @@ BEGIN
           WHERE (l.happened_at, l.id) > (c.happened_at, c.id) AND l.id <> c.newer AND l.embedded_with = c.embedded_with
             AND l.embedding <=> c.embedding < c.distance);
 END $$;
+
+-- behind_successors: for each of the memories p_older whose successors are among p_ids, the lowest log-odds of these
+-- (p_log_odds), behind which it ranks, and its steps to the end of the chain. It is a function of its own, because every
+-- search prepares all of its main statement.
+CREATE OR REPLACE FUNCTION recall_private.behind_successors(
+    p_tenant text, p_older bigint[], p_ids bigint[], p_log_odds double precision[]
+) RETURNS TABLE (id bigint, log_odds double precision, steps int)
+LANGUAGE plpgsql STABLE ROWS 3 AS $$
+BEGIN
+    RETURN QUERY
+    SELECT c.id, min(n.log_odds), max(c.step)
+    FROM recall_private.successors_of(p_tenant, p_older) c
+    JOIN unnest(p_ids, p_log_odds) n(id, log_odds) ON n.id = c.successor
+    GROUP BY c.id;
+END $$;

@@ -266,18 +266,20 @@ BEGIN
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
         SELECT s.id, s.place, s.logit, s.use_term, s.vital, s.log_odds,
-               least(greatest(s.log_odds, p.log_odds), b.log_odds) AS placed,
-               (row_number() OVER (ORDER BY least(greatest(s.log_odds, p.log_odds), b.log_odds) DESC,
-                                            coalesce(b.steps, 0), p.id IS NULL, s.id))::int AS rank
+               least(greatest(s.log_odds, m.above), m.behind) AS placed,
+               (row_number() OVER (ORDER BY least(greatest(s.log_odds, m.above), m.behind) DESC,
+                                            coalesce(m.steps, 0), m.above IS NULL, s.id))::int AS rank
         FROM scored s
-        LEFT JOIN (SELECT r.id, max(r.log_odds) AS log_odds FROM raised r GROUP BY r.id) p ON p.id = s.id
         LEFT JOIN (
-            SELECT c.id, min(n.log_odds) AS log_odds, max(c.step) AS steps
-            FROM (SELECT array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS ids FROM judged o) o
-            CROSS JOIN LATERAL recall_private.successors_of(v_tenant, o.ids) c
-            JOIN scored n ON n.id = c.successor
-            WHERE v_filter.superseded_as_of
-            GROUP BY c.id) b ON b.id = s.id
+            SELECT u.id, max(u.above) AS above, min(u.behind) AS behind, max(u.steps) AS steps
+            FROM (SELECT r.id, r.log_odds AS above, NULL::double precision AS behind, NULL::int AS steps FROM raised r
+                  UNION ALL
+                  SELECT b.id, NULL, b.log_odds, b.steps
+                  FROM (SELECT array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS older,
+                               array_agg(o.id) AS ids, array_agg(o.log_odds) AS log_odds FROM scored o) o
+                  CROSS JOIN LATERAL recall_private.behind_successors(v_tenant, o.older, o.ids, o.log_odds) b
+                  WHERE v_filter.superseded_as_of) u
+            GROUP BY u.id) m ON m.id = s.id
     ), hit AS (
         SELECT r.* FROM ranked r
         WHERE r.rank <= v_request.k OR r.id IN (SELECT p.id FROM ranked p ORDER BY p.logit DESC, p.id LIMIT p_pool)
