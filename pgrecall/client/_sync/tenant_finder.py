@@ -125,18 +125,15 @@ class TenantFinder:
         A cell may have been restored to an earlier time, or have another administrator. So an answer that
         names a tenant counts only from the cell in which the directory places that tenant, and all cells are
         asked the first time: of two that name different tenants, one claims what it has only been asked for.
-        One that does not answer has not said that it knows nothing.
 
         Args:
             tenant_of: the tenant that an answer names; None for answers that name none.
 
         Raises:
             DatabaseError: two cells name different tenants.
-            DatabaseUnavailable: one cell names a tenant, and another does not answer.
         """
         asked: dict[int, str] = {}
         failure: RecallError | None = None
-        silent: list[int] = []
         answer: T | None = None
         found: dict[str, tuple[int, T]] = {}
         first = self._opened.holders.get(name)
@@ -147,7 +144,6 @@ class TenantFinder:
                     said = self._ask(cell, address, operation, tenant)
                 except DatabaseError as error:
                     failure = self._opened.outages.note_error(cell, address, error)
-                    silent += [cell] * isinstance(failure, DatabaseUnavailable)
                     continue
                 self._opened.outages.note_answer(address)
                 if not said:
@@ -159,7 +155,7 @@ class TenantFinder:
                         return said
                     found.setdefault(named, (cell, said))
         if found:
-            cell, said = _only(found, silent)
+            cell, said = _only(found)
             self._opened.remember_holder(name, asked[cell])
             return said
         if failure is not None or not asked:
@@ -268,11 +264,11 @@ class TenantFinder:
         sync_sleep(random.uniform(RETRY_SECONDS / 2, RETRY_SECONDS))
 
 
-def _only(found: Mapping[str, tuple[int, T]], silent: Sequence[int]) -> tuple[int, T]:
+def _only(found: Mapping[str, tuple[int, T]]) -> tuple[int, T]:
     """The one tenant's cell and answer.
 
     Raises:
-        DatabaseError: there are several tenants. DatabaseUnavailable: another cell does not answer.
+        DatabaseError: there are several tenants.
     """
     if len(found) > 1:
         cells = ", ".join(str(cell) for cell, _ in found.values())
@@ -280,19 +276,20 @@ def _only(found: Mapping[str, tuple[int, T]], silent: Sequence[int]) -> tuple[in
             f"Cells {cells} each name another tenant for this key or session, so it opens none.",
             hint="`pgrecall cell check` names the tenants. Revoke the key in each, and create another.",
         )
-    if silent:
-        raise DatabaseUnavailable(
-            f"Cell {silent[0]} does not answer, and it may know this key or session of a tenant of its own.",
-            hint="Start that cell again. What was used here before goes on meanwhile.",
-        )
     return next(iter(found.values()))
 
 
 def _report(entry: CellEntry, answer: SchemaStamp | DatabaseError) -> CellReport:
     revision, problem = (None, answer.message) if isinstance(answer, DatabaseError) else (answer.revision, "")
     return CellReport(
-        entry.number, entry.tenants, entry.bytes, entry.draining, entry.replica is not None, revision, problem
-    )  # fmt: skip
+        entry.number,
+        entry.tenants,
+        entry.bytes,
+        entry.draining,
+        entry.replica is not None,
+        revision,
+        problem,
+    )
 
 
 def _may_be_elsewhere(error: DatabaseError, operation: Operation[Any]) -> bool:
