@@ -246,3 +246,19 @@ def test_a_configuration_that_was_changed_by_hand_stays_as_it_is(database_url: s
         changed = run(CONFIGURATIONS)
         migrate.upgrade(database_url)
         assert run(CONFIGURATIONS) == changed
+
+
+def test_functions_that_read_the_coefficient_phrase_do_not_keep_it(empty_database: str) -> None:
+    take_to(empty_database, "0042")
+    fetch(
+        empty_database,
+        "CREATE FUNCTION recall_private.relevance_logit(w recall.relevance_model) RETURNS float8 "
+        "LANGUAGE sql RETURN w.phrase",
+    )
+    fetch(
+        empty_database,
+        "CREATE FUNCTION recall.of_phrase(q recall.analyzed_query) RETURNS tsquery LANGUAGE sql RETURN q.phrase",
+    )
+    assert migrate.upgrade(empty_database, dimensions=64).after.revision == migrate.head_revision()
+    with statements(empty_database) as run:
+        assert run("SELECT to_regprocedure('recall.of_phrase(recall.analyzed_query)') AS f") == [{"f": None}]
