@@ -257,8 +257,8 @@ def test_functions_that_read_the_coefficient_phrase_do_not_keep_it(empty_databas
     )
     fetch(
         empty_database,
-        "CREATE FUNCTION recall.of_phrase(q recall.analyzed_query) RETURNS tsquery LANGUAGE sql RETURN q.phrase",
+        "CREATE FUNCTION recall.of_old(q recall.analyzed_query) RETURNS tsquery LANGUAGE sql RETURN q.phrase",
     )
     assert migrate.upgrade(empty_database, dimensions=64).after.revision == migrate.head_revision()
     with statements(empty_database) as run:
-        assert run("SELECT to_regprocedure('recall.of_phrase(recall.analyzed_query)') AS f") == [{"f": None}]
+        assert run("SELECT to_regprocedure('recall.of_old(recall.analyzed_query)') AS f") == [{"f": None}]
