@@ -26,13 +26,12 @@ from rich.table import Table
 
 from benchmarks.applies.corpora import Collection, collection_of, judged_collections
 from benchmarks.applies.figures import MEASURES, Outcome
-from benchmarks.harness import fresh_database
-from benchmarks.locomo.data import Question, RememberedVectors
+from benchmarks.harness import fresh_database, search_by_arms
+from benchmarks.locomo.data import RememberedVectors
 from benchmarks.locomo.scores import NEWER
 from benchmarks.locomo.stages import ARMS_ALONE, FUSED, stages
 from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
-from pgrecall.errors import InvalidInput
 from pgrecall.search.embed.factory import make_embedder
 from pgrecall.settings import load_settings
 
@@ -62,24 +61,10 @@ def run(collections: Iterable[Collection], progress: Callable[[str], None]) -> I
                             wanted: SearchOptions = {
                                 **question.options, "k": POOL, "explain": False, "log": False, **chosen,
                             }  # fmt: skip
-                            found, answered = ask(memory, question, wanted)
-                            outcome.add(stage, question, [tenant.key_of(key) for key in found], answered)
+                            result = search_by_arms(memory, question.text, wanted)
+                            found = [tenant.key_of(hit.key or "") for hit in result.hits]
+                            outcome.add(stage, question, found, result.answered)
             yield collection.name, outcome
-
-
-def ask(memory: Memory, question: Question, options: SearchOptions) -> tuple[list[str], bool]:
-    """The keys found and whether the search says that they answer.
-
-    An arm alone may refuse a question, as words refuse "why is that?": then it finds nothing. All arms
-    together may not, so that a fault of theirs is not counted as a miss.
-    """
-    try:
-        result = memory.search(question.text, **options)
-    except InvalidInput:
-        if "weights" not in options:
-            raise
-        return [], False
-    return [hit.key or "" for hit in result.hits], result.answered
 
 
 def overview(rows: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchmarks.examples.answers import Answer
+from benchmarks.harness import search_by_arms
 from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.importers.detect import open_source
@@ -180,7 +181,7 @@ def ask(memory: Memory, judged: Judged, **more: Any) -> Answer:
     """
     when = {} if "as_of" in judged.options else {"now": NOW}
     options = {**when, "k": POOL, "explain": False, "log": False, **judged.options, **more}
-    result = memory.search(judged.query, **cast(SearchOptions, options))
+    result = search_by_arms(memory, judged.query, cast(SearchOptions, options))
     return Answer(
         judged.kind,
         judged.relevant,
