@@ -38,7 +38,7 @@ RETURN '{
     "dos": "n:2", "tres": "n:3", "cuatro": "n:4", "cinco": "n:5", "seis": "n:6", "siete": "n:7", "ocho": "n:8",
     "nueve": "n:9", "diez": "n:10", "unos": "n:few", "unas": "n:few", "pocos": "n:few", "pocas": "n:few",
     "a": "n:1", "an": "n:1", "ein": "n:1", "eine": "n:1", "einem": "n:1", "einer": "n:1", "un": "n:1", "una": "n:1",
-    "first": "o:1", "second": "o:2", "third": "o:3", "fourth": "o:4", "half": "half", "erste": "o:1", "ersten": "o:1",
+    "first": "o:1", "second": "o:2", "third": "o:3", "fourth": "o:4", "half": "half", "hälfte": "half", "mitad": "half", "erste": "o:1", "ersten": "o:1",
     "erstes": "o:1", "zweite": "o:2", "zweiten": "o:2", "zweites": "o:2", "dritte": "o:3", "dritten": "o:3",
     "drittes": "o:3", "vierte": "o:4", "vierten": "o:4", "viertes": "o:4", "primer": "o:1", "primera": "o:1",
     "primeros": "o:1", "primeras": "o:1", "últimos": "last", "últimas": "last",

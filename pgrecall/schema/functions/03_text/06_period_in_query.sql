@@ -107,8 +107,14 @@ DECLARE
     v_which text := CASE WHEN t[p_at] IN ('last', 'this') THEN t[p_at] WHEN 'gone' IN (t[p_at], t[p_at + 1]) THEN 'last' END;
     v_at int := p_at + CASE WHEN t[p_at] IN ('last', 'this', 'gone', 'vor') THEN 1 ELSE 0 END;
     v_count record;
+    -- early 2023, the end of last month, the last days of April, the second half of June
+    v_part text := CASE
+        WHEN t[p_at] ~ '^f:' THEN t[p_at]
+        WHEN t[p_at + 2] IN ('of', 'in') AND t[p_at + 1] IN ('u:day', 'u:week', 'half') THEN
+            CASE t[p_at] WHEN 'o:1' THEN 'f:1' WHEN 'last' THEN 'f:3' WHEN 'o:2' THEN CASE t[p_at + 1] WHEN 'half' THEN 'f:3' END END
+        END;
+    v_parts int := CASE t[p_at + 1] WHEN 'half' THEN 2 ELSE 3 END;
     v_whole record;
-    v_third int;
 BEGIN
     v_count := recall_private.units_at(t, v_at);
     IF coalesce(t[v_at], '') = '' OR t[v_at] ~ '^[.,;]' OR t[p_at] = 'vor' AND v_count.past IS NULL THEN
@@ -126,12 +132,12 @@ BEGIN
         since := p_today - 2;
         until := since + 1;
         past := v_at + 3;
-    ELSIF t[v_at] ~ '^f:' THEN  -- a third: early 2023, the end of last month
-        v_at := v_at + CASE WHEN t[v_at + 1] IN ('of', 'in') THEN 2 ELSE 1 END;
+    ELSIF v_part IS NOT NULL THEN
+        v_at := p_at + CASE WHEN t[p_at] !~ '^f:' THEN 3 WHEN t[p_at + 1] IN ('of', 'in') THEN 2 ELSE 1 END;
         v_whole := recall_private.period_at(t, v_at + CASE WHEN t[v_at] = 'the' THEN 1 ELSE 0 END, p_today);
-        v_third := (v_whole.until - v_whole.since) / 3;
-        since := v_whole.since + v_third * (right(t[p_at], 1)::int - 1);
-        until := CASE t[p_at] WHEN 'f:3' THEN v_whole.until ELSE since + v_third END;
+        since := v_whole.since + CASE v_part
+            WHEN 'f:1' THEN 0 WHEN 'f:2' THEN 1 ELSE v_parts - 1 END * ((v_whole.until - v_whole.since) / v_parts);
+        until := CASE v_part WHEN 'f:3' THEN v_whole.until ELSE since + (v_whole.until - v_whole.since) / v_parts END;
         past := v_whole.past;
         dated := v_whole.dated;
     ELSIF v_count.past IS NOT NULL AND v_which = 'last' THEN  -- the last two weeks
