@@ -22,6 +22,7 @@ from starlette.routing import Route
 from pgrecall import Memory, RecallError
 from pgrecall.faces.http.service import Service
 from pgrecall.faces.page.app import create_page
+from pgrecall.nouns.keys.operations import new_token
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.cli.command_tools import Command
@@ -69,13 +70,19 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/v1/erasures/{erasure}", None),
     ("POST", "/v1/erasures/{erasure}/apply", {"signed_by": "acme"}),
     ("DELETE", "/v1/erasures/{erasure}", None),
+    ("POST", "/v1/share/{memory}", {"to": "globex"}),
+    ("DELETE", "/v1/grants/{grant}", None),
 )
 """Requests that name something; sent for what is globex's and for what was never there."""
+
+NO_GRANT = "0" * 16
 
 NAMELESS = {
     "/v1/memories",
     "/v1/memories/batch",
     "/v1/forget-session",
+    "/v1/unarchive-session",
+    "/v1/grants",
     "/v1/plans",
     "/v1/plans/prune",
     "/v1/plans/dedupe",
@@ -123,6 +130,17 @@ def secrets(with_globex: World, logins: dict[str, str]) -> dict[str, str]:
         return {name: memory.for_tenant(name).keys.create("holder").secret for name in ("acme", "globex")}
 
 
+@pytest.fixture(scope="module")
+def grant(with_globex: World, logins: dict[str, str]) -> str:
+    """What a client of globex was granted."""
+    url = make_conninfo(with_globex.url, user=logins["service"])
+    with Memory(url, settings=Settings(embedder="none"), embedder=HashEmbedder(DIMENSIONS)) as memory:
+        keys = memory.for_tenant("globex").keys
+        assert keys.open_session(keys.create("granted").secret, "cookie", 3600)
+        assert keys.open_grant("cookie", new_token("c"), {}, 600)
+        return keys.grants()[0].id
+
+
 def filled(template: Any, names: dict[str, Any]) -> Any:
     """A body with these in place of what it names."""
     if isinstance(template, str) and template.startswith("{"):
@@ -144,19 +162,20 @@ def response_to(
 
 
 def test_a_key_reaches_nothing_of_another_tenant(
-    served: Served, secrets: dict[str, str], with_globex: World, tried: Counter[str]
+    served: Served, secrets: dict[str, str], grant: str, with_globex: World, tried: Counter[str]
 ) -> None:
     before, ids = with_globex.digest(), with_globex.ids
     with served.as_holder(secrets["acme"]) as acme:
         for request in REQUESTS:
             for own, absent in ((ids["memory"], ABSENT), (ids["other"], ABSENT), (KEY, ABSENT_KEY)):
                 named = {name: ids[name] for name in ("search", "plan", "dedupe", "erasure")}
-                found = response_to(acme, request, {"memory": own, **named})
-                nothing = {"memory": absent, **dict.fromkeys(named, ABSENT)}
+                found = response_to(acme, request, {"memory": own, "grant": grant, **named})
+                nothing = {"memory": absent, "grant": NO_GRANT, **dict.fromkeys(named, ABSENT)}
                 assert found == response_to(acme, request, nothing), request
                 assert UNKNOWN not in found[1]
                 tried["HTTP"] += 1
         for path in (
+            "grants",
             "status",
             "layers",
             "settings",
@@ -177,6 +196,7 @@ def test_a_key_reaches_nothing_of_another_tenant(
     assert with_globex.digest() == before
     with served.as_holder(secrets["globex"]) as globex:
         assert UNKNOWN in globex.get(f"/v1/memories/{KEY}").text
+        assert grant in globex.get("/v1/grants").text
 
 
 def test_every_route_was_attacked_or_names_nothing(served: Served, secrets: dict[str, str]) -> None:
@@ -194,7 +214,7 @@ def page_routes() -> list[Route]:
 
 
 def test_the_page_shows_nothing_of_another_tenant(
-    served: Served, secrets: dict[str, str], with_globex: World, tried: Counter[str]
+    served: Served, secrets: dict[str, str], grant: str, with_globex: World, tried: Counter[str]
 ) -> None:
     before, ids = with_globex.digest(), with_globex.ids
     client = httpx.Client(base_url=served.url, headers={"Origin": served.url}, **PLAIN)
@@ -202,8 +222,9 @@ def test_the_page_shows_nothing_of_another_tenant(
     def token(text: str) -> str:
         return text.partition('name="token" value="')[2].partition('"')[0]
 
-    def asked(route: Route, memory: int | str, plan: int) -> tuple[int, str]:
-        values = {"memory": memory, "plan": plan, "version": 1, "number": "4711", "listed": "alive"}
+    def asked(route: Route, memory: int | str, plan: int, granted: str) -> tuple[int, str]:
+        values = {"memory": memory, "plan": plan, "grant": granted, "version": 1, "number": "4711"}
+        values["listed"] = "alive"
         path = re.sub(r"\{(\w+)(?::path)?\}", lambda found: str(values[found[1]]), route.path)
         if "GET" in (route.methods or ()):
             answer = client.get(path)
@@ -211,7 +232,7 @@ def test_the_page_shows_nothing_of_another_tenant(
             form = {"token": held, "other": str(memory), "search_id": str(ids["search"]), "version": "1"}
             answer = client.post(path, data=form)
         text = answer.text + answer.headers.get("location", "")
-        for value in sorted({str(memory), str(plan)}, key=len, reverse=True):
+        for value in sorted({str(memory), str(plan), granted}, key=len, reverse=True):
             text = re.sub(rf"(?<![\w.]){re.escape(value)}(?![\w.])", "X", text)
         return answer.status_code, text
 
@@ -222,16 +243,16 @@ def test_the_page_shows_nothing_of_another_tenant(
         assert held
         assert client.get("/memories/acme-plan").status_code == 200  # its own is shown
         for route in page_routes():
-            if "{memory" not in route.path and "{plan}" not in route.path:
-                assert UNKNOWN not in asked(route, ABSENT, ABSENT)[1], route.path
+            if not re.search(r"\{(memory|plan|grant)", route.path):
+                assert UNKNOWN not in asked(route, ABSENT, ABSENT, NO_GRANT)[1], route.path
                 tried["page"] += 1
                 continue
             plan = ids["plan"]
             for own, absent in ((ids["memory"], ABSENT), (ids["other"], ABSENT), (KEY, ABSENT_KEY)):
-                found = asked(route, own, plan)
+                found = asked(route, own, plan, grant)
                 assert UNKNOWN not in found[1], route.path
                 assert found[0] not in (401, 403, 405), route.path  # it was asked, and not turned away before
-                assert found == asked(route, absent, ABSENT), route.path
+                assert found == asked(route, absent, ABSENT, NO_GRANT), route.path
                 tried["page"] += 1
     assert with_globex.digest() == before
 
