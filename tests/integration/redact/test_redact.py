@@ -17,6 +17,7 @@ from pgrecall.nouns.plans.redact import RedactPlan
 from tests.conftest import Query
 from tests.integration.dedupe.dedupe_tools import problems, store
 from tests.integration.prune.prune_tools import NOW
+from tests.integration.versions.settled import settle
 
 GITHUB = "gh" + "p_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d"
 PASSWORD = "h0rse" + "-battery"
@@ -139,12 +140,14 @@ def test_the_statistics_of_postgres_quote_nothing_either(
 def test_a_new_text_gets_new_vectors_and_followers_are_told(
     memory: Memory, query: Query, stored: dict[str, int]
 ) -> None:
+    settle(query)
     cursor = memory.changes.cursor()
     embedded = "SELECT key FROM recall.memory WHERE embedded_with IS NULL ORDER BY key"
     assert query(embedded) == []
     memory.plans.apply(memory.plans.redact(now=NOW).id, now=LATER)
     # Only texts are embedded, and an earlier version has no vector.
     assert [row["key"] for row in query(embedded)] == ["body", "title"]
+    settle(query)
     changed = {change.id for change in memory.changes.list(cursor, kinds=["rewritten"])}
     assert changed == {stored[key] for key in stored if key != "clean"}
     memory.jobs.run("embed")
