@@ -24,7 +24,8 @@ from tests.acceptance.typescript.node_tools import CLIENT, install, node, npm
 from tests.conftest import Server, _database
 
 RENEW = "run python -m scripts.openapi"
-PAGE = (ROOT / "docs" / "howto" / "clients.md").read_text(encoding="utf-8").partition("\n## TypeScript")[2]
+PAGE = (ROOT / "docs" / "howto" / "clients.md").read_text(encoding="utf-8")
+PAGE = PAGE.partition("\n## TypeScript")[2].partition("\n## ")[0]
 README = (CLIENT / "README.md").read_text(encoding="utf-8")
 
 
