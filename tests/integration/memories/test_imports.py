@@ -88,6 +88,15 @@ def test_changed_notes_get_back_text_fields_and_links(memory: Memory, query: Que
     assert [version.body for version in memory.versions.list("winch")] == ["Old.", "New.", "Old."]
 
 
+def test_a_note_with_a_link_that_waited_is_undone(memory: Memory, query: Query) -> None:
+    bring(memory, note("a", "One.", "nowhere"))
+    bring(memory, note("a", "Two.", "nowhere"), day=1)
+
+    assert memory.imports.undo().given_back == 1
+    assert live(query) == {"a": "One."}
+    assert links(query) == {("a", "?nowhere")}
+
+
 def test_imports_are_undone_one_after_the_other(memory: Memory, query: Query) -> None:
     for day in range(3):
         drafts = [note("a", f"a{day}"), note("b", "b", tags=(f"t{day}",)), note(f"c{day}", "c")]

@@ -91,7 +91,8 @@ DECLARE
     v_deleted record;
 BEGIN
     SELECT coalesce(array_agg(DISTINCT i.memory_id), '{}'),
-           coalesce(array_agg(DISTINCT (l ->> 'dst')::bigint) FILTER (WHERE l ? 'dst'), '{}') INTO ids, kept
+           -- A link that waits for its target has none, and a NULL would never be held.
+           coalesce(array_agg(DISTINCT (l ->> 'dst')::bigint) FILTER (WHERE l ->> 'dst' IS NOT NULL), '{}') INTO ids, kept
     FROM recall.plan_item i LEFT JOIN LATERAL jsonb_array_elements(i.before -> 'links') l ON true
     WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id;
     v_deleted := recall_private.around_deleted(p_plan.tenant, ids);
