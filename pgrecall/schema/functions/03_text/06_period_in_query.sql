@@ -1,6 +1,6 @@
 -- The period that a query names ("last summer", "in May 2023"), found by rules. It reads dates, months, seasons,
--- quarters, years and weekdays, "last week", "two weeks ago", "yesterday", and parts like "early May"; periods to come are not
--- read, because no memory is of one.
+-- quarters, years and weekdays, "last week", "two weeks ago", "yesterday", and parts like "early May"; periods to come
+-- are not read, because no memory is of one.
 --
 -- The words of a query are first translated to the terms of recall.time_words. A number stays as it is, punctuation is
 -- `,` or `;`, and every other word is empty. The functions below read these terms from one place on and return the place
@@ -98,6 +98,22 @@ BEGIN
     END IF;
 END $$;
 
+-- part_at: words for a part of a period, before that period: a third ("early", "the end of", "the last days of") or a half.
+CREATE OR REPLACE FUNCTION recall_private.part_at(t text[], p_at int, OUT part int, OUT parts int, OUT past int)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF t[p_at] ~ '^f:' THEN
+        part := right(t[p_at], 1)::int;
+        parts := 3;
+        past := p_at + CASE WHEN t[p_at + 1] IN ('of', 'in') THEN 2 ELSE 1 END;
+    ELSIF t[p_at + 1] IN ('half', 'u:day', 'u:week') AND t[p_at + 2] IN ('of', 'in') THEN
+        parts := CASE t[p_at + 1] WHEN 'half' THEN 2 ELSE 3 END;
+        part := CASE WHEN t[p_at] = 'o:1' THEN 1
+                     WHEN t[p_at] = 'last' OR t[p_at] = 'o:2' AND parts = 2 THEN parts END;
+        past := CASE WHEN part IS NOT NULL THEN p_at + 3 END;
+    END IF;
+END $$;
+
 -- period_at: the period whose words begin at this place, in days. It is never empty.
 CREATE OR REPLACE FUNCTION recall_private.period_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT needs int, OUT dated boolean
@@ -107,16 +123,12 @@ DECLARE
     v_which text := CASE WHEN t[p_at] IN ('last', 'this') THEN t[p_at] WHEN 'gone' IN (t[p_at], t[p_at + 1]) THEN 'last' END;
     v_at int := p_at + CASE WHEN t[p_at] IN ('last', 'this', 'gone', 'vor') THEN 1 ELSE 0 END;
     v_count record;
-    -- early 2023, the end of last month, the last days of April, the second half of June
-    v_part text := CASE
-        WHEN t[p_at] ~ '^f:' THEN t[p_at]
-        WHEN t[p_at + 2] IN ('of', 'in') AND t[p_at + 1] IN ('u:day', 'u:week', 'half') THEN
-            CASE t[p_at] WHEN 'o:1' THEN 'f:1' WHEN 'last' THEN 'f:3' WHEN 'o:2' THEN CASE t[p_at + 1] WHEN 'half' THEN 'f:3' END END
-        END;
-    v_parts int := CASE t[p_at + 1] WHEN 'half' THEN 2 ELSE 3 END;
+    v_part record;
     v_whole record;
+    v_days int;
 BEGIN
     v_count := recall_private.units_at(t, v_at);
+    v_part := recall_private.part_at(t, p_at);
     IF coalesce(t[v_at], '') = '' OR t[v_at] ~ '^[.,;]' OR t[p_at] = 'vor' AND v_count.past IS NULL THEN
         RETURN;
     END IF;
@@ -132,12 +144,12 @@ BEGIN
         since := p_today - 2;
         until := since + 1;
         past := v_at + 3;
-    ELSIF v_part IS NOT NULL THEN
-        v_at := p_at + CASE WHEN t[p_at] !~ '^f:' THEN 3 WHEN t[p_at + 1] IN ('of', 'in') THEN 2 ELSE 1 END;
-        v_whole := recall_private.period_at(t, v_at + CASE WHEN t[v_at] = 'the' THEN 1 ELSE 0 END, p_today);
-        since := v_whole.since + CASE v_part
-            WHEN 'f:1' THEN 0 WHEN 'f:2' THEN 1 ELSE v_parts - 1 END * ((v_whole.until - v_whole.since) / v_parts);
-        until := CASE v_part WHEN 'f:3' THEN v_whole.until ELSE since + (v_whole.until - v_whole.since) / v_parts END;
+    ELSIF v_part.past IS NOT NULL THEN
+        v_whole := recall_private.period_at(
+            t, v_part.past + CASE WHEN t[v_part.past] = 'the' THEN 1 ELSE 0 END, p_today);
+        v_days := (v_whole.until - v_whole.since) / v_part.parts;
+        since := v_whole.since + (v_part.part - 1) * v_days;
+        until := CASE WHEN v_part.part = v_part.parts THEN v_whole.until ELSE since + v_days END;
         past := v_whole.past;
         dated := v_whole.dated;
     ELSIF v_count.past IS NOT NULL AND v_which = 'last' THEN  -- the last two weeks

@@ -305,7 +305,8 @@ BEGIN
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'needs_context', v_needs_context,
         'ground', CASE WHEN v_request.explain THEN jsonb_build_object(
-            'now', recall_private.epoch(v_moment), 'window', v_window, 'model', to_jsonb(v_model) || '{"phrase": 0}',  -- for clients of schemas before 0043
+            'now', recall_private.epoch(v_moment), 'window', v_window,
+            'model', to_jsonb(v_model) || '{"phrase": 0}',  -- for clients of schemas before 0043
             'arms', v_arms,
             'author', v_author, 'weights', to_jsonb(v_weights), 'layers', to_jsonb(v_layers),
             'queries', (
