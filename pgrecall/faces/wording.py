@@ -86,6 +86,11 @@ def duration_words(length: timedelta) -> str:
     return "a moment"
 
 
+def rights_words(scopes: Sequence[str]) -> str:
+    """What a program with these scopes of OAuth may do."""
+    return "read and write" if "write" in scopes else "read"
+
+
 def relation_words(relation: str) -> str:
     """``part_of`` as ``part of``."""
     return shortened(relation.replace("_", " "), 40)

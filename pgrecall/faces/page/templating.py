@@ -15,7 +15,7 @@ from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.plan_report import FILTERS
 from pgrecall.faces.printable import printable
 from pgrecall.faces.snippets import snippet
-from pgrecall.faces.wording import duration_words
+from pgrecall.faces.wording import duration_words, rights_words
 from pgrecall.nouns.versions.models import WordChange, Words
 from pgrecall.vitality.parameters import ZoneThresholds
 
@@ -99,6 +99,7 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "iso": datetime.isoformat,
     "per_cent": per_cent,
     "readable_runs": readable_runs,
+    "rights": rights_words,
     "signed_per_cent": signed_per_cent,
     "when": relative_time,
 }

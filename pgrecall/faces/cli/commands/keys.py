@@ -11,6 +11,7 @@ from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import DONE, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
 from pgrecall.faces.cli.rendering.console import SafeConsole, notes, plain, print_json, table
+from pgrecall.faces.wording import rights_words
 from pgrecall.nouns.keys._sync import KeysGroup
 from pgrecall.nouns.keys.models import ApiKey, OpenGrant
 
@@ -67,8 +68,7 @@ def _minute(moment: datetime) -> str:
 def _show_grants(console: SafeConsole, found: Sequence[OpenGrant]) -> None:
     rows = table("id", "program", "sent to", "may", "key", "ends if unused")
     for grant in found:
-        may = "read and write" if "write" in grant.scopes else "read"
-        key = f"{grant.key_id} {grant.key_name}"
+        may, key = rights_words(grant.scopes), f"{grant.key_id} {grant.key_name}"
         rows.add_row(grant.id, grant.client, grant.redirect, may, key, _minute(grant.ends_at))
     console.print(rows)
 
