@@ -20,6 +20,12 @@ pytestmark = pytest.mark.in_turns
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
+RULES = [
+    Draft("Always answer in two sentences.", role="user", key="rule-0"),
+    Draft("Please never use emojis.", role="user", key="rule-1"),
+    Draft("From now on, call me Jo.", role="user", key="rule-2"),
+]
+
 
 @pytest.mark.parametrize(
     ("text", "act"),
@@ -181,8 +187,7 @@ def test_a_directive_applies_to_a_request_that_it_shares_nothing_with(memory: Me
 
 def test_directives_come_near_a_best_memory_that_hardly_answers(memory: Memory) -> None:
     # None of them shares anything with the query, which asks for nothing by its words.
-    rules = ["Always answer in two sentences.", "Please never use emojis.", "From now on, call me Jo."]
-    memory.remember_many([Draft(rule, role="user", key=f"rule-{n}") for n, rule in enumerate(rules)])
+    memory.remember_many(RULES)
     memory.remember_many([Draft(f"Shelf {n} has beans in glasses.", key=f"shelf-{n}") for n in range(12)])
 
     def below_the_best(query: str) -> list[float]:
@@ -195,8 +200,7 @@ def test_directives_come_near_a_best_memory_that_hardly_answers(memory: Memory) 
 
 
 def test_a_query_about_directives_finds_them(memory: Memory) -> None:
-    rules = ["Always answer in two sentences.", "Please never use emojis.", "From now on, call me Jo."]
-    memory.remember_many([Draft(rule, role="user", key=f"rule-{n}") for n, rule in enumerate(rules)])
+    memory.remember_many(RULES)
     memory.remember_many([Draft(f"The winch lifts {n} tonnes.", key=f"page-{n}") for n in range(12)])
 
     found = memory.search("What rules have I given you?")
