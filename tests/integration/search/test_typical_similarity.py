@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 
 import pytest
@@ -114,3 +115,17 @@ def test_what_is_deleted_leaves_the_mean(query: Query, sql: Query, tenant: str) 
     assert not held()
     count_words(query, tenant)
     assert held()
+
+
+def test_a_miss_has_the_similarity_that_a_search_would_have(query: Query, tenant: str) -> None:
+    similar_memories(query, tenant, 30)
+    count_words(query, tenant)
+    [found] = [row for row in asked(query, tenant) if row["key"] == "note 3"]
+    [row] = query(
+        "SELECT recall.explain_miss(%s, %s, %s) AS why",
+        (found["id"], json.dumps({"query": "zebra", "weights": {"semantic": 0}}), QUESTION), tenant=tenant,
+    )  # fmt: skip
+
+    assert row["why"]["outcome"] == "not_found"
+    searched = found["explanation"]["arms"]["semantic"]["similarity"]
+    assert row["why"]["arms"]["semantic"]["similarity"] == pytest.approx(searched, abs=1e-3)

@@ -39,6 +39,7 @@ DECLARE
     v_last double precision;
     v_confidence double precision;
     v_min_confidence double precision := recall_private.setting_number(v_tenant, 'search.min_confidence');
+    v_embedder text := recall_private.setting_value(v_tenant, 'embedding.model') #>> '{}';
     v_words jsonb;
     v_similarity double precision;
     v_arms jsonb;
@@ -79,16 +80,20 @@ BEGIN
     INTO v_words
     FROM recall_private.words_of_queries(
         v_tenant, recall_private.combined_queries(v_request.query, v_request.queries), v_memory.search_text) w;
-    SELECT max(s.similarity) INTO v_similarity
+    -- As a search computes it, also where no arm found the memory.
+    SELECT max(c.scale * s.similarity + c.shift) INTO v_similarity
     FROM unnest(array_append(p_embeddings, p_embedding)) e(embedding)
-    CROSS JOIN LATERAL recall_private.similarities_to_vector(v_tenant, ARRAY[p_memory_id], e.embedding) s
+    CROSS JOIN LATERAL recall_private.centered_query(
+        recall_private.tenant_counts(v_tenant), e.embedding, CASE WHEN (recall_private.relevance_model_for_search(
+            v_tenant, v_embedder, v_request.profile, (v_read.filter).layers)).form = 'logistic' THEN v_embedder END) c
+    CROSS JOIN LATERAL recall_private.similarities_to_vector(v_tenant, ARRAY[p_memory_id], c.direction) s
     WHERE e.embedding IS NOT NULL;
     v_arms := coalesce(v_mine #> '{explanation,arms}', v_wide #> '{explanation,arms}', '{}');
     v_arms := v_arms || jsonb_build_object(
         'semantic', jsonb_build_object('limit', v_limit, 'similarity', v_similarity, 'reason', CASE
             WHEN p_embedding IS NULL AND p_embeddings IS NULL THEN 'The query has no vector.'
             WHEN v_memory.embedded_with IS NULL THEN 'The memory has no vector yet.'
-            WHEN v_memory.embedded_with <> recall_private.setting_value(v_tenant, 'embedding.model') #>> '{}'
+            WHEN v_memory.embedded_with <> v_embedder
                 THEN 'The vector of the memory was made by another embedder.' END) || coalesce(v_arms -> 'semantic', '{}'),
         'lexical', jsonb_build_object('limit', v_limit) || coalesce(v_arms -> 'lexical', '{}') || v_words);
     v_outcome := CASE
