@@ -54,6 +54,14 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("suite")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out files whose tests are all slow where none is asked for: each worker would import them."""
+    if config.option.markexpr != "not slow":
+        return None
+    named = collection_path.relative_to(config.rootpath).as_posix() + "/" * collection_path.is_dir()
+    return True if named.startswith(tuple(SLOW)) else None
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: scheduling.place(item.nodeid))

@@ -67,16 +67,20 @@ WITHOUT_END: dict[str, Send] = {
     "nothing is read": lambda _: time.sleep(LASTS),
 }
 
-TOO_MUCH: dict[str, Send] = {
-    "lists": answer(b"[" + b"[]," * 300_000 + b"[]]"),
-    "objects": answer(b"[" + b"{}," * 300_000 + b"{}]"),
-    "nested lists": answer(b"[" * 900_000),
-    "numbers": answer(NUMBERS),
-    "a gzip bomb": answer(gzip.compress(b" " * 2**26), b"Content-Encoding: gzip"),
-    "a bomb in a bomb": answer(gzip.compress(gzip.compress(b" " * 2**28)), b"Content-Encoding: gzip, gzip"),
-    "a zstd bomb": answer(zstd_bomb(), b"Content-Encoding: zstd"),
-    "an error of lists": lambda client: client.sendall(
-        b"HTTP/1.1 400 Bad Request\r\nContent-Length: 900001\r\n\r\n" + b"[" + b"[]," * 300_000
+TOO_MUCH: dict[str, Callable[[], Send]] = {
+    "lists": lambda: answer(b"[" + b"[]," * 300_000 + b"[]]"),
+    "objects": lambda: answer(b"[" + b"{}," * 300_000 + b"{}]"),
+    "nested lists": lambda: answer(b"[" * 900_000),
+    "numbers": lambda: answer(NUMBERS),
+    "a gzip bomb": lambda: answer(gzip.compress(b" " * 2**26), b"Content-Encoding: gzip"),
+    "a bomb in a bomb": lambda: answer(
+        gzip.compress(gzip.compress(b" " * 2**28)), b"Content-Encoding: gzip, gzip"
+    ),
+    "a zstd bomb": lambda: answer(zstd_bomb(), b"Content-Encoding: zstd"),
+    "an error of lists": lambda: (
+        lambda client: client.sendall(
+            b"HTTP/1.1 400 Bad Request\r\nContent-Length: 900001\r\n\r\n" + b"[" + b"[]," * 300_000
+        )
     ),
 }
 
@@ -138,9 +142,10 @@ def test_an_answer_that_trickles_ends_with_its_attempt(what: str, asked: str, in
 @pytest.mark.parametrize("what", TOO_MUCH)
 def test_an_answer_costs_no_more_than_its_question(what: str, asked: str, inject: Inject) -> None:
     ask, error = ASKED[asked]
+    send = TOO_MUCH[what]()
     tracemalloc.start()
     try:
-        with endpoint(TOO_MUCH[what]) as url, pytest.raises(error):
+        with endpoint(send) as url, pytest.raises(error):
             ask(url, timeout=30)
         _, most = tracemalloc.get_traced_memory()
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import cache
 
 from benchmarks.examples.judged import CORPORA, EXAMPLES, NOW, read_judged, read_links, read_memories
 from pgrecall.nouns.memories.models import Draft
@@ -47,6 +48,7 @@ FLOORS = {
 }
 
 
+@cache
 def keys() -> dict[str, Draft]:
     """Every memory that the examples hold, by its key; a long note by the key of the note too."""
     drafts = [
