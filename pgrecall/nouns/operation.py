@@ -50,6 +50,27 @@ class Operation(Generic[T]):
     reads: bool = False
 
 
+def read_value(rows: Sequence[Row]) -> Any:
+    """Reads the one value of the one row."""
+    (value,) = rows[0].values()
+    return value
+
+
+def read_bool(rows: Sequence[Row]) -> bool:
+    """Reads the one value of the one row as whether something is so."""
+    return bool(read_value(rows))
+
+
+def read_int(rows: Sequence[Row]) -> int:
+    """Reads the one value of the one row as a number."""
+    return int(read_value(rows))
+
+
+def read_str(rows: Sequence[Row]) -> str:
+    """Reads the one value of the one row as a text."""
+    return str(read_value(rows))
+
+
 def rows_of(function: str, kind: type[T], /, **arguments: object) -> Operation[tuple[T, ...]]:
     """A call that changes nothing, of which the columns are the fields of ``kind``."""
     for name, value in arguments.items():

@@ -9,6 +9,7 @@ import psycopg
 from scripts.reference.cli_page import cli_page
 from scripts.reference.http_page import http_page
 from scripts.reference.mcp_page import mcp_page
+from scripts.reference.nouns_page import nouns_page
 from scripts.reference.settings_page import settings_page
 from scripts.reference.sql_page import sql_page
 
@@ -20,6 +21,7 @@ def pages(database_url: str) -> dict[str, str]:
     with psycopg.connect(database_url) as connection:
         found = {"sql.md": sql_page(connection), "settings.md": settings_page(connection)}
     found |= {"cli.md": cli_page(), "http.md": http_page(), "mcp.md": mcp_page()}
+    found["nouns.md"] = nouns_page(found)
     return {name: text.rstrip() + "\n" for name, text in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""The command `pgrecall` as fixtures: as a process, and quicker in this one."""
+"""The command `pgrecall` as fixtures, as a process and quicker in this one; a database for a whole file."""
 
 from __future__ import annotations
 
@@ -20,9 +20,16 @@ from tests.acceptance.cli.command_tools import (
     whole_command_line,
     without_progress,
 )
+from tests.conftest import _database
 from tests.given_server import own_server_only
 from tests.server_folders import server_folder
 from tests.waiting import PATIENCE, until
+
+
+@pytest.fixture(scope="module")
+def url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    """A migrated database that the tests of a file share."""
+    yield from _database(server, template)
 
 
 @pytest.fixture

@@ -29,6 +29,26 @@ def test_there_is_one_head() -> None:
     assert (earlier.get_bases(), earlier.get_heads()) == (["0001"], [state.BASELINE])
 
 
+@pytest.mark.parametrize(
+    ("function", "table", "constraint"),
+    [
+        ("roles", "memory", "role_check"),
+        ("roles", "memory_version", "role_check"),
+        ("speech_acts", "memory", "act_check"),
+        ("access_kinds", "access", "kind_check"),
+    ],
+)
+def test_a_table_holds_what_the_functions_know(
+    function: str, table: str, constraint: str, shared_url: str
+) -> None:
+    [(known, demanded)] = fetch(
+        shared_url,
+        f"SELECT recall_private.{function}(), pg_get_constraintdef(oid) FROM pg_constraint "
+        f"WHERE conrelid = 'recall.{table}'::regclass AND conname = '{table}_{constraint}'",
+    )
+    assert known == re.findall(r"'(\w+)'", demanded)
+
+
 @pytest.mark.parametrize("dimensions", [64, 1251])
 def test_the_baseline_is_what_the_earlier_revisions_make(
     dimensions: int, server: Server, empty_database: str

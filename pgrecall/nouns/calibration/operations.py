@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pgrecall.encoding import require_text, to_json
 from pgrecall.nouns.calibration.models import RelevanceModel, RerankModel
-from pgrecall.nouns.operation import Operation, rows_of
+from pgrecall.nouns.operation import Operation, read_bool, rows_of
 
 
 def relevance_models(profile: str | None = None) -> Operation[tuple[RelevanceModel, ...]]:
@@ -36,9 +36,9 @@ def reset_relevance_model(profile: str) -> Operation[bool]:
     """Deletes the tenant's own coefficients of a profile; returns whether there were any."""
     require_text(profile, "The profile")
     return Operation(
-        "SELECT recall.reset_relevance_model(%(profile)s) AS reset",
+        "SELECT recall.reset_relevance_model(%(profile)s)",
         {"profile": profile},
-        lambda rows: bool(rows[0]["reset"]),
+        read_bool,
     )
 
 
@@ -62,7 +62,7 @@ def reset_rerank_model(reranker: str) -> Operation[bool]:
     """Deletes the tenant's own coefficients of a reranker; returns whether there were any."""
     require_text(reranker, "The name of the reranker")
     return Operation(
-        "SELECT recall.reset_rerank_model(%(reranker)s) AS reset",
+        "SELECT recall.reset_rerank_model(%(reranker)s)",
         {"reranker": reranker},
-        lambda rows: bool(rows[0]["reset"]),
+        read_bool,
     )

@@ -10,7 +10,7 @@ from pgrecall.encoding import MAX_ID, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.erasure.models import Erasure, ErasureSummary, Subject
-from pgrecall.nouns.operation import NOW, Operation
+from pgrecall.nouns.operation import NOW, Operation, read_bool, read_int
 
 BATCH = 500
 """Number of memories to delete in a transaction."""
@@ -23,9 +23,9 @@ def plan_erasure(subject: Subject, asked_by: str, now: datetime | None) -> Opera
         require_text(text, f"The {name} of the subject")
     require_text(asked_by, "The name of the person who asked")
     return Operation(
-        f"SELECT recall.plan_erasure(%(subject)s::jsonb, %(asked_by)s, {NOW}) AS id",
+        f"SELECT recall.plan_erasure(%(subject)s::jsonb, %(asked_by)s, {NOW})",
         {"subject": json.dumps(given), "asked_by": asked_by, "now": now},
-        lambda rows: int(rows[0]["id"]),
+        read_int,
     )
 
 
@@ -65,9 +65,9 @@ def apply_erasure(erasure: int, signed_by: str, limit: int, now: datetime | None
 def drop_erasure(erasure: int) -> Operation[bool]:
     """Deletes an erasure that has not begun; returns whether there was one."""
     return Operation(
-        "SELECT recall.drop_erasure(%(erasure)s) AS dropped",
+        "SELECT recall.drop_erasure(%(erasure)s)",
         {"erasure": _known(erasure)},
-        lambda rows: bool(rows[0]["dropped"]),
+        read_bool,
     )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from pgrecall.nouns.export.models import Export
-from pgrecall.nouns.operation import NOW, Operation, Row
+from pgrecall.nouns.operation import NOW, Operation, Row, read_int
 
 
 def export_lines(embeddings: bool, made_by: str, now: datetime | None) -> Operation[tuple[str, ...]]:
@@ -32,9 +32,9 @@ def begin_import(header: str, embeddings: bool) -> Operation[Export]:
 def import_lines(lines: Sequence[str]) -> Operation[int]:
     """Stores the next lines; returns the number of lines stored so far, including the header."""
     return Operation(
-        "SELECT recall.import_lines(%(lines)s) AS line",
+        "SELECT recall.import_lines(%(lines)s)",
         {"lines": list(lines)},
-        lambda rows: int(rows[0]["line"]),
+        read_int,
     )
 
 

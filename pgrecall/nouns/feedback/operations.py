@@ -9,7 +9,7 @@ from pgrecall.encoding import MAX_ID
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.feedback.models import JudgedHit, JudgedSearch, MemoryFeedback
-from pgrecall.nouns.operation import NOW, Operation, Row, checked_limit, id_of, rows_of
+from pgrecall.nouns.operation import NOW, Operation, Row, checked_limit, id_of, read_int, rows_of
 
 _MAX_SHOWN = 1000
 
@@ -57,9 +57,9 @@ def _verdict(
     names = {f"memory{place}": reference for place, reference in enumerate(memories)}
     ids = ", ".join(id_of(reference, name) for name, reference in names.items())
     return Operation(
-        f"SELECT recall.{verdict}(%(search)s, ARRAY[{ids}]::bigint[], {NOW}) AS new",
+        f"SELECT recall.{verdict}(%(search)s, ARRAY[{ids}]::bigint[], {NOW})",
         {"search": _known(search), "now": now, **names},
-        lambda rows: int(rows[0]["new"]),
+        read_int,
         repeatable=True,
     )
 

@@ -12,7 +12,7 @@ from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.imports.models import ImportSummary, ImportUndone, KeysRenamed
 from pgrecall.nouns.memories.models import Draft, Remembered
 from pgrecall.nouns.memories.remember import Rejected, draft_items, remembered
-from pgrecall.nouns.operation import NOW, Operation, rows_of
+from pgrecall.nouns.operation import NOW, Operation, read_int, rows_of
 
 
 def store_imported(
@@ -60,7 +60,7 @@ def archive_imported(
             "keys": list(keys),
             "now": now,
         },
-        lambda rows: int(rows[0]["archived"]),
+        read_int,
     )
 
 

@@ -11,7 +11,7 @@ from pgrecall.encoding import embedding_item, require_text, to_json
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.jobs.models import JobRun
-from pgrecall.nouns.operation import NOW, Operation, Row
+from pgrecall.nouns.operation import NOW, Operation, Row, read_bool, read_int, read_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Unembedded:
 def begin_job(job: str, *, whole: bool, attempt: int) -> Operation[int | None]:
     """Starts a run and locks it on this connection; returns None if another session is running it."""
     return Operation(
-        "SELECT recall.begin_job(%(job)s, %(whole)s, %(attempt)s) AS id",
+        "SELECT recall.begin_job(%(job)s, %(whole)s, %(attempt)s)",
         {"job": job, "whole": whole, "attempt": attempt},
-        lambda rows: rows[0]["id"],
+        read_value,
     )
 
 
@@ -58,7 +58,7 @@ def end_job(
 ) -> Operation[bool]:
     """Ends a run and releases its lock; returns False if it had already ended."""
     return Operation(
-        "SELECT recall.end_job(%(run)s, %(state)s, %(done)s, %(counts)s, %(error)s, %(whole)s) AS ended",
+        "SELECT recall.end_job(%(run)s, %(state)s, %(done)s, %(counts)s, %(error)s, %(whole)s)",
         {
             "run": run,
             "state": state,
@@ -67,7 +67,7 @@ def end_job(
             "error": error,
             "whole": whole,
         },
-        lambda rows: bool(rows[0]["ended"]),
+        read_bool,
     )
 
 
@@ -129,9 +129,9 @@ def unembedded(
 def count_unembedded(model: str | None, *, tokens: bool = False, passages: bool = False) -> Operation[int]:
     """Counts all the memories that :func:`unembedded` reads."""
     return Operation(
-        "SELECT recall.count_unembedded(%(model)s, %(tokens)s, %(passages)s) AS found",
+        "SELECT recall.count_unembedded(%(model)s, %(tokens)s, %(passages)s)",
         {"model": model, "tokens": tokens, "passages": passages},
-        lambda rows: int(rows[0]["found"]),
+        read_int,
         repeatable=True,
     )
 
@@ -143,9 +143,9 @@ def store_embeddings(made: Sequence[tuple[Unembedded, Embedded]], model: str) ->
         for memory, embedded in made
     ]
     return Operation(
-        "SELECT recall.store_embeddings(%(items)s, %(model)s) AS stored",
+        "SELECT recall.store_embeddings(%(items)s, %(model)s)",
         {"items": to_json(items), "model": model},
-        lambda rows: int(rows[0]["stored"]),
+        read_int,
         repeatable=True,
     )
 
@@ -154,9 +154,9 @@ def begin_reembedding(model: str, dimensions: int) -> Operation[str | None]:
     """Sets the embedder of the database; returns the previous one."""
     require_text(model, "The embedder's name")
     return Operation(
-        "SELECT recall.begin_reembedding(%(model)s, %(dimensions)s) AS before",
+        "SELECT recall.begin_reembedding(%(model)s, %(dimensions)s)",
         {"model": model, "dimensions": dimensions},
-        lambda rows: rows[0]["before"],
+        read_value,
         repeatable=True,
     )
 

@@ -14,7 +14,7 @@ from pgrecall.encoding import MAX_ID, require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.keys.models import ApiKey, Grant, IssuedKey, KeyHolder
-from pgrecall.nouns.operation import NOW, Operation, Row
+from pgrecall.nouns.operation import NOW, Operation, Row, read_bool, read_value
 
 PREFIX = "pgr_"
 
@@ -63,18 +63,16 @@ def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
     if not 0 <= key <= MAX_ID:
         raise InvalidInput(f"There is no key {key} in this tenant.", hint="`pgrecall keys list` shows them.")
     return Operation(
-        f"SELECT recall.revoke_key(%(key)s, {NOW}) AS revoked",
+        f"SELECT recall.revoke_key(%(key)s, {NOW})",
         {"key": key, "now": now},
-        lambda rows: bool(rows[0]["revoked"]),
+        read_bool,
         repeatable=True,
     )
 
 
 def has_active_key() -> Operation[bool]:
     """Returns whether any tenant of the database has a key that is not revoked."""
-    return Operation(
-        "SELECT recall.has_active_key() AS found", {}, lambda rows: bool(rows[0]["found"]), repeatable=True
-    )
+    return Operation("SELECT recall.has_active_key()", {}, read_bool, repeatable=True)
 
 
 def key_holder(secret: str, now: datetime | None) -> Operation[KeyHolder | None]:
@@ -96,18 +94,18 @@ def _holder(row: Row) -> KeyHolder:
 def open_page_session(secret: str, cookie: str, seconds: int) -> Operation[bool]:
     """Opens a session of the page for a key; returns False if the key is unknown or revoked."""
     return Operation(
-        "SELECT recall.open_page_session(%(hash)s, %(digest)s, %(seconds)s) AS opened",
+        "SELECT recall.open_page_session(%(hash)s, %(digest)s, %(seconds)s)",
         {"hash": digest(secret), "digest": digest(cookie), "seconds": seconds},
-        lambda rows: bool(rows[0]["opened"]),
+        read_bool,
     )
 
 
 def page_session_tenant(cookie: str) -> Operation[str | None]:
     """Finds the tenant of a session; None if there is none, it has ended, or its key was revoked."""
     return Operation(
-        "SELECT recall.page_session_tenant(%(digest)s) AS tenant",
+        "SELECT recall.page_session_tenant(%(digest)s)",
         {"digest": digest(cookie)},
-        lambda rows: rows[0]["tenant"],
+        read_value,
         repeatable=True,
     )
 
@@ -115,9 +113,9 @@ def page_session_tenant(cookie: str) -> Operation[str | None]:
 def close_page_session(cookie: str) -> Operation[bool]:
     """Ends a session; returns whether there was one."""
     return Operation(
-        "SELECT recall.close_page_session(%(digest)s) AS closed",
+        "SELECT recall.close_page_session(%(digest)s)",
         {"digest": digest(cookie)},
-        lambda rows: bool(rows[0]["closed"]),
+        read_bool,
         repeatable=True,
     )
 
@@ -125,10 +123,9 @@ def close_page_session(cookie: str) -> Operation[bool]:
 def open_grant(cookie: str, code: str, terms: Mapping[str, Any], seconds: int) -> Operation[bool]:
     """Opens a grant for the key of a session; returns False if that has ended or may only read."""
     return Operation(
-        "SELECT recall.open_grant("
-        "%(cookie)s, %(digest)s, %(secret)s, %(terms)s::jsonb, %(seconds)s) AS opened",
+        "SELECT recall.open_grant(%(cookie)s, %(digest)s, %(secret)s, %(terms)s::jsonb, %(seconds)s)",
         {"cookie": digest(cookie), **_digests(code), "terms": json.dumps(dict(terms)), "seconds": seconds},
-        lambda rows: bool(rows[0]["opened"]),
+        read_bool,
     )
 
 
@@ -149,7 +146,7 @@ def exchange_grant(
     """Replaces the tokens of a grant; returns False if it has ended, which one exchanged before does."""
     return Operation(
         "SELECT recall.exchange_grant("
-        "%(digest)s, %(secret)s, %(following)s, %(access)s, %(access_seconds)s, %(seconds)s) AS exchanged",
+        "%(digest)s, %(secret)s, %(following)s, %(access)s, %(access_seconds)s, %(seconds)s)",
         {
             **_digests(token),
             "following": digest(following),
@@ -157,16 +154,16 @@ def exchange_grant(
             "access_seconds": access_seconds,
             "seconds": seconds,
         },
-        lambda rows: bool(rows[0]["exchanged"]),
+        read_bool,
     )
 
 
 def close_grant(token: str) -> Operation[bool]:
     """Ends the grant of a token; returns whether there was one."""
     return Operation(
-        "SELECT recall.close_grant(%(digest)s) AS closed",
+        "SELECT recall.close_grant(%(digest)s)",
         {"digest": _digests(token)["digest"]},
-        lambda rows: bool(rows[0]["closed"]),
+        read_bool,
         repeatable=True,
     )
 
@@ -175,9 +172,9 @@ def end_grant(grant: str) -> Operation[bool]:
     """Ends the grant with this id; returns whether there was one."""
     require_text(grant, "The grant")
     return Operation(
-        "SELECT recall.end_grant(%(grant)s) AS ended",
+        "SELECT recall.end_grant(%(grant)s)",
         {"grant": grant},
-        lambda rows: bool(rows[0]["ended"]),
+        read_bool,
         repeatable=True,
     )
 

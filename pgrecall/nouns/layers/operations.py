@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pgrecall.encoding import require_text
 from pgrecall.nouns.layers.models import Layer
-from pgrecall.nouns.operation import NOW, Operation, Row
+from pgrecall.nouns.operation import NOW, Operation, Row, read_bool, read_int
 from pgrecall.vitality.parameters import LayerRates, ZoneThresholds
 
 _FIELDS = ("metabolic_rate", "reading", "base_decay", "birth_weight", "active", "stale", "fading", "profile")
@@ -31,9 +31,9 @@ def set_layer(name: str, fields: Mapping[str, object], now: datetime | None) -> 
         require_text(str(fields.get(field) or ""), f"The {field} of the layer")
     given = ", ".join(f"p_{field} => %({field})s" for field in _FIELDS)
     return Operation(
-        f"SELECT recall.set_layer(%(name)s, {given}, p_now => {NOW}) AS changed",
+        f"SELECT recall.set_layer(%(name)s, {given}, p_now => {NOW})",
         {"name": name, "now": now, **{field: fields.get(field) for field in _FIELDS}},
-        lambda rows: int(rows[0]["changed"]),
+        read_int,
         repeatable=True,
     )
 
@@ -42,9 +42,9 @@ def drop_layer(name: str, now: datetime | None) -> Operation[bool]:
     """Deletes the tenant's own layer; returns whether there was one."""
     require_text(name, "The name of the layer")
     return Operation(
-        f"SELECT recall.drop_layer(%(name)s, {NOW}) AS dropped",
+        f"SELECT recall.drop_layer(%(name)s, {NOW})",
         {"name": name, "now": now},
-        lambda rows: bool(rows[0]["dropped"]),
+        read_bool,
     )
 
 
@@ -52,9 +52,9 @@ def use_preset(name: str, now: datetime | None) -> Operation[int]:
     """Copies the layers of a preset to the tenant; returns how many memories now age differently."""
     require_text(name, "The name of the preset")
     return Operation(
-        f"SELECT recall.use_preset(%(name)s, {NOW}) AS changed",
+        f"SELECT recall.use_preset(%(name)s, {NOW})",
         {"name": name, "now": now},
-        lambda rows: int(rows[0]["changed"]),
+        read_int,
         repeatable=True,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from pgrecall.nouns.links.models import StaleSummary
-from pgrecall.nouns.operation import NOW, Operation, id_of
+from pgrecall.nouns.operation import NOW, Operation, id_of, read_bool, read_int
 
 
 def link(
@@ -14,9 +14,9 @@ def link(
     """Links two memories; returns whether the link is new."""
     ends = f"{id_of(source, 'source')}, {id_of(target, 'target')}"
     return Operation(
-        f"SELECT recall.link({ends}, %(relation)s, %(weight)s, {NOW}) AS new",
+        f"SELECT recall.link({ends}, %(relation)s, %(weight)s, {NOW})",
         {"source": source, "target": target, "relation": relation, "weight": weight, "now": now},
-        lambda rows: bool(rows[0]["new"]),
+        read_bool,
         repeatable=True,
     )
 
@@ -27,9 +27,9 @@ def unlink(
     """Removes the links from one memory to another; returns how many there were."""
     ends = f"{id_of(source, 'source')}, {id_of(target, 'target')}"
     return Operation(
-        f"SELECT recall.unlink({ends}, %(relation)s, {NOW}) AS removed",
+        f"SELECT recall.unlink({ends}, %(relation)s, {NOW})",
         {"source": source, "target": target, "relation": relation, "now": now},
-        lambda rows: int(rows[0]["removed"]),
+        read_int,
         repeatable=True,
     )
 
@@ -37,9 +37,9 @@ def unlink(
 def supersede(old: int | str, new: int | str, now: datetime | None) -> Operation[bool]:
     """Records that ``new`` replaces ``old``; returns whether anything changed."""
     return Operation(
-        f"SELECT recall.supersede({id_of(old, 'old')}, {id_of(new, 'new')}, {NOW}) AS news",
+        f"SELECT recall.supersede({id_of(old, 'old')}, {id_of(new, 'new')}, {NOW})",
         {"old": old, "new": new, "now": now},
-        lambda rows: bool(rows[0]["news"]),
+        read_bool,
         repeatable=True,
     )
 
@@ -57,8 +57,8 @@ def stale_summaries(limit: int, after: int) -> Operation[tuple[StaleSummary, ...
 def count_pending_links() -> Operation[int]:
     """Counts links with a target that does not exist yet."""
     return Operation(
-        "SELECT recall.count_pending_links() AS pending",
+        "SELECT recall.count_pending_links()",
         {},
-        lambda rows: int(rows[0]["pending"]),
+        read_int,
         repeatable=True,
     )

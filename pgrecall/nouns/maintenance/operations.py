@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.maintenance.models import AlarmChange, Check, GraphReport
-from pgrecall.nouns.operation import NOW, Operation, Row, id_of
+from pgrecall.nouns.operation import NOW, Operation, Row, id_of, read_int, read_value
 
 FOLD_ROWS = 100_000
 """Maximum number of searches that a step folds: many, so that a memory shown often is folded only once.
@@ -23,9 +23,9 @@ FEW_VECTORS = 4000
 def refresh_statistics(now: datetime | None) -> Operation[int]:
     """Recounts document frequencies and layer medians; returns how many memories were counted."""
     return Operation(
-        f"SELECT recall.refresh_statistics({NOW}) AS counted",
+        f"SELECT recall.refresh_statistics({NOW})",
         {"now": now},
-        lambda rows: int(rows[0]["counted"]),
+        read_int,
         repeatable=True,
     )
 
@@ -39,9 +39,9 @@ def rebuild(references: Sequence[int | str] | None) -> Operation[int]:
         known = (f"recall.require_memory({id_of(value, name)})" for name, value in parameters.items())
         ids = f"ARRAY[{', '.join(known)}]::bigint[]"
     return Operation(
-        f"SELECT recall.rebuild({ids}) AS changed",
+        f"SELECT recall.rebuild({ids})",
         parameters,
-        lambda rows: int(rows[0]["changed"]),
+        read_int,
         repeatable=True,
     )
 
@@ -59,9 +59,9 @@ def verify(now: datetime | None) -> Operation[tuple[Check, ...]]:
 def resolve_pending_links() -> Operation[int]:
     """Creates pending links with a target that exists now; returns how many memories gained one."""
     return Operation(
-        "SELECT recall.resolve_pending_links() AS linked",
+        "SELECT recall.resolve_pending_links()",
         {},
-        lambda rows: int(rows[0]["linked"]),
+        read_int,
         repeatable=True,
     )
 
@@ -79,9 +79,9 @@ def refresh_graph(now: datetime | None) -> Operation[GraphReport]:
 def fold_accesses(limit: int) -> Operation[int]:
     """Folds logged searches into activations; returns how many, 0 if none are left."""
     return Operation(
-        "SELECT recall.fold_accesses(%(limit)s) AS folded",
+        "SELECT recall.fold_accesses(%(limit)s)",
         {"limit": limit},
-        lambda rows: int(rows[0]["folded"]),
+        read_int,
         repeatable=True,
     )
 
@@ -89,9 +89,9 @@ def fold_accesses(limit: int) -> Operation[int]:
 def refresh_vitality(after: int, limit: int, now: datetime | None) -> Operation[int | None]:
     """Updates cached vitality after an id; returns the last id processed, None at the end."""
     return Operation(
-        f"SELECT recall.refresh_vitality(%(after)s, %(limit)s, {NOW}) AS last",
+        f"SELECT recall.refresh_vitality(%(after)s, %(limit)s, {NOW})",
         {"after": after, "limit": limit, "now": now},
-        lambda rows: rows[0]["last"],
+        read_value,
         repeatable=True,
     )
 
@@ -104,9 +104,9 @@ def refresh_medians(now: datetime | None) -> Operation[None]:
 def refresh_lexemes() -> Operation[int]:
     """Recounts document frequencies; returns the number of live memories."""
     return Operation(
-        "SELECT recall.refresh_lexemes() AS counted",
+        "SELECT recall.refresh_lexemes()",
         {},
-        lambda rows: int(rows[0]["counted"]),
+        read_int,
         repeatable=True,
     )
 
@@ -114,9 +114,9 @@ def refresh_lexemes() -> Operation[int]:
 def move_vectors_to_own_table(more_than: int = FEW_VECTORS) -> Operation[int]:
     """Moves the vectors of a tenant with more than ``more_than`` to their own table; returns how many."""
     return Operation(
-        "SELECT recall.move_vectors_to_own_table(%(more_than)s) AS moved",
+        "SELECT recall.move_vectors_to_own_table(%(more_than)s)",
         {"more_than": more_than},
-        lambda rows: int(rows[0]["moved"]),
+        read_int,
         repeatable=True,
     )
 
@@ -124,9 +124,9 @@ def move_vectors_to_own_table(more_than: int = FEW_VECTORS) -> Operation[int]:
 def expire_memories(limit: int, now: datetime | None) -> Operation[int]:
     """Archives expired memories; returns how many, 0 if none are left."""
     return Operation(
-        f"SELECT recall.expire_memories(%(limit)s, {NOW}) AS archived",
+        f"SELECT recall.expire_memories(%(limit)s, {NOW})",
         {"limit": limit, "now": now},
-        lambda rows: int(rows[0]["archived"]),
+        read_int,
         repeatable=True,
     )
 
@@ -134,9 +134,9 @@ def expire_memories(limit: int, now: datetime | None) -> Operation[int]:
 def expire_changes(limit: int, now: datetime | None) -> Operation[int]:
     """Deletes changes that are not kept any longer from the log; returns how many, 0 if none are left."""
     return Operation(
-        f"SELECT recall.expire_changes(%(limit)s, {NOW}) AS dropped",
+        f"SELECT recall.expire_changes(%(limit)s, {NOW})",
         {"limit": limit, "now": now},
-        lambda rows: int(rows[0]["dropped"]),
+        read_int,
         repeatable=True,
     )
 
@@ -144,9 +144,9 @@ def expire_changes(limit: int, now: datetime | None) -> Operation[int]:
 def expire_searches(limit: int, now: datetime | None) -> Operation[int]:
     """Deletes old searches from the log; returns how many, 0 if none are left."""
     return Operation(
-        f"SELECT recall.expire_searches(%(limit)s, {NOW}) AS dropped",
+        f"SELECT recall.expire_searches(%(limit)s, {NOW})",
         {"limit": limit, "now": now},
-        lambda rows: int(rows[0]["dropped"]),
+        read_int,
         repeatable=True,
     )
 
@@ -154,9 +154,9 @@ def expire_searches(limit: int, now: datetime | None) -> Operation[int]:
 def make_access_partitions(now: datetime | None) -> Operation[int]:
     """Creates partitions of the access log for the coming months; returns how many are new."""
     return Operation(
-        f"SELECT recall.make_access_partitions({NOW}) AS made",
+        f"SELECT recall.make_access_partitions({NOW})",
         {"now": now},
-        lambda rows: int(rows[0]["made"]),
+        read_int,
         repeatable=True,
     )
 

@@ -25,7 +25,7 @@ from pgrecall.nouns.memories.models import (
     StoredMemory,
     VitalityTerms,
 )
-from pgrecall.nouns.operation import NOW, Operation, Row, id_of
+from pgrecall.nouns.operation import NOW, Operation, Row, id_of, read_bool, read_int
 from pgrecall.nouns.search.models import SearchFilter
 
 
@@ -118,9 +118,9 @@ def list_memories(
 def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[bool]:
     """Archives a memory or, if ``hard``, deletes it; returns whether anything changed."""
     return Operation(
-        f"SELECT recall.forget({id_of(reference, 'id')}, %(hard)s, {NOW}) AS done",
+        f"SELECT recall.forget({id_of(reference, 'id')}, %(hard)s, {NOW})",
         {"id": reference, "hard": hard, "now": now},
-        lambda rows: bool(rows[0]["done"]),
+        read_bool,
     )
 
 
@@ -128,9 +128,9 @@ def forget_session(session_id: str, dry_run: bool, now: datetime | None) -> Oper
     """Archives the memories of a session, or with ``dry_run`` only counts them; returns how many."""
     require_text(session_id, "The session")
     return Operation(
-        f"SELECT recall.forget_session(%(session)s, %(dry_run)s, {NOW}) AS forgotten",
+        f"SELECT recall.forget_session(%(session)s, %(dry_run)s, {NOW})",
         {"session": session_id, "dry_run": dry_run, "now": now},
-        lambda rows: int(rows[0]["forgotten"]),
+        read_int,
     )
 
 
@@ -138,18 +138,18 @@ def unarchive_session(session_id: str, now: datetime | None) -> Operation[int]:
     """Restores what the last :func:`forget_session` of a session archived; returns how many."""
     require_text(session_id, "The session")
     return Operation(
-        f"SELECT recall.unarchive_session(%(session)s, {NOW}) AS restored",
+        f"SELECT recall.unarchive_session(%(session)s, {NOW})",
         {"session": session_id, "now": now},
-        lambda rows: int(rows[0]["restored"]),
+        read_int,
     )
 
 
 def unarchive(reference: int | str, now: datetime | None) -> Operation[bool]:
     """Restores an archived memory; returns whether it was archived."""
     return Operation(
-        f"SELECT recall.unarchive({id_of(reference, 'memory')}, {NOW}) AS changed",
+        f"SELECT recall.unarchive({id_of(reference, 'memory')}, {NOW})",
         {"memory": reference, "now": now},
-        lambda rows: bool(rows[0]["changed"]),
+        read_bool,
         repeatable=True,
     )
 
@@ -157,9 +157,9 @@ def unarchive(reference: int | str, now: datetime | None) -> Operation[bool]:
 def pin(reference: int | str, pinned: bool, now: datetime | None) -> Operation[bool]:
     """Pins or unpins a memory; returns whether anything changed."""
     return Operation(
-        f"SELECT recall.pin({id_of(reference, 'memory')}, %(pinned)s, {NOW}) AS changed",
+        f"SELECT recall.pin({id_of(reference, 'memory')}, %(pinned)s, {NOW})",
         {"memory": reference, "pinned": pinned, "now": now},
-        lambda rows: bool(rows[0]["changed"]),
+        read_bool,
         repeatable=True,
     )
 
@@ -167,9 +167,9 @@ def pin(reference: int | str, pinned: bool, now: datetime | None) -> Operation[b
 def rename_keys(source: str, keys: Mapping[str, str], now: datetime | None) -> Operation[int]:
     """Gives live memories of a source other keys; returns how many have one."""
     return Operation(
-        f"SELECT recall.rename_keys(%(source)s, %(keys)s::jsonb, {NOW}) AS renamed",
+        f"SELECT recall.rename_keys(%(source)s, %(keys)s::jsonb, {NOW})",
         {"source": source, "keys": to_json(dict(keys)), "now": now},
-        lambda rows: int(rows[0]["renamed"]),
+        read_int,
     )
 
 
@@ -194,9 +194,9 @@ def record_accesses(accesses: Iterable[Access], now: datetime | None) -> Operati
         for access in accesses
     ]
     return Operation(
-        f"SELECT recall.record_accesses(%(items)s, {NOW}) AS new",
+        f"SELECT recall.record_accesses(%(items)s, {NOW})",
         {"items": to_json(items), "now": now},
-        lambda rows: int(rows[0]["new"]),
+        read_int,
         repeatable=all(item["idempotency_key"] is not None for item in items),
     )
 

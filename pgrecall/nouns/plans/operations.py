@@ -9,7 +9,7 @@ from datetime import datetime
 
 from pgrecall.encoding import MAX_ID, MAX_INTEGER, require_text
 from pgrecall.errors import InvalidInput
-from pgrecall.nouns.operation import NOW, Operation, id_of, rows_of
+from pgrecall.nouns.operation import NOW, Operation, id_of, read_bool, read_int, rows_of
 from pgrecall.nouns.plans.models import Plan, PlanKind, PlanOutcome, PlanResult, PlanSummary, read_plan
 from pgrecall.nouns.plans.redact import Document, StoredTexts
 
@@ -68,9 +68,9 @@ def plan_prune(request: PruneRequest) -> Operation[int]:
 def find_duplicates(limit: int = BATCH) -> Operation[int]:
     """Compares up to ``limit`` memories that were not compared yet; returns how many."""
     return Operation(
-        "SELECT recall.find_duplicates(%(limit)s) AS compared",
+        "SELECT recall.find_duplicates(%(limit)s)",
         {"limit": limit},
-        lambda rows: int(rows[0]["compared"]),
+        read_int,
         repeatable=True,
     )
 
@@ -145,23 +145,23 @@ def apply_plan(plan: int, parts: Sequence[int] | None, now: datetime | None) -> 
 def undo_plan(plan: int, now: datetime | None) -> Operation[int]:
     """Undoes a plan; returns how many memories were restored."""
     return Operation(
-        f"SELECT recall.undo_plan(%(plan)s, {NOW}) AS restored",
+        f"SELECT recall.undo_plan(%(plan)s, {NOW})",
         {"plan": _known(plan), "now": now},
-        lambda rows: int(rows[0]["restored"]),
+        read_int,
     )
 
 
 def drop_plan(plan: int) -> Operation[bool]:
     """Deletes a plan that was never applied."""
     return Operation(
-        "SELECT recall.drop_plan(%(plan)s) AS dropped",
+        "SELECT recall.drop_plan(%(plan)s)",
         {"plan": _known(plan)},
-        lambda rows: bool(rows[0]["dropped"]),
+        read_bool,
     )
 
 
 def _make(call: str, parameters: Mapping[str, object]) -> Operation[int]:
-    return Operation(f"SELECT recall.{call} AS id", parameters, lambda rows: int(rows[0]["id"]))
+    return Operation(f"SELECT recall.{call}", parameters, read_int)
 
 
 def _limits(request: PruneRequest | DedupeRequest) -> dict[str, object]:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pgrecall.encoding import require_text, to_json
 from pgrecall.nouns.memories.models import StoredMemory
-from pgrecall.nouns.operation import NOW, Operation
+from pgrecall.nouns.operation import NOW, Operation, read_bool
 from pgrecall.nouns.readers.models import Shared
 
 
@@ -14,9 +14,9 @@ def add_reader(reader: str, may_share: bool, now: datetime | None) -> Operation[
     """Lets another tenant read this one, and perhaps share with it; returns whether anything changed."""
     require_text(reader, "The reader")
     return Operation(
-        f"SELECT recall.add_reader(%(reader)s, {NOW}, %(may_share)s) AS added",
+        f"SELECT recall.add_reader(%(reader)s, {NOW}, %(may_share)s)",
         {"reader": reader, "may_share": may_share, "now": now},
-        lambda rows: bool(rows[0]["added"]),
+        read_bool,
         repeatable=True,
     )
 
@@ -25,9 +25,9 @@ def remove_reader(reader: str) -> Operation[bool]:
     """Ends what :func:`add_reader` began; returns whether the tenant could read."""
     require_text(reader, "The reader")
     return Operation(
-        "SELECT recall.remove_reader(%(reader)s) AS removed",
+        "SELECT recall.remove_reader(%(reader)s)",
         {"reader": reader},
-        lambda rows: bool(rows[0]["removed"]),
+        read_bool,
         repeatable=True,
     )
 

@@ -10,7 +10,7 @@ from pgrecall.encoding import Vector, packed, search_document, text_array, to_js
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.links.models import Derivation
-from pgrecall.nouns.operation import NOW, Operation, Row, acting
+from pgrecall.nouns.operation import NOW, Operation, Row, acting, read_str, read_value
 from pgrecall.nouns.search.explanation import Explanation
 from pgrecall.nouns.search.found import Candidate, ConfidenceTerms, Found, Raised, Weighing
 from pgrecall.nouns.search.models import ConversationTurn, Hit, Passage, SearchRequest
@@ -94,7 +94,7 @@ def log_shown(
     """
     return Operation(
         "SELECT recall.log_shown(%(ids)s, %(session_id)s, "
-        "now(), %(query)s, %(profile)s, %(queries)s, %(experiment)s::jsonb) AS search_id",
+        "now(), %(query)s, %(profile)s, %(queries)s, %(experiment)s::jsonb)",
         {
             "ids": list(ids),
             "session_id": session_id,
@@ -103,7 +103,7 @@ def log_shown(
             "profile": profile,
             "experiment": None if experiment is None else to_json(experiment),
         },
-        lambda rows: rows[0]["search_id"],
+        read_value,
         repeatable=True,
         durable=False,
     )
@@ -113,9 +113,9 @@ def completed_query(query: str, conversation: Sequence[ConversationTurn]) -> Ope
     """Completes a query by the turns that it refers to; returns it as it is where it makes sense alone."""
     turns = [{"role": turn.role, "content": turn.content} for turn in conversation]
     return Operation(
-        "SELECT recall.completed_query(%(query)s, %(conversation)s::jsonb) AS query",
+        "SELECT recall.completed_query(%(query)s, %(conversation)s::jsonb)",
         {"query": query, "conversation": to_json(turns)},
-        lambda rows: str(rows[0]["query"]),
+        read_str,
         repeatable=True,
         reads=True,
     )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pgrecall.database.log_positions import PRIMARY, REPLICA, Server, server_of
 from pgrecall.nouns.conversion import read_as
-from pgrecall.nouns.operation import Operation, Row
+from pgrecall.nouns.operation import Operation, Row, read_bool, read_str
 from pgrecall.nouns.service.models import Caller, Census, JobCount, SchemaStamp, ZoneCount
 
 
 def server_version() -> Operation[str]:
     """Reads the version of Postgres, as in ``18.1``."""
     return Operation(
-        "SELECT current_setting('server_version') AS version",
+        "SELECT current_setting('server_version')",
         {},
-        lambda rows: str(rows[0]["version"]),
+        read_str,
         repeatable=True,
         reads=True,
     )
@@ -46,9 +46,9 @@ def caller() -> Operation[Caller]:
 def admit_tenant() -> Operation[bool]:
     """Admits a tenant to the cell in which the directory has placed it; returns whether it is new."""
     return Operation(
-        "SELECT recall.admit_tenant() AS admitted",
+        "SELECT recall.admit_tenant()",
         {},
-        lambda rows: bool(rows[0]["admitted"]),
+        read_bool,
         repeatable=True,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pgrecall.encoding import require_text
 from pgrecall.nouns.conversion import read_as
-from pgrecall.nouns.operation import Operation, Row
+from pgrecall.nouns.operation import Operation, Row, read_int
 from pgrecall.nouns.settings.models import Languages, Setting
 
 
@@ -40,9 +40,9 @@ def set_language(name: str) -> Operation[int]:
     """Sets the tenant's language; returns how many memories were analysed again."""
     require_text(name, "The name of the language")
     return Operation(
-        "SELECT recall.set_language(%(name)s) AS changed",
+        "SELECT recall.set_language(%(name)s)",
         {"name": name},
-        lambda rows: int(rows[0]["changed"]),
+        read_int,
         repeatable=True,
     )
 

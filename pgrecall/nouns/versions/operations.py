@@ -10,7 +10,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.nouns.conversion import read_as
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.models import Remembered
-from pgrecall.nouns.operation import NOW, Operation, Row, id_of, rows_of
+from pgrecall.nouns.operation import NOW, Operation, Row, id_of, read_str, rows_of
 from pgrecall.nouns.versions.models import Change, ChangeKind, FieldDifference, Version
 
 
@@ -96,9 +96,7 @@ def changes(
 
 def change_cursor() -> Operation[str]:
     """Reads the cursor after the last change."""
-    return Operation(
-        "SELECT recall.change_cursor() AS cursor", {}, lambda rows: str(rows[0]["cursor"]), repeatable=True
-    )
+    return Operation("SELECT recall.change_cursor()", {}, read_str, repeatable=True)
 
 
 def _number(number: int) -> int:

@@ -11,16 +11,9 @@ from urllib.parse import quote
 import pytest
 
 from pgrecall import Draft
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.cli.command_tools import whole_command_line
 from tests.acceptance.http.http_tools import Served, is_problem, member, serving
-from tests.conftest import _database
 from tests.waiting import until
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")

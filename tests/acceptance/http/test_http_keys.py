@@ -16,16 +16,9 @@ import pytest
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.cli.command_tools import Command
 from tests.acceptance.http.http_tools import PLAIN, Served, is_problem, member, serving
-from tests.conftest import _database
 from tests.waiting import until
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,7 @@ import pytest
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import PLAIN, Served, is_problem, member, serving
-from tests.conftest import _database
 
 ASKED = {"query": "who mends the winch"}
 
@@ -24,11 +22,6 @@ class Keys(NamedTuple):
     both: str
     own: str
     read_only: str
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")

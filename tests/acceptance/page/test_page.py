@@ -9,10 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pgrecall import Draft, Memory
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, is_problem, member, serving
 from tests.acceptance.page.page_tools import Page, complaints, sent
-from tests.conftest import _database
 
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(2)> </textarea></title><!-- {{ 7 * 7 }} {% raw %} "
@@ -20,11 +18,6 @@ HOSTILE = (
 )
 TITLE = '"><script>alert("title")</script>\'; ' + "unbroken" * 40
 OLD = datetime.now(UTC) - timedelta(days=900)
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 def fill(memory: Memory) -> None:

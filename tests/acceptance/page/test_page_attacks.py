@@ -8,12 +8,10 @@ import httpx
 import pytest
 
 from pgrecall import Memory
-from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.faces.page.form_fields import file_name
 from pgrecall.faces.page.markdown import render_markdown
 from tests.acceptance.http.http_tools import PLAIN, Served, member, serving
 from tests.acceptance.page.page_tools import Page, sent
-from tests.conftest import _database
 from tests.waiting import until
 
 SAME = {"Sec-Fetch-Site": "same-origin"}
@@ -55,11 +53,6 @@ FORMS = (
     "/edit/{0}", "/link/{0}", "/supersede/{0}", "/forget/{0}", "/memories/{0}", "/links/{0}", "/versions/{0}",
     "/versions/{0}/1", "/merge/{0}",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")

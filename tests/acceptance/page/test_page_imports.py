@@ -8,15 +8,8 @@ import httpx
 import pytest
 
 from pgrecall import Draft, Memory
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import PLAIN, Served, member, serving
 from tests.acceptance.page.page_tools import Page, complaints, sent
-from tests.conftest import _database
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")

@@ -8,17 +8,10 @@ import httpx
 import psycopg
 import pytest
 
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import PLAIN, Served, is_problem, member, serving
 from tests.acceptance.page.page_tools import Page, complaints, sent
-from tests.conftest import _database
 
 COOKIE = "pgrecall_session"
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")

@@ -9,22 +9,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pgrecall import Draft, Memory
-from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.faces.page.views.dedupe_plan import MAX_TICKED, PAGE_SIZE
 from pgrecall.faces.page.views.memory import SHOWN_LINKS
 from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.page.page_tools import Page, complaints
-from tests.conftest import _database
 
 CLUSTERS = MAX_TICKED + 1
 CANDIDATES = 2 * PAGE_SIZE + 1
 CONTRADICTIONS = SHOWN_LINKS + 2
 OLD = datetime.now(UTC) - timedelta(days=900)
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")

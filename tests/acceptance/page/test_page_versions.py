@@ -7,16 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from pgrecall import Memory
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.page.page_tools import Page, sent
 from tests.acceptance.page.test_page_actions import followed, note, shown
-from tests.conftest import _database
-
-
-@pytest.fixture(scope="module")
-def url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
 
 
 @pytest.fixture(scope="module")

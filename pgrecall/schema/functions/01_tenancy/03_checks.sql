@@ -14,6 +14,11 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = p_sentence, HINT = p_hint;
 END $$;
 
+-- roles: the roles that a memory and a turn can have.
+CREATE OR REPLACE FUNCTION recall_private.roles() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY['user', 'assistant', 'system', 'tool'];
+
 -- epoch: seconds since 1970-01-01 UTC, the unit of times in the activation summary.
 CREATE OR REPLACE FUNCTION recall_private.epoch(p_at timestamptz) RETURNS double precision
 LANGUAGE sql STABLE PARALLEL SAFE

@@ -138,7 +138,7 @@ BEGIN
                   AND (recall_private.plain(lower(m.author)) COLLATE "C" = p.plain
                        OR recall_private.plain(lower(m.author)) COLLATE "C" > p.plain || ' '))
         OFFSET 0) a
-    WHERE to_tsvector(p_language, a.phrase) <> '' AND a.phrase NOT IN ('user', 'assistant', 'system', 'tool');
+    WHERE to_tsvector(p_language, a.phrase) <> '' AND a.phrase <> ALL (recall_private.roles());
 END $$;
 
 -- misspelt_names: the entities with a name that is similar, but not equal, to one of the first 12 of these phrases; the

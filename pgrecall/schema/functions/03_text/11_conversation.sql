@@ -53,7 +53,7 @@ BEGIN
         v_turn := p_conversation -> i;
         v_text := v_turn ->> 'content';
         IF jsonb_typeof(v_turn -> 'content') IS DISTINCT FROM 'string'
-           OR (v_turn ->> 'role') IS NULL OR v_turn ->> 'role' NOT IN ('user', 'assistant', 'system', 'tool') THEN
+           OR (v_turn ->> 'role' = ANY (recall_private.roles())) IS NOT TRUE THEN
             PERFORM recall_private.raise_invalid(
                 format('Turn %s of the conversation has no role and content.', i + 1),
                 'Write a turn as {"role": "user", "content": "..."}; roles are user, assistant, system and tool.');

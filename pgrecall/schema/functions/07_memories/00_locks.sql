@@ -31,6 +31,34 @@ BEGIN
             WHERE m.tenant = p_tenant AND m.id = o.id AND o.strength = 3 FOR UPDATE) removed) l;
 END $$;
 
+-- lock_around: locks the memories that the query p_around lists as lock_memories does: its columns kept, changed and removed,
+-- from $1, the tenant, $2, p_ids, and $3, p_others. If it lists others once these are locked, starts again without locks,
+-- since the new ones may come earlier in the order. Returns what it lists now.
+CREATE OR REPLACE FUNCTION recall_private.lock_around(
+    p_tenant text, p_around text, p_ids bigint[], p_others bigint[] DEFAULT '{}'
+) RETURNS record
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_locked record;
+    v_now record;
+BEGIN
+    LOOP
+        BEGIN
+            EXECUTE p_around INTO v_locked USING p_tenant, p_ids, p_others;
+            PERFORM recall_private.lock_memories(p_tenant, v_locked.kept, v_locked.changed, v_locked.removed);
+            EXECUTE p_around INTO v_now USING p_tenant, p_ids, p_others;
+            IF EXISTS (
+                (SELECT 1, unnest(v_now.kept) UNION ALL SELECT 2, unnest(v_now.changed)) EXCEPT
+                (SELECT 1, unnest(v_locked.kept) UNION ALL SELECT 2, unnest(v_locked.changed))) THEN
+                RAISE SQLSTATE 'RC000';
+            END IF;
+            RETURN v_now;
+        EXCEPTION WHEN SQLSTATE 'RC000' THEN
+            NULL;
+        END;
+    END LOOP;
+END $$;
+
 -- lock_activations: locks the activations of these memories in the order of their ids. One index probe for each.
 CREATE OR REPLACE FUNCTION recall_private.lock_activations(p_tenant text, p_ids bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$

@@ -6,6 +6,16 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_relation IN ('links_to', 'next', 'mentions', 'part_of', 'implies', 'supports', 'contradicts',
                       'derived_from', 'supersedes', 'co_access');
 
+-- require_relation: raises an error unless links can have this relation.
+CREATE OR REPLACE FUNCTION recall_private.require_relation(p_relation text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF NOT coalesce(recall_private.is_relation(p_relation), false) THEN
+        PERFORM recall_private.raise_invalid(format('The link relation %L is unknown.', p_relation),
+            'Use links_to, next, mentions, part_of, implies, supports, contradicts, derived_from or supersedes.');
+    END IF;
+END $$;
+
 -- is_reference: whether a link of this relation is a reference of one memory to another, which counts for the
 -- in-degree and revives the target, unlike order, containment and correction.
 CREATE OR REPLACE FUNCTION recall_private.is_reference(p_relation text) RETURNS boolean
@@ -196,8 +206,8 @@ BEGIN
     ELSIF d.layer <> ALL (p_layers) THEN
         RETURN format('its layer %L is unknown; there are %s', left(d.layer, 100), (
             SELECT string_agg(DISTINCT l, ', ' ORDER BY l) FROM unnest(p_layers) l));
-    ELSIF d.role NOT IN ('user', 'assistant', 'system', 'tool') THEN
-        RETURN format('its role %L is none of user, assistant, system, tool', left(d.role, 100));
+    ELSIF d.role <> ALL (recall_private.roles()) THEN
+        RETURN format('its role %L is none of %s', left(d.role, 100), array_to_string(recall_private.roles(), ', '));
     ELSIF d.speech_act <> ALL (recall_private.speech_acts()) THEN
         RETURN format('its speech act %L is none of %s', left(d.speech_act, 100),
                       array_to_string(recall_private.speech_acts(), ', '));

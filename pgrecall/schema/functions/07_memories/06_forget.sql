@@ -110,28 +110,15 @@ END $$;
 
 -- lock_for_deletion: locks these memories, and those that follow them or that they superseded, whose rows change with
 -- them. Those that they link to or spread to are locked only against deletion: their activations change twice, which
--- checks their keys. Returns the memories that they spread to. If any of these came while it waited, it starts again
--- without locks, since the new ones may come earlier in the order.
+-- checks their keys. Returns the memories that they spread to.
 CREATE OR REPLACE FUNCTION recall_private.lock_for_deletion(p_tenant text, p_ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_around record;
-    v_now record;
+    v_around record := recall_private.lock_around(
+        p_tenant, 'SELECT kept || spread_to AS kept, changed, $2 AS removed, spread_to FROM recall_private.around_deleted($1, $2)',
+        p_ids);
 BEGIN
-    LOOP
-        BEGIN
-            v_around := recall_private.around_deleted(p_tenant, p_ids);
-            PERFORM recall_private.lock_memories(p_tenant, v_around.kept || v_around.spread_to, v_around.changed, p_ids);
-            v_now := recall_private.around_deleted(p_tenant, p_ids);
-            IF NOT (v_around.changed @> v_now.changed AND v_around.kept @> v_now.kept
-                    AND v_around.spread_to @> v_now.spread_to) THEN
-                RAISE SQLSTATE 'RC000';
-            END IF;
-            RETURN v_now.spread_to;
-        EXCEPTION WHEN SQLSTATE 'RC000' THEN
-            NULL;
-        END;
-    END LOOP;
+    RETURN v_around.spread_to;
 END $$;
 
 -- around_deleted: the memories that change when these are deleted, those that they link to, were merged into or are

@@ -42,7 +42,11 @@ BEGIN
             SELECT lower(p_changes ->> 'title') UNION ALL SELECT lower(a)
             FROM jsonb_array_elements_text(
                 CASE jsonb_typeof(p_changes -> 'aliases') WHEN 'array' THEN p_changes -> 'aliases' ELSE '[]' END) a));
-    PERFORM recall_private.lock_for_edit(v_rules.tenant, p_memory, v_waiting);
+    -- What superseded it, against deletion: its row changes twice, for the edit and for its new vector, which checks its keys.
+    PERFORM recall_private.lock_around(v_rules.tenant, $a$
+        SELECT ARRAY(SELECT m.superseded_by FROM recall.memory m
+                     WHERE m.tenant = $1 AND m.id = ANY ($2) AND m.superseded_by IS NOT NULL) AS kept,
+               $2 || $3 AS changed, '{}'::bigint[] AS removed $a$, ARRAY[p_memory], v_waiting);
     SELECT m.* INTO v_old FROM recall.memory m WHERE m.tenant = v_rules.tenant AND m.id = p_memory;
     IF NOT FOUND THEN  -- deleted while this waited for the lock
         PERFORM recall.require_memory(p_memory);
@@ -101,29 +105,4 @@ BEGIN
     END IF;
     PERFORM recall_private.record_floor_changes(v_rules.tenant, ARRAY[p_memory], p_now);
     RETURN QUERY SELECT v_old.id, v_old.key, 'updated';
-END $$;
-
--- lock_for_edit: locks a memory and those in p_others against changes, and the one that superseded it against deletion: a
--- row that changes twice, by the edit and by its new vector, has its keys checked. If it was superseded while this waited,
--- it starts again without locks, since the new one may come earlier in the order.
-CREATE OR REPLACE FUNCTION recall_private.lock_for_edit(p_tenant text, p_memory bigint, p_others bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    v_kept bigint;
-BEGIN
-    LOOP
-        BEGIN
-            v_kept := (SELECT m.superseded_by FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_memory);
-            PERFORM recall_private.lock_memories(p_tenant, array_remove(ARRAY[v_kept], NULL), p_others || p_memory);
-            IF EXISTS (
-                SELECT FROM recall.memory m
-                WHERE m.tenant = p_tenant AND m.id = p_memory AND m.superseded_by IS DISTINCT FROM v_kept
-                  AND m.superseded_by IS NOT NULL) THEN
-                RAISE SQLSTATE 'RC000';
-            END IF;
-            RETURN;
-        EXCEPTION WHEN SQLSTATE 'RC000' THEN
-            NULL;
-        END;
-    END LOOP;
 END $$;

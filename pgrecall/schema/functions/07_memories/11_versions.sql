@@ -45,18 +45,8 @@ DECLARE
     v_limit int := recall_private.setting_number(p_tenant, 'versions.per_memory');
 BEGIN
     IF v_limit > 0 THEN
-        INSERT INTO recall.memory_version (
-            tenant, memory_id, number, title, body, role, author, tags, aliases, metadata, occurred_at, valid_from,
-            valid_until, written_at, written_by, written_through, replaced_at, replaced_by, replaced_through)
-        SELECT p_tenant, m.id, coalesce(l.number, 0) + 1, m.title, m.body, m.role, m.author, m.tags, m.aliases, m.metadata,
-               m.occurred_at, m.valid_from, m.valid_until, coalesce(l.replaced_at, m.created_at), l.replaced_by,
-               l.replaced_through, greatest(p_now, l.replaced_at, m.created_at), session_user, recall_private.current_interface()
-        FROM unnest(p_ids) u(id)
-        JOIN recall.memory m ON m.tenant = p_tenant AND m.id = u.id
-        LEFT JOIN LATERAL (
-            SELECT v.number, v.replaced_at, v.replaced_by, v.replaced_through FROM recall.memory_version v
-            WHERE v.tenant = p_tenant AND v.memory_id = u.id ORDER BY v.number DESC LIMIT 1) l ON true
-        ORDER BY m.id;
+        INSERT INTO recall.memory_version
+        SELECT v.* FROM recall_private.present_versions(p_tenant, p_ids, p_now) v ORDER BY v.memory_id;
     END IF;
     IF NOT p_delete_oldest THEN
         RETURN;
@@ -94,7 +84,7 @@ BEGIN
                sum(octet_length(p.body) + octet_length(p.metadata::text)) OVER w AS bytes
         FROM (
             SELECT o.* FROM (
-                SELECT (recall_private.present_version(v_tenant, p_memory_id)).*
+                SELECT * FROM recall_private.present_versions(v_tenant, ARRAY[p_memory_id])
                 UNION ALL
                 SELECT v.* FROM recall.memory_version v WHERE v.tenant = v_tenant AND v.memory_id = p_memory_id) o
             WHERE p_before IS NULL OR o.number < p_before
@@ -104,22 +94,24 @@ BEGIN
     ORDER BY x.number DESC;
 END $$;
 
--- present_version: the current content of a memory, as a version that was not replaced.
-CREATE OR REPLACE FUNCTION recall_private.present_version(p_tenant text, p_memory_id bigint) RETURNS recall.memory_version
+-- present_versions: the current content of these memories, as versions that p_replaced_at replaces; NULL: that were not
+-- replaced.
+CREATE OR REPLACE FUNCTION recall_private.present_versions(p_tenant text, p_ids bigint[], p_replaced_at timestamptz DEFAULT NULL)
+RETURNS SETOF recall.memory_version
 LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    v_present recall.memory_version;
 BEGIN
-    SELECT m.tenant, m.id, coalesce(l.number, 0) + 1, m.title, m.body, m.role, m.author, m.tags, m.aliases, m.metadata,
+    RETURN QUERY
+    SELECT p_tenant, m.id, coalesce(l.number, 0) + 1, m.title, m.body, m.role, m.author, m.tags, m.aliases, m.metadata,
            m.occurred_at, m.valid_from, m.valid_until, coalesce(l.replaced_at, m.created_at), l.replaced_by,
-           l.replaced_through, NULL, NULL, NULL
-    INTO v_present
-    FROM recall.memory m
+           l.replaced_through, r.at, CASE WHEN r.at IS NOT NULL THEN session_user::text END,
+           CASE WHEN r.at IS NOT NULL THEN recall_private.current_interface() END
+    FROM unnest(p_ids) u(id)
+    JOIN recall.memory m ON m.tenant = p_tenant AND m.id = u.id
     LEFT JOIN LATERAL (
         SELECT v.number, v.replaced_at, v.replaced_by, v.replaced_through FROM recall.memory_version v
         WHERE v.tenant = p_tenant AND v.memory_id = m.id ORDER BY v.number DESC LIMIT 1) l ON true
-    WHERE m.tenant = p_tenant AND m.id = p_memory_id;
-    RETURN v_present;
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN p_replaced_at IS NOT NULL THEN greatest(p_replaced_at, l.replaced_at, m.created_at) END AS at) r;
 END $$;
 
 -- require_version: the version of a memory with this number (NULL means the current one). Raises an error if it is not
@@ -128,7 +120,8 @@ CREATE OR REPLACE FUNCTION recall_private.require_version(p_tenant text, p_memor
 RETURNS recall.memory_version
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_version recall.memory_version := recall_private.present_version(p_tenant, recall.require_memory(p_memory_id));
+    v_version recall.memory_version := (
+        SELECT v FROM recall_private.present_versions(p_tenant, ARRAY[recall.require_memory(p_memory_id)]) v);
     v_present int := v_version.number;
 BEGIN
     IF p_number IS DISTINCT FROM v_present AND p_number IS NOT NULL THEN

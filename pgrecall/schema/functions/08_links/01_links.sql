@@ -17,10 +17,9 @@ BEGIN
     PERFORM recall.require_memory(p_src), recall.require_memory(p_dst), recall_private.require_moment(p_now);
     IF p_src = p_dst THEN
         PERFORM recall_private.raise_invalid(format('Memory %s cannot link to itself.', p_src));
-    ELSIF NOT coalesce(recall_private.is_relation(p_relation), false) THEN
-        PERFORM recall_private.raise_invalid(format('The link relation %L is unknown.', p_relation),
-            'Use links_to, next, mentions, part_of, implies, supports, contradicts, derived_from or supersedes.');
-    ELSIF NOT coalesce(p_weight > 0 AND p_weight <= 100, false) THEN
+    END IF;
+    PERFORM recall_private.require_relation(p_relation);
+    IF NOT coalesce(p_weight > 0 AND p_weight <= 100, false) THEN
         PERFORM recall_private.raise_invalid(format(
             'The link weight %s is not above 0 and at most 100.', coalesce(p_weight::text, 'NULL')));
     END IF;
@@ -50,9 +49,8 @@ DECLARE
     v_relations text[];
 BEGIN
     PERFORM recall.require_memory(p_src), recall.require_memory(p_dst), recall_private.require_moment(p_now);
-    IF p_relation IS NOT NULL AND NOT recall_private.is_relation(p_relation) THEN
-        PERFORM recall_private.raise_invalid(format('The link relation %L is unknown.', p_relation),
-            'Use links_to, next, mentions, part_of, implies, supports, contradicts, derived_from or supersedes.');
+    IF p_relation IS NOT NULL THEN
+        PERFORM recall_private.require_relation(p_relation);
     END IF;
     IF coalesce(p_relation, 'supersedes') = 'supersedes' THEN
         PERFORM recall_private.lock_tenant(v_tenant, 'supersede');

@@ -1,9 +1,14 @@
 -- The access log: weights of accesses, parsing and checks.
 
+-- access_kinds: the kinds of accesses.
+CREATE OR REPLACE FUNCTION recall_private.access_kinds() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY['write', 'read', 'reference', 'used', 'retrieval'];
+
 -- access_weight: the weight of an access of this kind for this tenant. NULL for an unknown kind.
 CREATE OR REPLACE FUNCTION recall_private.access_weight(p_tenant text, p_kind text) RETURNS double precision
 LANGUAGE sql STABLE
-RETURN CASE WHEN p_kind IN ('write', 'read', 'reference', 'used', 'retrieval')
+RETURN CASE WHEN p_kind = ANY (recall_private.access_kinds())
     THEN recall_private.setting_number(p_tenant, 'access.weight_' || p_kind) END;
 
 -- require_session_id: returns the session id. Raises an error if it is too long for an index.
@@ -47,7 +52,7 @@ BEGIN
     RETURN QUERY
     WITH weight AS MATERIALIZED (
         SELECT k.kind, recall_private.access_weight(p_tenant, k.kind) AS weight
-        FROM unnest(ARRAY['write', 'read', 'reference', 'used', 'retrieval']) k(kind)
+        FROM unnest(recall_private.access_kinds()) k(kind)
     )
     SELECT e.ordinality::int, coalesce(r.key, r.memory_id::text), r.key IS NOT NULL, m.id,
            coalesce(r.kind, 'read'), w.weight, coalesce(r.at, p_now), r.session_id, r.idempotency_key,

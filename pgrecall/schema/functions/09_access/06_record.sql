@@ -11,53 +11,40 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_ids bigint[];
     v_partners bigint[];
-    v_archived bigint[];
     v_accesses recall.access[];
 BEGIN
     PERFORM recall_private.require_moment(p_now), recall_private.check_access_forms(p_items);
     PERFORM recall_private.analyze_grown_tables(jsonb_array_length(p_items));
-    LOOP
-        BEGIN
-            v_ids := ARRAY(SELECT DISTINCT i.memory_id FROM recall_private.parse_accesses(v_tenant, p_items, p_now) i);
-            IF jsonb_path_exists(p_items, '$[*].session_id ? (@ != null)') THEN
-                v_partners := recall_private.session_partners(v_tenant, p_items, p_now);
-            END IF;
-            v_archived := recall_private.archived_memories(v_tenant, v_ids);
-            -- Locked against changes, because a use may restore an archived memory, and until this call has its locks,
-            -- any of them can be archived. Partners in the session are locked because a link will refer to them. The
-            -- targets of an archived memory are locked because restoring it changes their activations a second time,
-            -- which checks their keys.
-            PERFORM recall_private.lock_memories(v_tenant, v_partners || ARRAY(
-                SELECT l.dst FROM unnest(v_archived) u(id)
-                CROSS JOIN LATERAL (
-                    SELECT k.dst FROM recall.link k WHERE k.tenant = v_tenant AND k.src = u.id OFFSET 0) l), v_ids);
-            -- If a memory was archived while this call waited, its targets are not locked, and may come earlier in the
-            -- order. This starts again without locks.
-            IF NOT v_archived @> recall_private.archived_memories(v_tenant, v_ids) THEN
-                RAISE SQLSTATE 'RC000';
-            END IF;
-            -- Checked only now, because a memory may have been deleted while this call waited for locks.
-            PERFORM recall_private.check_accesses(v_tenant, p_items, p_now);
-            v_accesses := ARRAY(SELECT a FROM recall_private.new_accesses(v_tenant, p_items, p_now) a);
-            IF cardinality(v_accesses) > 0 THEN
-                PERFORM recall_private.log_and_fold_accesses(v_tenant, v_accesses, v_ids || v_partners, p_now);
-            END IF;
-            RETURN cardinality(v_accesses);
-        EXCEPTION WHEN SQLSTATE 'RC000' THEN
-            NULL;
-        END;
-    END LOOP;
+    v_ids := ARRAY(SELECT DISTINCT i.memory_id FROM recall_private.parse_accesses(v_tenant, p_items, p_now) i);
+    IF jsonb_path_exists(p_items, '$[*].session_id ? (@ != null)') THEN
+        v_partners := recall_private.session_partners(v_tenant, p_items, p_now);
+    END IF;
+    -- Locked against changes, because a use may restore an archived memory, and until this call has its locks, any of them
+    -- can be archived. Partners in the session are locked because a link will refer to them. The targets of an archived
+    -- memory are locked because restoring it changes their activations a second time, which checks their keys.
+    PERFORM recall_private.lock_around(
+        v_tenant, 'SELECT $3 || recall_private.targets_of_archived($1, $2) AS kept, $2 AS changed, ''{}''::bigint[] AS removed',
+        v_ids, v_partners);
+    -- Checked only now, because a memory may have been deleted while this call waited for locks.
+    PERFORM recall_private.check_accesses(v_tenant, p_items, p_now);
+    v_accesses := ARRAY(SELECT a FROM recall_private.new_accesses(v_tenant, p_items, p_now) a);
+    IF cardinality(v_accesses) > 0 THEN
+        PERFORM recall_private.log_and_fold_accesses(v_tenant, v_accesses, v_ids || v_partners, p_now);
+    END IF;
+    RETURN cardinality(v_accesses);
 END $$;
 
--- archived_memories: the archived ones of these memories. One index probe for each.
-CREATE OR REPLACE FUNCTION recall_private.archived_memories(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+-- targets_of_archived: what the archived ones of these memories link to. One index probe for each.
+CREATE OR REPLACE FUNCTION recall_private.targets_of_archived(p_tenant text, p_ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ARRAY(
-        SELECT u.id FROM unnest(p_ids) u(id)
+        SELECT l.dst FROM unnest(p_ids) u(id)
         CROSS JOIN LATERAL (
             SELECT FROM recall.memory m
-            WHERE m.tenant = p_tenant AND m.id = u.id AND m.archived_at IS NOT NULL OFFSET 0) archived);
+            WHERE m.tenant = p_tenant AND m.id = u.id AND m.archived_at IS NOT NULL OFFSET 0) archived
+        CROSS JOIN LATERAL (
+            SELECT k.dst FROM recall.link k WHERE k.tenant = p_tenant AND k.src = u.id OFFSET 0) l);
 END $$;
 
 -- record_access: records one access of a memory. Returns false if its idempotency key is known.

@@ -98,7 +98,7 @@ BEGIN
     END IF;
     IF f.roles IS NOT NULL THEN
         SELECT u INTO v_unknown FROM unnest(f.roles) u
-        WHERE u IS NULL OR u NOT IN ('user', 'assistant', 'system', 'tool') LIMIT 1;
+        WHERE u IS NULL OR u <> ALL (recall_private.roles()) LIMIT 1;
         IF FOUND THEN
             PERFORM recall_private.raise_invalid(
                 format('The role %L is unknown.', v_unknown), 'Use user, assistant, system or tool.');

@@ -56,35 +56,21 @@ BEGIN
         'kept', v_kept);
 END $$;
 
--- lock_for_undo: locks the memories of an import, and those whose rows change with them, then their activations. If any of
--- these came while it waited, it starts again without locks, since the new ones may come earlier in the order.
+-- lock_for_undo: locks the memories of an import, and those whose rows change with them, then their activations.
 CREATE OR REPLACE FUNCTION recall_private.lock_for_undo(p_plan recall.plan) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_around record;
-    v_now record;
+    v_around record := recall_private.lock_around(
+        p_plan.tenant, 'SELECT kept, changed, ids AS removed FROM recall_private.around_undone($1, $2[1])', ARRAY[p_plan.id]);
 BEGIN
-    LOOP
-        BEGIN
-            v_around := recall_private.around_undone(p_plan);
-            PERFORM recall_private.lock_memories(p_plan.tenant, v_around.kept, v_around.changed, v_around.ids);
-            v_now := recall_private.around_undone(p_plan);
-            IF NOT (v_around.kept @> v_now.kept AND v_around.changed @> v_now.changed) THEN
-                RAISE SQLSTATE 'RC000';
-            END IF;
-            PERFORM recall_private.lock_activations(p_plan.tenant, v_now.ids || v_now.kept || v_now.changed);
-            RETURN;
-        EXCEPTION WHEN SQLSTATE 'RC000' THEN
-            NULL;
-        END;
-    END LOOP;
+    PERFORM recall_private.lock_activations(p_plan.tenant, v_around.removed || v_around.kept || v_around.changed);
 END $$;
 
 -- around_undone: the memories of an import; those that change when it is undone: around those that it deletes, and with
 -- links that wait for a name that is given back; and those that only may not be deleted: at either end of their links, and
 -- what superseded them.
 CREATE OR REPLACE FUNCTION recall_private.around_undone(
-    p_plan recall.plan, OUT ids bigint[], OUT changed bigint[], OUT kept bigint[]
+    p_tenant text, p_plan bigint, OUT ids bigint[], OUT changed bigint[], OUT kept bigint[]
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -94,21 +80,21 @@ BEGIN
            -- A link that waits for its target has none, and a NULL would never be held.
            coalesce(array_agg(DISTINCT (l ->> 'dst')::bigint) FILTER (WHERE l ->> 'dst' IS NOT NULL), '{}') INTO ids, kept
     FROM recall.plan_item i LEFT JOIN LATERAL jsonb_array_elements(i.before -> 'links') l ON true
-    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id;
-    v_deleted := recall_private.around_deleted(p_plan.tenant, ids);
+    WHERE i.tenant = p_tenant AND i.plan_id = p_plan;
+    v_deleted := recall_private.around_deleted(p_tenant, ids);
     kept := kept || v_deleted.kept || v_deleted.spread_to || ARRAY(
         SELECT k.id FROM unnest(ids) u(id) CROSS JOIN LATERAL (
-            (SELECT l.src FROM recall.link l WHERE l.tenant = p_plan.tenant AND l.dst = u.id OFFSET 0)
+            (SELECT l.src FROM recall.link l WHERE l.tenant = p_tenant AND l.dst = u.id OFFSET 0)
             UNION ALL
             (SELECT m.superseded_by FROM recall.memory m
-             WHERE m.tenant = p_plan.tenant AND m.id = u.id AND m.superseded_by IS NOT NULL OFFSET 0)) k(id));
+             WHERE m.tenant = p_tenant AND m.id = u.id AND m.superseded_by IS NOT NULL OFFSET 0)) k(id));
     changed := v_deleted.changed || ARRAY(
-        SELECT p.src FROM recall.pending_link p WHERE p.tenant = p_plan.tenant AND lower(p.target) IN (
+        SELECT p.src FROM recall.pending_link p WHERE p.tenant = p_tenant AND lower(p.target) IN (
             SELECT lower(n.name) FROM recall.plan_item i
             LEFT JOIN recall.memory_version v ON v.tenant = i.tenant AND v.memory_id = i.memory_id
               AND v.number = recall_private.version_before_import(i.before)
             CROSS JOIN LATERAL unnest(v.aliases || v.title || (i.before ->> 'key')) n(name)
-            WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id));
+            WHERE i.tenant = p_tenant AND i.plan_id = p_plan));
 END $$;
 
 -- require_import: the import to undo, locked. Raises an error if there is none, or it was undone before.

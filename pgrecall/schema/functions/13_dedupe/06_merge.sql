@@ -198,7 +198,7 @@ DECLARE
     v_fields jsonb;
 BEGIN
     SELECT m.* INTO v_memory FROM recall.memory m WHERE m.tenant = p_plan.tenant AND m.id = p_keeper.memory_id;
-    v_fields := recall_private.version_fields(recall_private.present_version(p_plan.tenant, v_memory.id));
+    v_fields := recall_private.version_fields(v) FROM recall_private.present_versions(p_plan.tenant, ARRAY[v_memory.id]) v;
     v_memory.tags := ARRAY(SELECT t FROM unnest(v_memory.tags) WITH ORDINALITY u(t, place)
                            WHERE t <> ALL (p_keeper.added_tags) ORDER BY place);
     v_memory.aliases := ARRAY(SELECT t FROM unnest(v_memory.aliases) WITH ORDINALITY u(t, place)

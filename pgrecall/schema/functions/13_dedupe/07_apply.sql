@@ -1,28 +1,14 @@
 -- What applying and undoing a dedupe plan does.
 
 -- lock_clusters: locks the memories of a plan, then those at the other ends of their links against deletion, then the
--- activations of all. If a memory was linked while this waited, it starts again without locks, because the new one may
--- come earlier in the order.
+-- activations of all.
 CREATE OR REPLACE FUNCTION recall_private.lock_clusters(p_tenant text, p_keepers bigint[], p_ids bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_around bigint[];
-    v_now bigint[];
+    v_around record := recall_private.lock_around(
+        p_tenant, 'SELECT recall_private.linked_with($1, $2 || $3) AS kept, $2 AS changed, $3 AS removed', p_keepers, p_ids);
 BEGIN
-    LOOP
-        BEGIN
-            v_around := recall_private.linked_with(p_tenant, p_keepers || p_ids);
-            PERFORM recall_private.lock_memories(p_tenant, v_around, p_keepers, p_ids);
-            v_now := recall_private.linked_with(p_tenant, p_keepers || p_ids);
-            IF NOT v_around @> v_now THEN
-                RAISE SQLSTATE 'RC000';
-            END IF;
-            PERFORM recall_private.lock_activations(p_tenant, v_now || p_keepers || p_ids);
-            RETURN;
-        EXCEPTION WHEN SQLSTATE 'RC000' THEN
-            NULL;
-        END;
-    END LOOP;
+    PERFORM recall_private.lock_activations(p_tenant, v_around.kept || p_keepers || p_ids);
 END $$;
 
 -- linked_with: the memories at the other ends of the links of these memories. One index probe for each (OFFSET 0).
