@@ -121,3 +121,22 @@ def test_an_entity_is_named_however_many_notes_have_its_title(sql: Query) -> Non
         remember(sql, f"notes of day {day}", title="Atlas")
     atlas = remember(sql, "A project", title="Atlas", layer="entity")
     assert ("atlas", atlas) in names(sql, "when does atlas begin its second part")
+
+
+@pytest.mark.parametrize(
+    ("stored", "named"),
+    [
+        ({"title": "Cedric Hurst"}, "cedric hurst"),
+        ({"author": "Mira Okafor"}, "mira okafor"),
+        ({"key": "pump/7"}, "pump/7"),
+    ],
+)
+def test_the_first_name_of_a_tenant_is_named_at_once(sql: Query, stored: dict[str, str], named: str) -> None:
+    asked = f"What about {named} yesterday?"
+    remember(sql, "A pump")
+    assert names(sql, asked) == {}
+    layer = {"layer": "entity"} if "title" in stored else {}
+    remember(sql, "A crane", **stored, **layer)
+    assert named in [phrase for phrase, _ in names(sql, asked)]
+    [without] = sql("SELECT * FROM recall.queries_without_names(%s::text[])", (text_array([asked]),))
+    assert named in without["names"]

@@ -86,6 +86,15 @@ BEGIN ATOMIC
     WHERE n.bearers <= 50;
 END;
 
+-- has_authors: whether a memory of the tenant has an author, by one probe of the index of authors.
+CREATE OR REPLACE FUNCTION recall_private.has_authors(p_tenant text) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND recall_private.plain(lower(m.author)) COLLATE "C" >= '');
+END $$;
+
 -- exact_names_in_query: the part of names_in_query that finds exact names.
 CREATE OR REPLACE FUNCTION recall_private.exact_names_in_query(p_tenant text, p_language regconfig, p_query text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
@@ -112,9 +121,7 @@ BEGIN
         SELECT lower(k.key), k.key, m.id, 1::double precision, k.key = btrim(p_query)
         FROM unnest(v_keys) k(key) JOIN recall.memory m ON m.tenant = p_tenant AND m.key = k.key;
     END IF;
-    IF EXISTS (
-        SELECT FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND recall_private.plain(lower(m.author)) COLLATE "C" >= '') THEN
+    IF recall_private.has_authors(p_tenant) THEN
         RETURN QUERY SELECT * FROM recall_private.authors_in_query(p_tenant, p_language, v_normalized, p_phrases, v_plain);
     END IF;
 END $$;
@@ -195,6 +202,14 @@ BEGIN
     ORDER BY 4 DESC, 3, 1 LIMIT 20;
 END $$;
 
+-- may_name: whether a query can name anything: the tenant has names or authors, or a word of the query looks like a key.
+CREATE OR REPLACE FUNCTION recall_private.may_name(p_tenant text, p_query text) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant)
+        OR recall_private.has_authors(p_tenant) OR recall_private.key_like_words(p_query) <> '{}';
+END $$;
+
 -- names_in_query: the entities and authors that a query names. `memory_id` is the entity (NULL for an author, whose
 -- `name` is without accents), `similarity` that of the phrase and the name (1 means equal except for accents), and
 -- `whole` whether the query consists of this name alone. The whole query can be the title or alias of any memory, with
@@ -206,9 +221,13 @@ CREATE OR REPLACE FUNCTION recall_private.names_in_query(
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5 AS $$
 DECLARE
-    v_phrases text[] := recall_private.query_phrases(p_query);
+    v_phrases text[];
     v_doubtful text[];
 BEGIN
+    IF NOT recall_private.may_name(p_tenant, p_query) THEN
+        RETURN;
+    END IF;
+    v_phrases := recall_private.query_phrases(p_query);
     RETURN QUERY SELECT * FROM recall_private.exact_names_in_query(p_tenant, p_language, p_query, v_phrases);
 
     IF NOT EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.entity) THEN
@@ -260,9 +279,9 @@ BEGIN
     FOREACH v_query IN ARRAY coalesce(p_queries, '{}') LOOP
         PERFORM recall_private.check_query(v_query);
         place := place + 1;
-        names := ARRAY(
+        names := CASE WHEN NOT recall_private.may_name(v_tenant, v_query) THEN '{}'::text[] ELSE ARRAY(
             SELECT n.phrase FROM recall_private.exact_names_in_query(v_tenant, v_language, v_query, recall_private.query_phrases(v_query)) n
-            GROUP BY n.phrase ORDER BY length(n.phrase) DESC, n.phrase);
+            GROUP BY n.phrase ORDER BY length(n.phrase) DESC, n.phrase) END;
         query := recall_private.without_names(CASE WHEN names = '{}' THEN v_query ELSE recall_private.folded(v_query) END, names);
         IF to_tsvector(v_language, query) = '' THEN
             query := v_query;

@@ -1,12 +1,15 @@
 -- Words for times in English, German and Spanish, and the days they mean. Days are those of UTC, weeks begin on Monday,
 -- and seasons are those of the northern hemisphere.
+--
+-- Long texts stand in bodies that are strings: Postgres stores the constants of RETURN byte by byte, and each connection would
+-- read them again for milliseconds.
 
 -- time_words: words for times, each with its term: m a month (a: one that is also another word), s a season (z:
 -- one that is also another word), w a weekday, u a unit, n a number, o an ordinal, f a third, d a day counted from
 -- today. x is a noun after a number that is no year ("in 2000 words").
 CREATE OR REPLACE FUNCTION recall_private.time_words() RETURNS jsonb
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN '{
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT '{
     "january": "m:1", "february": "m:2", "april": "m:4", "june": "m:6", "july": "m:7", "august": "m:8",
     "september": "m:9", "october": "m:10", "november": "m:11", "december": "m:12", "march": "a:3", "may": "a:5",
     "jan": "a:1", "feb": "a:2", "mar": "a:3", "apr": "a:4", "jun": "a:6", "jul": "a:7", "aug": "a:8", "sep": "a:9",
@@ -62,7 +65,8 @@ RETURN '{
     "on": "on", "am": "on", "at": "on", "between": "between", "from": "between", "zwischen": "between",
     "entre": "between", "von": "between", "and": "and", "to": "and", "through": "and", "und": "and", "y": "and",
     "of": "of", "de": "of", "del": "of", "the": "the", "der": "the", "die": "the", "das": "the", "den": "the",
-    "dem": "the", "des": "the", "el": "the", "la": "the", "los": "the", "las": "the"}'::jsonb;
+    "dem": "the", "des": "the", "el": "the", "la": "the", "los": "the", "las": "the"}'::jsonb
+$$;
 
 -- calendar_unit: the week, month or other unit that is p_steps after the one that contains a day.
 CREATE OR REPLACE FUNCTION recall_private.calendar_unit(p_day date, p_unit text, p_steps int, OUT since date, OUT until date)

@@ -1,5 +1,8 @@
 -- What a query wants, found by rules for English, German and Spanish: to be told what was said or known, or to have
 -- something done; whose words it asks for; and whether it makes sense only with its conversation.
+--
+-- Long texts stand in bodies that are strings: Postgres stores the constants of RETURN byte by byte, and each connection would
+-- read them again for milliseconds.
 
 -- did_words: matches a query about what somebody did, whatever else it has.
 CREATE OR REPLACE FUNCTION recall_private.did_words() RETURNS tsquery
@@ -16,8 +19,8 @@ RETURN (
 
 -- assistant_words: matches a query about what the assistant said.
 CREATE OR REPLACE FUNCTION recall_private.assistant_words() RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (
     -- English
     '(did | have | had) <-> you <-> (suggest | suggested | recommend | recommended | tell | told | say | said | '
     || 'advise | advised | give | given | propose | proposed | mention | mentioned | explain | explained | warn | '
@@ -41,12 +44,13 @@ RETURN (
     || '(dijiste | recomendaste | aconsejaste | sugeriste | propusiste) | me <-> (has | (habías | habias)) <-> '
     || '(dicho | recomendado | aconsejado | sugerido) | (tu | tus) <-> (consejo | consejos | (recomendación | '
     || 'recomendacion) | recomendaciones | sugerencia | sugerencias)'
-)::tsquery;
+)::tsquery
+$$;
 
 -- user_words: matches a query about what the user said.
 CREATE OR REPLACE FUNCTION recall_private.user_words() RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (
     -- English
     '(did | have | had) <-> (i | we) <-> (say | said | tell | told | mention | mentioned | write | describe | '
     || 'described) | (did | have | had) <-> (i | we) <-> (ever | already | also) <-> (say | said | tell | told | '
@@ -58,12 +62,13 @@ RETURN (
     -- Spanish
     || 'te <-> (dije | (conté | conte) | (mencioné | mencione)) | te <-> (he | (había | habia)) <-> (dicho | '
     || 'contado | mencionado) | (dije | (conté | conte) | (mencioné | mencione))'
-)::tsquery;
+)::tsquery
+$$;
 
 -- asked_words: matches a query about what was asked.
 CREATE OR REPLACE FUNCTION recall_private.asked_words() RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (
     -- English
     '(did | have | had) <-> (i | we) <-> (ask | asked | want <-> to <-> know | wonder | wondered) | (did | have '
     || '| had) <-> (i | we) <-> (ever | already | also) <-> (ask | asked | wonder | wondered) | (i | we) <-> (asked '
@@ -75,12 +80,13 @@ RETURN (
     -- Spanish
     || 'te <-> (pregunté | pregunte) | (pregunté | pregunte) | (he | (había | habia)) <-> preguntado | (quería | '
     || 'queria) <-> saber'
-)::tsquery;
+)::tsquery
+$$;
 
 -- recall_words: matches a query about what happened or was said.
 CREATE OR REPLACE FUNCTION recall_private.recall_words() RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (
     -- English
     '(did | have | had | has | was | were) <-> (i | we | my | he | she | they | you) | how <-> (many | much | '
     || 'long | old | often) | when <-> (is | was | did | does | are | were) | who <-> (is | was | did | were) | (i '
@@ -98,12 +104,13 @@ RETURN (
     || '(es | fue | era | tengo) | (quién | quien) <-> (es | fue | era) | (cómo | como) <-> se <-> (llama | '
     || 'llamaba) | (qué | que) <-> (dije | dijiste | (compré | compre) | (decidí | decidi)) | (he | (había | '
     || 'habia)) <-> (dicho | contado | comprado | decidido)'
-)::tsquery;
+)::tsquery
+$$;
 
 -- request_words: matches a query that wants something done, or advice.
 CREATE OR REPLACE FUNCTION recall_private.request_words() RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (
     -- English
     '(should | can | could | shall) <-> (i | we) | (do | would | could | can | will) <-> you | suggest | '
     || 'recommend | (help | show | explain | give | find) <-> (me | us) | walk <-> (me | us) | explain | (i | we) '
@@ -132,12 +139,13 @@ RETURN (
     || '((dónde | donde) | (cómo | como)) <-> (puedo | podemos) | (escríbele | escribele) | (contéstale | contestale) '
     || '| (mándale | mandale) | (prepárame | preparame) | (ponme | dile) | (qué | que) <2> (pongo | pido | llevo | '
     || 'cocino | regalo) | (qué | que) <-> (pongo | pido) | (qué | que) <-> opinas'
-)::tsquery;
+)::tsquery
+$$;
 
 -- directive_query_words: matches a query about directives themselves: "what rules have I given you?", "what can't we eat?".
 CREATE OR REPLACE FUNCTION recall_private.directive_query_words() RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (
     -- English
     '(rules | conditions | instructions | preferences) & ((i | we) <-> (ve | have | gave | set | told | made) | (did | '
     || 'have) <-> (i | we) <-> (give | given | set | tell | told | make | made) | (are | were) <-> my) | '
@@ -151,12 +159,13 @@ RETURN (
     -- Spanish
     || '(normas | reglas | condiciones) & te <-> (he | di | puse | (había | habia)) | (qué | que | (quién | quien)) <-> no '
     || '<-> (puedo | puede | podemos | como | come | comemos | bebo | bebe | aguanto | soporto | tolero)'
-)::tsquery;
+)::tsquery
+$$;
 
 -- advice_words: matches a query that wants advice or help whatever it tells of before it.
 CREATE OR REPLACE FUNCTION recall_private.advice_words() RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (
     -- English
     '(would | can | could | do | will) <-> you <-> (suggest | recommend | advise | help | show | explain | give | '
     || 'think | walk | plan | draft | write | find | propose) | (should | shall) <-> (i | we) | i <-> should | help '
@@ -170,7 +179,8 @@ RETURN (
     || '(puedes | (podrías | podrias) | puede | (podría | podria)) <-> (ayudarme | recomendarme | sugerirme | '
     || 'explicarme | darme | decirme) | me <-> (recomiendas | sugieres | aconsejas | ayudas) | (debería | deberia) '
     || '| deberíamos'
-)::tsquery;
+)::tsquery
+$$;
 
 -- talker_words: matches a query that speaks of the one who asks or the one who is asked.
 CREATE OR REPLACE FUNCTION recall_private.talker_words() RETURNS tsquery
@@ -201,8 +211,8 @@ $$;
 
 -- past_words: matches a query about how something was before.
 CREATE OR REPLACE FUNCTION recall_private.past_words() RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (
     -- English
     'before | originally | original | previously | previous | earlier | formerly | former | initially | initial '
     || '| used <-> to | at <-> first | at <-> the <-> (time | beginning) | old | first | back <-> then | history | '
@@ -213,7 +223,8 @@ RETURN (
     -- Spanish
     || 'antes | originalmente | anterior | anteriormente | primero | primera | inicial | inicialmente | antiguo | '
     || 'antigua | entonces | (cambió | cambio) | cambiado'
-)::tsquery;
+)::tsquery
+$$;
 
 -- past_tense_pattern: matches a query in the past tense, which asks how something was. What was said may still hold: "when
 -- did I say that we move?". In lower case.
@@ -225,8 +236,8 @@ RETURN
 
 -- reference_words: matches a query that refers to what was said just before it.
 CREATE OR REPLACE FUNCTION recall_private.reference_words() RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (
     -- English
     '(did | does | do | is | was | has | would | will | can | could | should) <-> (that | this | it | those | '
     || 'these | they) | and <-> (the | that | this | what <-> about) | what <-> about | how <-> about | the <-> '
@@ -244,12 +255,13 @@ RETURN (
     || '(otro | otra | otros | otras | segundo | segunda) | (el | la | lo) <-> (otro | otra | primero | primera | '
     || 'segundo | segunda | (último | ultimo) | (última | ultima)) | (eso | esto | ese | esa | aquello) | (por <-> '
     || '(qué | que) <-> no | y <-> eso)'
-)::tsquery;
+)::tsquery
+$$;
 
 -- number_words: matches a query that asks for a number.
 CREATE OR REPLACE FUNCTION recall_private.number_words() RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (
     -- English
     'how <-> (much | many | old | tall | far | heavy | high | big | large) | what <-> (did | does | do | will | is | was '
     || '| are | were | s) & (cost | costs | price | salary | rent | fee | dose | dosage | fare | mileage | percentage | paid) '
@@ -259,7 +271,8 @@ RETURN (
     || 'verdient | verdiene) | was <-> (hat | haben) & (gekostet | verdient) | '
     -- Spanish
     || '(cuánto | cuánta | cuántos | cuántas | cuantos | cuantas) | (qué | que) <-> (edad | precio)'
-)::tsquery;
+)::tsquery
+$$;
 
 -- holds_number: whether a text holds a number, in digits or, near its beginning, in words.
 CREATE OR REPLACE FUNCTION recall_private.holds_number(p_text text) RETURNS boolean
@@ -272,8 +285,8 @@ RETURN left(p_text, 10000) ~ '\d' OR lower(left(p_text, 2000)) ~ (
 -- has_topic: whether these words contain one that says what a text is about: one that is neither a pronoun, an auxiliary
 -- verb nor a word that any conversation has.
 CREATE OR REPLACE FUNCTION recall_private.has_topic(p_words tsvector) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN NOT tsvector_to_array(p_words) <@ string_to_array(
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT NOT tsvector_to_array(p_words) <@ string_to_array(
     'a aber about acerca after again ahora al algo all alle alles already als also am an and andere anderen '
     || 'antes any anything are as asi así at auch auf aun aus aún back be because been before bei being better '
     || 'bien bin bis bitte but by can como con cosa could cual cuando cuál cuándo cómo d da dabei dafur dafür '
@@ -295,7 +308,8 @@ RETURN NOT tsvector_to_array(p_words) <@ string_to_array(
     || 'uno uns up us use vale ve very vez vom von vor wann war waren warum was wasn we weiter welche well wenn '
     || 'went wer were what when where whether which while who why wie wieder wieso will wird wirklich with wo won '
     || 'work worked working works would wouldn wurde würde y ya yeah yes yet yo you your zu zum zur zweite él '
-    || 'última último', ' ');
+    || 'última último', ' ')
+$$;
 
 -- query_intent: what a query wants. `seeks` is `recall` for what happened or was said, `request` for something to be done
 -- and for advice, else NULL; `speaker` is the role whose words it asks for; `about_questions` whether it asks for
