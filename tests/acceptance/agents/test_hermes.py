@@ -1,4 +1,4 @@
-"""Our memory provider in Hermes Agent, if PGRECALL_TEST_HERMES names a Python that has the package hermes-agent."""
+"""Our memory provider in Hermes Agent, if PGRECALL_TEST_HERMES names a Python that has hermes-agent."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.agents.services import SECRET, key_of_service
 from tests.acceptance.deploy.compose_tools import ROOT
-from tests.acceptance.http.http_tools import member, serving
+from tests.acceptance.http.http_tools import member
 from tests.waiting import PATIENCE
 
-SECRET = "ghp_" + "Zq7Xw2Lk9" * 4
 HERMES = os.environ.get("PGRECALL_TEST_HERMES", "")
 
 
 @pytest.fixture
 def keyed(database_url: str) -> Iterator[dict[str, str]]:
     """What the provider reads of the environment."""
-    with member(database_url) as memory:
-        key = memory.keys.create("hermes").secret
-    with serving(database_url) as served:
-        yield {"PGRECALL_SERVICE_URL": served.url, "PGRECALL_KEY": key}
+    with key_of_service(database_url) as variables:
+        yield variables
 
 
 def played(what: str, home: Path, variables: dict[str, str]) -> dict[str, Any]:
@@ -36,7 +34,8 @@ def played(what: str, home: Path, variables: dict[str, str]) -> dict[str, Any]:
     shutil.copytree(ROOT / "clients" / "hermes", home / "plugins" / "pgrecall")
     script = Path(__file__).with_name("turns_in_hermes.py")
     done = subprocess.run(
-        [HERMES, str(script), what, SECRET], env=variables | {"HERMES_HOME": str(home), "PATH": os.environ["PATH"]},
+        [HERMES, str(script), what, SECRET],
+        env=variables | {"HERMES_HOME": str(home), "PATH": os.environ["PATH"]},
         cwd=home, capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
