@@ -59,6 +59,7 @@ INSTALLATION = {
     "tests/acceptance/cli/test_recall_hook.py::test_ten_rounds": "recall does not feed on itself",
     "tests/acceptance/test_wheel.py": "the wheel works with its own dependencies alone",
     "tests/acceptance/deploy/test_compose.py": "an empty volume becomes a service that answers",
+    "tests/acceptance/agents/": "plugins of agents against the real service",
     "tests/acceptance/typescript/": "the TypeScript client against the real service",
 }
 

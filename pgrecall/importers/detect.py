@@ -196,6 +196,8 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
             return "mem0"
         if is_hindsight(value):
             return "hindsight"
+        if isinstance(value, dict) and isinstance(value.get("body"), str):
+            return "jsonl"
     return "chat"
 
 

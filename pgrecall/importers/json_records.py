@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
@@ -35,21 +36,81 @@ KNOWN_FIELDS = ConfigDict(extra="forbid", strict=True, frozen=True)
 _SNIFFED = 20
 """Records at the beginning of a file by which its format is detected."""
 
+DOUBLED = "fields given twice, of which the first counts"
+
+_LENIENT = json.JSONDecoder(strict=False)
+"""Tabs and line breaks in texts do no harm."""
+
+_BETWEEN = re.compile(r"[\s,\[\]]*")
+"""What stands between objects that are written one after the other, or in a list."""
+
 AnyShape = TypeVar("AnyShape", bound=BaseModel)
 T = TypeVar("T")
 
 
 def record_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Problem | Skipped]:
-    """The object in each line that is not blank, with its number; a Problem for a line without one, and a
-    notice before a line that is not UTF-8 and was read as Windows-1252."""
-    for line in _lines(path, _object):
+    """Each object of a file with the number of the line in which it begins.
+
+    It is one a line, or a list of objects, or objects over several lines. A Problem takes the place of a line
+    without an object. A notice goes before one that is not UTF-8 and was read as Windows-1252, or in which a
+    field is given twice.
+    """
+    for line in _written_out(path) if _is_written_out(path) else _lines(path, _object):
         if isinstance(line, Problem):
             yield line
         else:
-            number, (record, guessed) = line
-            if guessed:
-                yield Skipped(WINDOWS_1252, 1, (f"{printable_path(path)}: line {number}",))
+            number, (record, notices) = line
+            for what in notices:
+                yield Skipped(what, 1, (f"{printable_path(path)}: line {number}",))
             yield number, record
+
+
+def _is_written_out(path: Path) -> bool:
+    """Whether the first line begins a list, or an object that goes on in the next line."""
+    lines = ((line or b"").strip() for _, line in read_lines(path))
+    begins = list(islice((line for line in lines if line), 2))
+    return bool(begins) and (begins[0].startswith(b"[{") or (begins[0] in (b"[", b"{") and len(begins) == 2))
+
+
+def _written_out(path: Path) -> Iterator[tuple[int, tuple[dict[str, Any], list[str]]] | Problem]:
+    """The objects of a file as a whole. What follows a mistake is not read, and is reported with it."""
+    text, guessed = decode(read_bytes(path))
+    notices = [WINDOWS_1252] if guessed else []
+    number, at, read = 1, 0, 0
+    while (at := _BETWEEN.match(text, at).end()) < len(text):  # type: ignore[union-attr]  # it matches nothing too
+        number += text.count("\n", read, at)
+        read = at
+        doubled: list[str] = []
+        try:
+            value, at = _first_of_doubled(doubled).raw_decode(text, at)
+            if not isinstance(value, dict):
+                raise ValueError("must be a JSON object")
+        except RecursionError:
+            yield Problem(printable_path(path), f"line {number}: its JSON is nested too deep.")
+            return
+        except json.JSONDecodeError as error:
+            yield Problem(
+                printable_path(path),
+                f"line {error.lineno}: {_words(error)}; what follows is not read.",
+            )
+            return
+        except ValueError as error:
+            yield Problem(printable_path(path), f"line {number}: {_words(error)}.")
+        else:
+            yield number, (value, notices + doubled)
+
+
+def _first_of_doubled(doubled: list[str]) -> json.JSONDecoder:
+    """Reads JSON. Of a field that an object has twice the first counts, and it is noted in ``doubled``."""
+
+    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            doubled.append(DOUBLED)
+            found = dict(reversed(pairs))
+        return found
+
+    return json.JSONDecoder(object_pairs_hook=read, strict=False)
 
 
 def validated_lines(path: Path, shape: type[AnyShape]) -> Iterator[tuple[int, AnyShape] | Problem]:
@@ -77,12 +138,13 @@ def _lines(path: Path, read: Callable[[bytes], T]) -> Iterator[tuple[int, T] | P
                 yield Problem(printable_path(path), f"line {number}: {_words(error)}.")
 
 
-def _object(line: bytes) -> tuple[dict[str, Any], bool]:
+def _object(line: bytes) -> tuple[dict[str, Any], list[str]]:
     text, guessed = decode(line)
-    value = parse_json(text)
+    notices = [WINDOWS_1252] if guessed else []
+    value = parse_json(text, _first_of_doubled(notices))
     if not isinstance(value, dict):
         raise ValueError("must be a JSON object")
-    return value, guessed
+    return value, notices
 
 
 def _words(error: ValueError) -> str:
@@ -140,11 +202,11 @@ def load_json(path: Path, thing: str, hint: str, notices: list[Skipped]) -> Any:
         raise InvalidInput(f"{printable_path(path)} is not JSON: {error}.") from error
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str, decoder: json.JSONDecoder = _LENIENT) -> Any:
     """The JSON value in ``text``. Raises ValueError, or RecursionError if it is nested too deeply."""
     require_few_containers(text)
     try:
-        return json.loads(text, strict=False)  # tabs and line breaks in texts do no harm
+        return decoder.decode(text)
     except json.JSONDecodeError:
         raise
     except ValueError as error:  # Python's own sentence is about a function of Python

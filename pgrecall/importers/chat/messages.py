@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from pgrecall.importers.chat.other_forms import as_messages
 from pgrecall.importers.chat.turns import (
     ATTACHMENTS,
     EMPTY,
@@ -37,11 +38,13 @@ _TEXTS = ("text", "input_text", "output_text", "refusal")
 
 def is_message(value: object) -> bool:
     """Whether a JSON value looks like a message."""
+    value = as_messages(value)
     return isinstance(value, dict) and "role" in value and ("content" in value or "tool_calls" in value)
 
 
 def is_messages(value: object) -> bool:
     """Whether a JSON value looks like an object with a list of messages."""
+    value = as_messages(value)
     messages = value.get("messages") if isinstance(value, dict) else None
     return isinstance(messages, list) and any(
         isinstance(message, dict) and "role" in message for message in messages
@@ -57,7 +60,7 @@ def read_messages(
         values: messages or objects with ``messages``, each with its place, such as ``message 1``.
         problems: where messages that cannot be used are added, with the place as ``where``.
     """
-    rest = iter(values)
+    rest = ((place, as_messages(value)) for place, value in values)
     for number, (place, value) in enumerate(rest, start=1):
         if not is_messages(value):
             yield from _sessions(chain([(place, value)], rest), name, tally, problems, tools)

@@ -41,6 +41,9 @@ _ROLES: Mapping[str, Role] = {
     "developer": "system",
     "function": "tool",
     "model": "assistant",
+    "gpt": "assistant",
+    "function_call": "tool",
+    "observation": "tool",
 }
 _TICK = timedelta(milliseconds=1)
 

@@ -43,6 +43,9 @@ _JOINERS = "\u200c\u200d"  # within words of Persian and Hindi, and within emoji
 COMMENT_ENDS = {"<!--": "-->", "%%": "%%"}
 _NOT_BREAK = re.compile(r"[^\n]")
 _TAG = re.compile(r"(?<!\S)#([^\s#]{1,500})")
+_TAG_OF_WORDS = re.compile(r"(?<!\S)#([^\W\d]\S{0,50}(?: [^\s#]{1,50}){0,4} [^\s#]{2,50})#(?![\w#])")
+"""``#lock keepers#``, as Bear writes it. The last word has two signs at least, unlike in ``#lock and C#``."""
+
 _HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,5000}>")
 _NOTE_SUFFIX = re.compile(r"\.(md|markdown)$", re.IGNORECASE)
 _ATTACHMENT = re.compile(
@@ -217,7 +220,14 @@ def _only_breaks(match: re.Match[str]) -> str:
 
 
 def _tags(masked: str) -> tuple[str, ...]:
-    found = ("".join(takewhile(_is_of_tag, match[1])).strip("/-") for match in _TAG.finditer(masked))
+    found = [
+        match[1]
+        for match in _TAG_OF_WORDS.finditer(masked)
+        if all(map(_is_of_tag, match[1].replace(" ", "")))
+    ]
+    for tag in found:
+        masked = masked.replace(f"#{tag}#", " ")
+    found += ("".join(takewhile(_is_of_tag, match[1])).strip("/-") for match in _TAG.finditer(masked))
     tags = (composed(tag) for tag in found)
     return tuple(tag for tag in tags if any(not (sign.isdecimal() or sign in "/-_") for sign in tag))
 

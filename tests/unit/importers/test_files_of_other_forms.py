@@ -1,0 +1,119 @@
+"""Files in forms that other programs write, or people by hand; for each, what its owner would expect."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgrecall.importers.detect import open_source
+from pgrecall.importers.json_records import DOUBLED
+from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.nouns.memories.models import Draft
+
+SHAREGPT = [
+    {
+        "id": "a1",
+        "conversations": [
+            {"from": "human", "value": "Which key?"},
+            {"from": "gpt", "value": "The brass one."},
+        ],
+    },
+    {
+        "id": "a2",
+        "conversations": [{"from": "system", "value": "Be brief."}, {"from": "human", "value": "Noon?"}],
+    },
+]
+GEMINI = [
+    {"role": "user", "parts": [{"text": "Which key?"}]},
+    {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {}}}, {"text": "The brass one."}]},
+]
+VSCODE = {
+    "requesterUsername": "ann", "responderUsername": "GitHub Copilot", "initialLocation": "panel",
+    "requests": [{
+        "requestId": "request_1", "timestamp": 1777629600000,
+        "message": {"text": "Which key?", "parts": []},
+        "response": [{"kind": "progressTaskSerialized"}, {"value": "The brass "}, {"value": "one."}],
+    }],
+}  # fmt: skip
+SAID = [("user", "Which key?"), ("assistant", "The brass one.")]
+
+
+def read(path: Path, text: str) -> tuple[list[Draft], list[Problem], list[Skipped]]:
+    path.write_text(text, encoding="utf-8")
+    items = list(open_source(path))
+    return (
+        [item for item in items if isinstance(item, Draft)],
+        [item for item in items if isinstance(item, Problem)],
+        [item for item in items if isinstance(item, Skipped)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(SHAREGPT, [*SAID, ("system", "Be brief."), ("user", "Noon?")]), (GEMINI, SAID), (VSCODE, SAID)],
+    ids=["ShareGPT", "Gemini CLI", "VS Code"],
+)
+def test_chats_of_other_programs(tmp_path: Path, value: Any, said: list[tuple[str, str]]) -> None:
+    drafts, problems, _ = read(tmp_path / "chat.json", json.dumps(value, indent=1))
+    assert problems == []
+    assert [(draft.role, draft.body) for draft in drafts] == said
+
+
+def test_conversations_of_sharegpt_line_by_line(tmp_path: Path) -> None:
+    drafts, problems, _ = read(tmp_path / "chat.jsonl", "\n".join(map(json.dumps, SHAREGPT)))
+    assert problems == []
+    assert [draft.session_id for draft in drafts] == ["chat/a1", "chat/a1", "chat/a2", "chat/a2"]
+
+
+@pytest.mark.parametrize("name", ["records.json", "records.jsonl"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_list_of_records(tmp_path: Path, name: str, indent: int | None) -> None:
+    records = [{"body": "The brass key.", "key": "a"}, {"body": "The iron key.", "tags": ["gate"]}]
+    drafts, problems, _ = read(tmp_path / name, json.dumps(records, indent=indent))
+    assert problems == []
+    assert [(draft.body, draft.key, draft.tags) for draft in drafts] == [
+        ("The brass key.", "a", ()), ("The iron key.", None, ("gate",)),
+    ]  # fmt: skip
+
+
+def test_records_over_several_lines(tmp_path: Path) -> None:
+    written = "\n".join(json.dumps({"body": body}, indent=2) for body in ("One.", "Two."))
+    drafts, problems, _ = read(tmp_path / "records.jsonl", written)
+    assert ([draft.body for draft in drafts], problems) == (["One.", "Two."], [])
+
+
+def test_what_is_wrong_in_a_list_has_its_line(tmp_path: Path) -> None:
+    drafts, problems, _ = read(
+        tmp_path / "records.jsonl", '[\n{"body": "One."},\n"lost",\n{"body": "Two."},\n{"body": ]'
+    )
+    assert [draft.body for draft in drafts] == ["One.", "Two."]
+    assert ["line 3" in problem.reason for problem in problems] == [True, False]
+    assert "line 5" in problems[1].reason
+
+
+def test_of_a_field_given_twice_the_first_counts(tmp_path: Path) -> None:
+    drafts, problems, skipped = read(
+        tmp_path / "records.jsonl", '{"body": "One.", "body": "Two."}\n{"body": "Three."}'
+    )
+    assert ([draft.body for draft in drafts], problems) == (["One.", "Three."], [])
+    [notice] = skipped
+    assert (notice.what, notice.count) == (DOUBLED, 1)
+    assert notice.places[0].endswith("line 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("Oil it. #lock keepers# #gate", ("lock keepers", "gate")),
+        ("#pumps/north shore#.", ("pumps/north shore",)),
+        ("Written in #lock and C#.", ("lock",)),
+        ("See #12 and #gate, #key.", ("gate", "key")),
+        ("# Heading with words #\n\nOil it.", ()),
+    ],
+)
+def test_tags_of_several_words(tmp_path: Path, text: str, tags: tuple[str, ...]) -> None:
+    [draft], problems, _ = read(tmp_path / "note.md", text)
+    assert (draft.tags, problems) == (tags, [])
