@@ -37,6 +37,7 @@ _SNIFFED = 20
 """Records at the beginning of a file by which its format is detected."""
 
 DOUBLED = "fields given twice, of which the first counts"
+TOO_LONG = "it has a number of more digits than can be read"
 
 _LENIENT = json.JSONDecoder(strict=False)
 """Tabs and line breaks in texts do no harm."""
@@ -95,6 +96,9 @@ def _written_out(path: Path) -> Iterator[tuple[int, tuple[dict[str, Any], list[s
             )
             return
         except ValueError as error:
+            if at == read:  # a number of too many digits, whose end is not known
+                yield Problem(printable_path(path), f"line {number}: {TOO_LONG}; what follows is not read.")
+                return
             yield Problem(printable_path(path), f"line {number}: {_words(error)}.")
         else:
             yield number, (value, notices + doubled)
@@ -210,7 +214,7 @@ def parse_json(text: str, decoder: json.JSONDecoder = _LENIENT) -> Any:
     except json.JSONDecodeError:
         raise
     except ValueError as error:  # Python's own sentence is about a function of Python
-        raise ValueError("it has a number of more digits than can be read") from error
+        raise ValueError(TOO_LONG) from error
 
 
 def records(value: object, lists: Sequence[str]) -> Iterator[tuple[str, object]]:

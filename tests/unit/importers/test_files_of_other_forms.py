@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pgrecall.importers.detect import open_source
-from pgrecall.importers.json_records import DOUBLED
+from pgrecall.importers.json_records import DOUBLED, TOO_LONG
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
@@ -117,3 +118,15 @@ def test_of_a_field_given_twice_the_first_counts(tmp_path: Path) -> None:
 def test_tags_of_several_words(tmp_path: Path, text: str, tags: tuple[str, ...]) -> None:
     [draft], problems, _ = read(tmp_path / "note.md", text)
     assert (draft.tags, problems) == (tags, [])
+
+
+def test_a_list_ends_at_a_number_that_cannot_be_read(tmp_path: Path) -> None:
+    """Its end is not known, so the rest cannot be told from it. It is reported once."""
+    path = tmp_path / "records.jsonl"
+    path.write_text('[{"body": "Noon."},\n{"body": "One.", "n": ' + "9" * 5_000 + '},\n{"body": "Two."}]')
+
+    items = list(islice(open_source(path), 10))
+
+    assert [item.body for item in items if isinstance(item, Draft)] == ["Noon."]
+    [problem] = [item for item in items if isinstance(item, Problem)]
+    assert problem.reason == f"line 2: {TOO_LONG}; what follows is not read."
