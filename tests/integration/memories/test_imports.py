@@ -241,3 +241,20 @@ def test_an_erasure_of_a_source_leaves_no_import_of_it(memory: Memory) -> None:
     erasure = memory.erasure.plan(source=SOURCE, asked_by="Ann")
     memory.erasure.apply(erasure.id, signed_by="Ann")
     assert [made.source for made in memory.imports.list()] == ["others"]
+
+
+def test_an_agent_that_imports_each_turn_pushes_out_only_its_own(memory: Memory, query: Query) -> None:
+    made = bring(memory, note("winch", "The winch."))
+    query(
+        "INSERT INTO recall.plan (tenant, id, kind, state, created_at, applied_at, options, report) OVERRIDING SYSTEM VALUE "
+        "SELECT %s, recall_private.import_plan_id(n), 'import', 'applied', now(), now(), '{\"source\": \"agent\"}', '{}' "
+        "FROM generate_series(%s + 1, %s + 1000) n",
+        (memory.tenant, made, made),
+    )
+
+    memory.import_drafts([Draft("At noon.", key="turn")], source="agent")
+
+    kept = memory.imports.list(limit=1_000)
+    assert len(kept) == 1_000
+    assert [one.id for one in kept if one.source == SOURCE] == [made]
+    assert memory.imports.undo(made).deleted == 1

@@ -1,12 +1,12 @@
 -- Settings: tuning parameters with defaults and bounds. A tenant's own value overrides the database's value ('*').
 
--- known_settings: all settings by name, with default, inclusive bounds and meaning. Inlined. Its body is a
--- string: Postgres would store the constants of BEGIN ATOMIC byte by byte, and each connection would read them again.
+-- known_settings: all settings by name, with default, inclusive bounds and meaning. Inlined.
 CREATE OR REPLACE FUNCTION recall_private.known_settings()
 RETURNS TABLE (
     name text, default_value double precision, low double precision, high double precision, about text
 )
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
     VALUES
     ('access.burst_minutes', 10::double precision, 0::double precision, 1440::double precision,
      'Accesses of one memory with the same kind and session within this many minutes count once.'),
@@ -97,8 +97,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     ('vitality.spread_weight', 0.1, 0, 10, 'Amount that a full spreading boost adds to S.'),
     ('vitality.stretch_links', 10, 0, 1000, 'Most references that slow ageing.'),
     ('vitality.stretch_per_link', 0.1, 0, 1, 'How much each reference slows ageing.'),
-    ('vitality.weight', 0.5, 0, 10, 'Weight of vitality relative to relevance, in log-odds.')
-$$;
+    ('vitality.weight', 0.5, 0, 10, 'Weight of vitality relative to relevance, in log-odds.');
+END;
 
 -- setting_value: the tenant's value of a setting, else the database's, else NULL. It is PL/pgSQL, which caches its
 -- plans, because almost every call of the schema reads settings.

@@ -2,9 +2,6 @@
 -- words of four more languages. An instruction and a preference are directives: they apply to what is asked later, whatever
 -- it is about. A change is a statement that something is no longer as it was said: in a search, it goes before the statement
 -- that it changes (see newer_statements).
---
--- Long texts stand in bodies that are strings: Postgres stores the constants of RETURN byte by byte, and each connection would
--- read them again for milliseconds.
 
 -- speech_acts: the speech acts that a memory can have.
 CREATE OR REPLACE FUNCTION recall_private.speech_acts() RETURNS text[]
@@ -23,21 +20,20 @@ RETURN p_act IN ('question', 'acknowledgement');
 
 -- acknowledgement_pattern: matches a message of nothing but thanks, agreement, greetings and the like, in lower case.
 CREATE OR REPLACE FUNCTION recall_private.acknowledgement_pattern() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
     '^\W*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it|sure|yes|yeah|yep|yup|yea|no|nope'
     '|lol|haha\w*|ha|right|alright|all right|fine|awesome|brilliant|lovely|grand|sounds good|will do|understood|noted|done|exactly|true'
     '|i see|makes sense|fair enough|bye|good ?night|good morning|morning|hello|hi|hey|you.?re welcome|no problem|no worries|np|so much'
     '|very much|a lot|mate|man|then|that.?s it|that.?s all|for now|and|for that|for the help|wow|oh|ah|hm+|mhm|see you|later|please|tomorrow|too'
     '|danke\w*|gut|super|prima|alles klar|verstanden|ja|nein|genau|stimmt|klar|schön|dir|ihnen|sehr|bitte|gern\w*|tschüss|bis dann|bis morgen|guten morgen|hallo|gute nacht|na gut|passt|mach ich'
-    '|gracias|muchas|vale|perfecto|genial|de acuerdo|entendido|sí|si|bueno|claro|hola|adiós|hasta luego|hasta mañana|buenas noches|buenos días|de nada|muy amable|merci|d.accord|grazie|obrigad[oa])\M\W*)+$'
-$$;
+    '|gracias|muchas|vale|perfecto|genial|de acuerdo|entendido|sí|si|bueno|claro|hola|adiós|hasta luego|hasta mañana|buenas noches|buenos días|de nada|muy amable|merci|d.accord|grazie|obrigad[oa])\M\W*)+$';
 
 -- question_pattern: matches a sentence that asks something, or asks for something now, from its beginning and in lower
 -- case.
 CREATE OR REPLACE FUNCTION recall_private.question_pattern() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
     '^\W*(?:(?:and|so|but|ok|okay|hey|hi|hello|also|btw|um|well|then|yes|no|right|wait|please|pls|there|quick question|und|aber|also|sag mal|hallo|y|pero|oye|bueno|hola)[,:!.]? +)*'
     '(?:(?:who|what|whats|when|where|which|why|how|hows|whose|whom)\M|(?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall'
     '|may|might|have|has|had|isn.?t|aren.?t|don.?t|doesn.?t|didn.?t|can.?t|won.?t) (?:i|you|we|they|he|she|it|there|this|that|the|my|your|our|his|her|any|anyone)\M'
@@ -46,8 +42,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     '|i(?:.m| am)? (?:wonder|wondering|was wondering|.d like to know|would like to know|need to know|curious)\M'
     '|(?:wer|was|wann|wo|wohin|woher|wie|warum|wieso|weshalb|welche\w*|wem|wen|wessen|womit|wozu)\M|(?:kannst|könntest|können|könnten|soll|sollte|sollen|ist|sind|hat|hast|haben|gibt|darf|muss|weißt|wissen|war|hatte|hattest|hatten) (?:du|sie|ich|wir|es|er|das|die|der|man|mein\w*)\M'
     '|(?:zeig|sag|gib|erklär|hilf|such|nenn)e?(?:n sie)? (?:mir|uns)\M'
-    '|¿|(?:qué|quién\w*|cuándo|dónde|adónde|cómo|cuál\w*|por qué|cuánt\w+|a qué|de qué|en qué|con quién)\M|(?:puedes|podrías|puede|podría|sabes|sabe|hay|tienes|debo|debería) |(?:dime|dame|explícame|ayúdame|búscame|busca|muéstrame|recomiéndame) )'
-$$;
+    '|¿|(?:qué|quién\w*|cuándo|dónde|adónde|cómo|cuál\w*|por qué|cuánt\w+|a qué|de qué|en qué|con quién)\M|(?:puedes|podrías|puede|podría|sabes|sabe|hay|tienes|debo|debería) |(?:dime|dame|explícame|ayúdame|búscame|busca|muéstrame|recomiéndame) )';
 
 -- clause_pattern: matches a sentence that begins as a question does and, without a question mark, asks nothing: "When we
 -- were children she sold the boat.", "which I can't eat". In lower case.
@@ -94,8 +89,8 @@ RETURN
 -- change_pattern: matches a text that says that something changed: "the demo moved to the 5th", "so the 29th instead". In
 -- lower case.
 CREATE OR REPLACE FUNCTION recall_private.change_pattern() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
     '\m(?:no longer|not any ?more|(?:has|have|is|are|am|[’''](?:ve|s|re|m)) moved|(?:moved|changed|switched) (?:to|it|its|the|his|her|their|my|our|back)'
     '|has changed|instead|put (?:it |us |them |the \w+ )?(?:off|back|forward)|pushed|postponed|rescheduled|brought forward|after all|in the end'
     '|(?:is|are) off|called off|cancell?ed|(?:earlier|later) than|raised|lowered|extended|change of plan|fell thr\w+|quit|so not'
@@ -103,8 +98,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     '|mittlerweile|inzwischen|verschoben|doch (?:erst|nicht|schon|nur)|statt|stattdessen|nicht mehr|umgezogen|geändert|ab sofort|ab jetzt'
     '|erst (?:am|im|ab)|abgesagt|gestorben'
     '|ya no|al final|en vez|en lugar|cambi(?:ó|aron|amos|ado|é)|aplaz\w+|retras\w+|cancel(?:ó|aron|ado)|(?:se mudó|me mudé)'
-    '|han (?:movido|subido|bajado|cambiado)|sube|pasa a)\M'
-$$;
+    '|han (?:movido|subido|bajado|cambiado)|sube|pasa a)\M';
 
 -- now_pattern: with value_pattern, matches a text that says how something is now: "so it's 54,600 now". In lower case.
 CREATE OR REPLACE FUNCTION recall_private.now_pattern() RETURNS text
@@ -123,8 +117,8 @@ RETURN
 
 -- no_answer_words: matches an answer that says that there is none.
 CREATE OR REPLACE FUNCTION recall_private.no_answer_words() RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT (
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
     -- English
     '(don <-> t | dont | do <-> not) <-> (know | have <-> (that | any | this | access | information)) | no <-> '
     || 'idea | (can <-> t | cant | cannot | couldn <-> t) <-> (know | tell) | (no | any) <-> way <-> of <-> knowing | not <-> me | '
@@ -139,8 +133,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || 'no <-> sé | no <-> lo <-> (sé | se) | ni <-> idea | no <-> tengo <-> ((información | informacion) | '
     || 'constancia | ese <-> dato | datos) | no <-> me <-> (has | ha | lo <-> has) <-> (dicho | contado | '
     || 'mencionado)'
-)::tsquery
-$$;
+)::tsquery;
 
 -- without_quotations: a text without code, quotations and mail that it answers or forwards. For short texts: the time grows
 -- with the square of the length.

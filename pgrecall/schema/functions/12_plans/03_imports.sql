@@ -160,8 +160,8 @@ END $$;
 
 -- note_import: notes these changed memories under an import, and returns its id. p_before has the states of those that
 -- existed before; memories that have no other state than before (a new vector, say) are left out. A memory that an import
--- changes twice keeps the first state before. Keeps the newest 1,000 imports of a source: an agent that imports each turn
--- pushes out none of other files.
+-- changes twice keeps the first state before. Keeps 1,000 imports, first the newest of each source: an agent that
+-- imports each turn pushes out only its own.
 CREATE OR REPLACE FUNCTION recall_private.note_import(
     p_tenant text, p_source text, p_import bigint, p_before jsonb, p_ids bigint[], p_now timestamptz
 ) RETURNS bigint
@@ -181,8 +181,8 @@ BEGIN
         OVERRIDING SYSTEM VALUE
         VALUES (p_tenant, v_import, 'import', 'applied', p_now, p_now, jsonb_build_object('source', p_source), '{}');
         DELETE FROM recall.plan p WHERE p.tenant = p_tenant AND p.id IN (
-            SELECT o.id FROM recall.plan o
-            WHERE o.tenant = p_tenant AND o.kind = 'import' AND o.options ->> 'source' = p_source ORDER BY o.id DESC OFFSET 1000);
+            SELECT o.id FROM recall.plan o WHERE o.tenant = p_tenant AND o.kind = 'import'
+            ORDER BY row_number() OVER (PARTITION BY o.options ->> 'source' ORDER BY o.id DESC), o.id DESC OFFSET 1000);
     END IF;
     WITH noted AS (
         INSERT INTO recall.plan_item AS i (
