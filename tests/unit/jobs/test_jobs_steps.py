@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -33,8 +32,9 @@ class Answers:
     def fetch(self, call: Operation[Any], *, tenant: str) -> Any:
         assert tenant == "acme"
         self.asked.append(call)
-        # What a step reads of its rows is one column, whatever that is called.
-        return [defaultdict(lambda: self.left.pop(0))]
+        # A step reads one column, whatever that is called, or nothing.
+        answer, self.left = self.left[:1], self.left[1:]
+        return [{"value": value} for value in answer]
 
     @property
     def names(self) -> list[str]:
