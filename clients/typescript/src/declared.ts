@@ -102,7 +102,7 @@ export class HistoryGroup {
   }
 }
 
-/** Lists and undoes imports that stored, changed or archived something: 1,000, first the newest of each source. */
+/** Lists and undoes imports that stored, changed or archived something. */
 export class ImportsGroup {
   constructor(protected readonly transport: Transport) {}
 

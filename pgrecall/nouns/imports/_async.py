@@ -13,7 +13,9 @@ from pgrecall.nouns.operation import rows_of
 
 
 class AsyncImportsGroup(AsyncGroup):
-    """Lists and undoes imports that stored, changed or archived something: 1,000, first the newest of each source.
+    """Lists and undoes imports that stored, changed or archived something.
+
+    1,000 are kept, first the newest of each source.
 
     >>> [last, *_] = await memory.imports.list(source="notes")     # doctest: +SKIP
     >>> undone = await memory.imports.undo(last.id)                # doctest: +SKIP

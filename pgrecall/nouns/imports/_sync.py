@@ -14,7 +14,9 @@ from pgrecall.nouns.operation import rows_of
 
 
 class ImportsGroup(Group):
-    """Lists and undoes imports that stored, changed or archived something: 1,000, first the newest of each source.
+    """Lists and undoes imports that stored, changed or archived something.
+
+    1,000 are kept, first the newest of each source.
 
     >>> [last, *_] = memory.imports.list(source="notes")     # doctest: +SKIP
     >>> undone = memory.imports.undo(last.id)                # doctest: +SKIP

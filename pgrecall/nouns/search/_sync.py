@@ -11,6 +11,7 @@ from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.reads import SearchReads
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import DatabaseError, EmbedderError
+from pgrecall.importers.secrets import secrets_in
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._sync_log import UNLOGGED, log_hits
@@ -181,7 +182,8 @@ def _found(
 ) -> Found:
     """The result, logged as shown if the request asks for it and the database can be written to."""
     reading = progress.reading
-    if reading.asks_replica:
+    # A secret in a query is left out of the log, which is then a call of its own.
+    if reading.asks_replica or (request.logged and any(map(secrets_in, request.asked))):
         found = reading.execute(find(request, vectors, unless_named=unless_named))
         return found if found.named else _logged(connection, request, found, found.hits, progress)
     if not request.logged:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
+from pgrecall.importers.secrets import without_secrets
 from pgrecall.nouns.search._sync_progress import Progress
 from pgrecall.nouns.search.models import Hit, SearchRequest
 from pgrecall.nouns.search.operations import log_shown
@@ -26,6 +27,7 @@ def log_hits(
 ) -> int | None:
     """The id of the search, logged with what it showed; None where nothing can be written.
 
+    Secrets in its queries are left out of the log.
     While the primary is down, the answer of a replica is enough.
     """
     by_replica = progress.reading.staleness is not None
@@ -35,8 +37,8 @@ def log_hits(
     shown = log_shown(
         [hit.id for hit in hits],
         request.session_id,
-        request.query,
-        queries=request.queries,
+        without_secrets(request.query)[0],
+        queries=request.queries and [without_secrets(query)[0] for query in request.queries],
         profile=request.profile,
         experiment=progress.experiment,
     )

@@ -246,9 +246,9 @@ def test_an_erasure_of_a_source_leaves_no_import_of_it(memory: Memory) -> None:
 def test_an_agent_that_imports_each_turn_pushes_out_only_its_own(memory: Memory, query: Query) -> None:
     made = bring(memory, note("winch", "The winch."))
     query(
-        "INSERT INTO recall.plan (tenant, id, kind, state, created_at, applied_at, options, report) OVERRIDING SYSTEM VALUE "
-        "SELECT %s, recall_private.import_plan_id(n), 'import', 'applied', now(), now(), '{\"source\": \"agent\"}', '{}' "
-        "FROM generate_series(%s + 1, %s + 1000) n",
+        "INSERT INTO recall.plan (tenant, id, kind, state, created_at, applied_at, options, report) "
+        "OVERRIDING SYSTEM VALUE SELECT %s, recall_private.import_plan_id(n), 'import', 'applied', now(), "
+        """now(), '{"source": "agent"}', '{}' FROM generate_series(%s + 1, %s + 1000) n""",
         (memory.tenant, made, made),
     )
 
