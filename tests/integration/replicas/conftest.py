@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from uuid import uuid4
 
+import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -17,11 +18,14 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS
+from tests.conftest import DIMENSIONS, cloned
 from tests.faults.victim import Victim
 from tests.given_server import own_server_only
 from tests.server_folders import server_folder
 from tests.waiting import PATIENCE, until
+
+INSTALLED = "installed"
+"""A database of the pair to copy, in which no test stores anything."""
 
 
 @dataclass
@@ -61,6 +65,8 @@ def replicated() -> Iterator[Pair]:
     with server_folder() as folder:
         with EmbeddedServer.start(folder / "one", fast=True) as first:
             migrate.upgrade(first.url, dimensions=DIMENSIONS)
+            with psycopg.connect(make_conninfo(first.url, dbname="template1"), autocommit=True) as admin:
+                cloned(admin, INSTALLED, "postgres")
         two = folder / "two"
         subprocess.run(["cp", "-a", str(folder / "one"), str(two)], check=True)
         shutil.rmtree(two / "run", ignore_errors=True)

@@ -18,7 +18,7 @@ from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, _database, cloned, dropped
 from tests.given_server import Server
 from tests.integration.cells.conftest import Installation
-from tests.integration.replicas.conftest import Pair
+from tests.integration.replicas.conftest import INSTALLED, Pair
 from tests.integration.replicas.test_search_on_replica import by_replica
 from tests.waiting import until
 
@@ -33,7 +33,7 @@ def installation(replicated: Pair, server: Server) -> Iterator[Installation]:
         directory = stack.enter_context(contextmanager(_database)(server, "template1"))
         with psycopg.connect(elsewhere, autocommit=True) as admin:
             for name in CELLS:
-                cloned(admin, name, "postgres")
+                cloned(admin, name, INSTALLED)
         cells = [make_conninfo(replicated.primary.url, dbname=name) for name in CELLS]
         made = Installation(directory, cells).add(0, 1)
         replicated.catch_up()
