@@ -84,24 +84,20 @@ def _written_out(path: Path) -> Iterator[tuple[int, tuple[dict[str, Any], list[s
         doubled: list[str] = []
         try:
             value, at = _first_of_doubled(doubled).raw_decode(text, at)
-            if not isinstance(value, dict):
-                raise ValueError("must be a JSON object")
         except RecursionError:
-            yield Problem(printable_path(path), f"line {number}: its JSON is nested too deep.")
-            return
+            reason = "its JSON is nested too deep"
         except json.JSONDecodeError as error:
-            yield Problem(
-                printable_path(path),
-                f"line {error.lineno}: {_words(error)}; what follows is not read.",
-            )
-            return
-        except ValueError as error:
-            if at == read:  # a number of too many digits, whose end is not known
-                yield Problem(printable_path(path), f"line {number}: {TOO_LONG}; what follows is not read.")
-                return
-            yield Problem(printable_path(path), f"line {number}: {_words(error)}.")
+            number, reason = error.lineno, _words(error)
+        except ValueError:
+            reason = TOO_LONG
         else:
-            yield number, (value, notices + doubled)
+            if isinstance(value, dict):
+                yield number, (value, notices + doubled)
+            else:
+                yield Problem(printable_path(path), f"line {number}: must be a JSON object.")
+            continue
+        yield Problem(printable_path(path), f"line {number}: {reason}; what follows is not read.")
+        return
 
 
 def _first_of_doubled(doubled: list[str]) -> json.JSONDecoder:

@@ -6,25 +6,17 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.agents.services import SECRET, key_of_service
+from tests.acceptance.agents.conftest import SECRET
 from tests.acceptance.deploy.compose_tools import ROOT
 from tests.acceptance.http.http_tools import member
 from tests.waiting import PATIENCE
 
 HERMES = os.environ.get("PGRECALL_TEST_HERMES", "")
-
-
-@pytest.fixture
-def keyed(database_url: str) -> Iterator[dict[str, str]]:
-    """What the provider reads of the environment."""
-    with key_of_service(database_url) as variables:
-        yield variables
 
 
 def played(what: str, home: Path, variables: dict[str, str]) -> dict[str, Any]:

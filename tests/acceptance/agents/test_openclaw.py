@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.agents.services import SECRET, key_of_service
+from tests.acceptance.agents.conftest import SECRET
 from tests.acceptance.deploy.compose_tools import ROOT
 from tests.acceptance.http.http_tools import member
 from tests.acceptance.typescript.node_tools import CLIENT, install, node
@@ -32,12 +31,6 @@ def plugin(tmp_path: Path) -> Path:
     node("node_modules/typescript/bin/tsc", *into)
     shutil.copy(Path(__file__).with_name("turns_in_openclaw.mjs"), folder)
     return folder
-
-
-@pytest.fixture
-def keyed(database_url: str) -> Iterator[dict[str, str]]:
-    with key_of_service(database_url) as variables:
-        yield variables
 
 
 def test_two_conversations(plugin: Path, keyed: dict[str, str], database_url: str) -> None:

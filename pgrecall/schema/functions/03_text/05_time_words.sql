@@ -1,8 +1,8 @@
 -- Words for times in English, German and Spanish, and the days they mean. Days are those of UTC, weeks begin on Monday,
 -- and seasons are those of the northern hemisphere.
 --
--- Long texts stand in bodies that are strings: Postgres stores the constants of RETURN byte by byte, and each connection would
--- read them again for milliseconds.
+-- Long texts are in bodies that are strings: Postgres stores the constants of RETURN byte by byte, and each connection would
+-- need milliseconds to read them.
 
 -- time_words: words for times, each with its term: m a month (a: one that is also another word), s a season (z:
 -- one that is also another word), w a weekday, u a unit, n a number, o an ordinal, f a third, d a day counted from

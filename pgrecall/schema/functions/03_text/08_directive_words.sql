@@ -1,8 +1,8 @@
 -- Words by which a user's message is known as a directive: an instruction, or a preference or constraint. They are queries
 -- over the words of the text, which cost a hundredth of regular expressions of this size.
 --
--- Long texts stand in bodies that are strings: Postgres stores the constants of RETURN byte by byte, and each connection would
--- read them again for milliseconds.
+-- Long texts are in bodies that are strings: Postgres stores the constants of RETURN byte by byte, and each connection would
+-- need milliseconds to read them.
 
 -- instruction_words: matches what tells an assistant how to act from now on.
 CREATE OR REPLACE FUNCTION recall_private.instruction_words() RETURNS tsquery

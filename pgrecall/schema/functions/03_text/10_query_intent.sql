@@ -1,8 +1,8 @@
 -- What a query wants, found by rules for English, German and Spanish: to be told what was said or known, or to have
 -- something done; whose words it asks for; and whether it makes sense only with its conversation.
 --
--- Long texts stand in bodies that are strings: Postgres stores the constants of RETURN byte by byte, and each connection would
--- read them again for milliseconds.
+-- Long texts are in bodies that are strings: Postgres stores the constants of RETURN byte by byte, and each connection would
+-- need milliseconds to read them.
 
 -- did_words: matches a query about what somebody did, whatever else it has.
 CREATE OR REPLACE FUNCTION recall_private.did_words() RETURNS tsquery

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+
+import pytest
 
 from tests.acceptance.http.http_tools import member, serving
 
 SECRET = "ghp_" + "Zq7Xw2Lk9" * 4
 
 
-@contextmanager
-def key_of_service(database_url: str) -> Iterator[dict[str, str]]:
-    """A service of this database, as the variables that plugins read."""
+@pytest.fixture
+def keyed(database_url: str) -> Iterator[dict[str, str]]:
+    """A service of the test's database, as the variables that plugins read."""
     with member(database_url) as memory:
         key = memory.keys.create("agent").secret
     with serving(database_url) as served:
