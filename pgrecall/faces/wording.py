@@ -76,14 +76,12 @@ def moment(at: datetime) -> str:
 
 
 def duration_words(length: timedelta) -> str:
-    """A length of time in its largest unit: ``3 days``, ``2.5 years``."""
+    """A length of time in the largest unit of which there are about two: ``3 days``, ``18 months``."""
     seconds = abs(length.total_seconds())
     for unit, size in _SPANS:
-        if seconds >= size:
-            digits = 1 if unit in ("year", "month") and seconds < 9.95 * size else 0
-            many = f"{seconds / size:.{digits}f}".removesuffix(".0")
-            return f"{many} {unit if many == '1' else unit + 's'}"
-    return "a moment"
+        if seconds >= 1.9 * size:
+            return f"{seconds / size:.0f} {unit}s"
+    return "1 minute" if seconds >= 60 else "a moment"
 
 
 def rights_words(scopes: Sequence[str]) -> str:

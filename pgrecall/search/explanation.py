@@ -22,9 +22,13 @@ _ARMS = {
     "name": "name",
     "cue": "association",
     "graph": "links",
+    "question": "question",
 }
 _MIN_GRAPH_LOG_ODDS = 0.1
 """Minimum contribution of links, in log-odds, to be named as a reason."""
+
+_MIN_ADDED = 0.1
+"""Minimum log-odds that a directive, a speaker or a time adds, to be named as a reason."""
 
 _MIN_NEAR = 0.1
 """Minimum match with a period to be called near it."""
@@ -33,7 +37,7 @@ _VITALITY_TERMS = ("recent", "tail", "spread", "revival")
 _WEIGHED = ("odds", "unbounded", "bounded")
 """The modes that have a weight."""
 _NO_RELEVANCE_TERM = ("logit", "probability")
-_REFERENCES = (("cue", "cue"), ("graph", "from"))
+_REFERENCES = (("cue", "cue"), ("graph", "from"), ("question", "answers"))
 """The arms that reach a memory by way of another, and where that one is named."""
 _STEPS = {
     "prefix": "as the beginning of words",
@@ -59,9 +63,11 @@ def sentence(
         _found(_contributing_arms(explanation.get("arms", {}), relevance), words or {}, names or {}),
         _answers(relevance),
         _period(explanation.get("period", {}), relevance),
+        *_applies(explanation),
         _reranked(explanation.get("rerank", {})),
         other_project(explanation.get("project", {})),
         _weighted(explanation.get("vitality", {}), explanation.get("score", {})),
+        _moved(explanation),
     )
     return " ".join(f"{each}." for each in sentences if each)
 
@@ -88,18 +94,45 @@ def reason(
         for name, arm in arms.items()
         if name not in ("semantic", "lexical") or "rank" in arm
     ]
-    found = f"Found by {_listed(ways)}." if ways else ""
-    return f"{found} {_moved_by_use(explanation.get('score', {}))}".strip()
+    sentences = (
+        f"Found by {_listed(ways)}" if ways else "",
+        *_applies(explanation),
+        _moved(explanation) or _moved_by_use(explanation.get("score", {})),
+    )
+    return " ".join(f"{each}." for each in sentences if each)
+
+
+def _applies(explanation: Part) -> tuple[str, ...]:
+    """Says why a memory counts that need not resemble the query: a directive, or what somebody said."""
+    relevance = explanation.get("relevance", {})
+    directive = relevance.get("directive", 0) >= _MIN_ADDED
+    act = explanation.get("speech_act") or "directive"
+    return (
+        f"It is {'an' if act[0] in 'aeiou' else 'a'} {act}, so it need not resemble the query"
+        if directive
+        else "",
+        "The query asks what its speaker said" if relevance.get("speaker", 0) >= _MIN_ADDED else "",
+    )
+
+
+def _moved(explanation: Part) -> str:
+    """Says which other memory a hit goes before or behind, whatever its own relevance and use."""
+    moved = explanation.get("score", {}).get("moved") or 0.0
+    if abs(moved) < _MIN_ADDED:
+        return ""
+    if moved < 0:
+        return "It stands behind the memory that supersedes it"
+    if explanation.get("speech_act") == "change":
+        return "It tells of a change, so it goes before what changed"
+    return "Its date puts it before another version"
 
 
 def _moved_by_use(score: Part) -> str:
     """Describes the effect of use on a score, unless it is negligible."""
     change = score.get("vitality") or 0.0
-    if score.get("held_back"):
-        return "It stands behind the memory that supersedes it."
     if score.get("exempt") or score.get("mode") == "off" or abs(change) < 0.05:
         return ""
-    return "Use raises it." if change > 0 else "Little use lowers it."
+    return "Use raises it" if change > 0 else "Little use lowers it"
 
 
 def referenced(explanation: Part) -> tuple[int, ...]:
@@ -164,6 +197,8 @@ def _way(name: str, arm: Part, spellings: Mapping[str, str], names: Mapping[int,
         return f"its association with {_other(arm['cue'], names)}"
     if name == "graph" and "from" in arm:
         return f"its links to {_other(arm['from'], names)}"
+    if name == "question" and "answers" in arm:
+        return f"its answer to {_other(arm['answers'], names)}"
     return f"{_ARMS.get(name, name)}{rank}"
 
 
@@ -262,10 +297,12 @@ def _score_terms(score: Part) -> str:
     mode = "exempt: named exactly" if score.get("exempt") else f"mode {score.get('mode', 'unknown')}"
     if "weight" in score and not score.get("exempt") and score.get("mode") in _WEIGHED:
         mode += f", weight {_number(score['weight'])}"
-    held = score.get("held_back") or 0.0
-    total = _sum([("relevance", log_odds - change - held), ("vitality", change)])
-    if held:
-        total += f" − {_number(-held)} to rank behind the memory that supersedes it"
+    moved = score.get("moved") or 0.0
+    total = _sum([("relevance", log_odds - change - moved), ("vitality", change)])
+    if moved < 0:
+        total += f" − {_number(-moved)} to rank behind the memory that supersedes it"
+    elif moved:
+        total += f" + {_number(moved)} to rank before another version"
     return f"log-odds {_number(log_odds)} = {total} ({mode}); score = {logistic(log_odds):.3f}"
 
 

@@ -98,8 +98,8 @@ def _parts(explanation: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield "reranker", explanation["rerank"]["logit"] - fused
     if "vitality" in score:
         yield "vitality: named in the query" if score.get("exempt") else "vitality", score["vitality"]
-    if abs(score.get("held_back") or 0.0) >= _MIN_ADDED:
-        yield "superseded" if score["held_back"] < 0 else "newer version", score["held_back"]
+    if abs(score.get("moved") or 0.0) >= _MIN_ADDED:
+        yield "superseded" if score["moved"] < 0 else "time", score["moved"]
 
 
 def _steps(parts: Sequence[tuple[str, float]]) -> Iterator[Step]:

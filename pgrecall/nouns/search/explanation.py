@@ -160,7 +160,7 @@ class Explanation(Mapping[str, Any]):
             "weight": self._summary["weight"],
             "vitality": log_odds - (0 if ground["window"] else self._evidence["logit"]),
             "exempt": e["likeness"] == 1,
-            "held_back": placed - log_odds,
+            "moved": placed - log_odds,
         }
 
 

@@ -59,7 +59,7 @@ def test_the_reasons_add_up_to_the_score_in_per_cent(
 ) -> None:
     relevance = {"intercept": intercept, "similarity": meaning, "logit": intercept + meaning}
     relevance |= {"probability": 0.5, "form": "logistic", "features": {"similarity": 0.4}}
-    score = {"vitality": vitality, "held_back": held, "log_odds": reread + vitality + held}
+    score = {"vitality": vitality, "moved": held, "log_odds": reread + vitality + held}
     [why] = score_steps([hit({"relevance": relevance, "rerank": {"logit": reread}, "score": score})])
     *steps, whole = why.steps
     assert whole.direction == "sum"
@@ -104,7 +104,7 @@ def test_a_reason_fits_into_a_line() -> None:
     arms = {"semantic": {"rank": 1}, "lexical": {"rank": 2, "words": {"harbour": 3.0, "contract": 2.0}}}
     [why] = score_steps([hit({"arms": arms, "score": {"mode": "odds", "vitality": -0.4}})])
     assert why.reason == "Found by meaning and the words “harbour” and “contract”. Little use lowers it."
-    [behind] = score_steps([hit({"score": {"mode": "odds", "vitality": 0.4, "held_back": -2.0}})])
+    [behind] = score_steps([hit({"score": {"mode": "odds", "vitality": 0.4, "moved": -2.0}})])
     assert behind.reason == "It stands behind the memory that supersedes it."
 
 
@@ -302,7 +302,7 @@ def test_a_life_shows_its_accesses_and_when_it_leaves_its_zones() -> None:
     root = parsed(CHARTS["life"])
     assert [len(of_class(root, name)) for name in ("use", "showing", "curve")] == [1, 1, 2]
     leavings = [name for name in words(root) if name.startswith("leaves")]
-    assert leavings == ["leaves fading in 2.3 months", "leaves stale in 2 days"]
+    assert leavings == ["leaves fading in 2 months", "leaves stale in 2 days"]
     assert days_until(life().future, 0.03, NOW) == pytest.approx(1 / 0.03 - 31, rel=0.05)
     readings = (root.get("data-curve") or "").split(";")
     assert len(readings) > 100
@@ -336,7 +336,8 @@ def test_ticks_reach_what_they_measure(most: float) -> None:
         (timedelta(seconds=3), "a moment"),
         (timedelta(minutes=1), "1 minute"),
         (timedelta(days=13.6), "2 weeks"),
-        (timedelta(days=-800), "2.2 years"),
+        (timedelta(days=380), "12 months"),
+        (timedelta(days=-800), "2 years"),
         (timedelta(days=36525), "100 years"),
     ],
 )

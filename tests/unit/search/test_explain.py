@@ -62,6 +62,36 @@ def test_nothing_to_explain() -> None:
     assert (sentence({}), terms({})) == ("", ())
 
 
+def test_what_applies_without_resembling_the_query() -> None:
+    directive = FULL | {"speech_act": "instruction", "relevance": {"directive": 5.3}}
+    assert "It is an instruction, so it need not resemble the query." in sentence(directive)
+    assert reason(directive).endswith(
+        "It is an instruction, so it need not resemble the query. Use raises it."
+    )
+    assert "The query asks what its speaker said." in reason({"relevance": {"speaker": 1.15}})
+    answer = {"arms": {"semantic": {"rank": 1}, "question": {"answers": 7}}}
+    assert reason(answer, names={7: "When?"}) == "Found by meaning and its answer to “When?”."
+    assert referenced(answer) == (7,)
+
+
+@pytest.mark.parametrize(
+    ("moved", "act", "why"),
+    [
+        (-2.0, "statement", "It stands behind the memory that supersedes it."),
+        (3.5, "change", "It tells of a change, so it goes before what changed."),
+        (1.0, "statement", "Its date puts it before another version."),
+    ],
+)
+def test_a_hit_that_another_one_moves(moved: float, act: str, why: str) -> None:
+    part = FULL | {"speech_act": act, "score": FULL["score"] | {"moved": moved, "log_odds": 1.534 + moved}}
+    assert sentence(part).endswith(why)
+    assert reason(part).endswith(f". {why}")
+    behind = "− 2 to rank behind the memory that supersedes it"
+    assert (behind if moved < 0 else f"+ {moved:g} to rank before another version") in dict(terms(part))[
+        "score"
+    ]
+
+
 def test_exact_names_modes_and_protection() -> None:
     named = FULL | {"arms": {"name": {"likeness": 1}}, "score": FULL["score"] | {"exempt": True}}
     assert sentence(named).startswith("Found by its name. ")

@@ -100,7 +100,7 @@ BEGIN
         'score', jsonb_build_object(
             'log_odds', v_placed, 'mode', p_summary -> 'mode', 'weight', p_summary -> 'weight',
             'vitality', v_log_odds - CASE WHEN (v_ground -> 'window')::boolean THEN 0 ELSE v_logit END,
-            'exempt', e.likeness = 1, 'held_back', v_placed - v_log_odds)) || coalesce(v_query -> 'period', '{}');
+            'exempt', e.likeness = 1, 'moved', v_placed - v_log_odds)) || coalesce(v_query -> 'period', '{}');
 END $$;
 
 -- contradicting_memories: the live memories that contradict this one, or that it contradicts, by id, at most 100.
