@@ -13,6 +13,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from pgrecall.arguments import SearchOptions
 from pgrecall.importers.chat import read_transcript, role_of
 from pgrecall.importers.dates import parse_spoken
 from pgrecall.nouns.embedding import TokenSigns
-from pgrecall.search.embed.embedder import Embedder, TokenEmbedder
+from pgrecall.search.embed.embedder import Embedder, TokenEmbedder, for_queries
 from pgrecall.search.embed.passages import WINDOW, counts_pieces, estimated_ends
 
 
@@ -190,6 +191,11 @@ class RememberedVectors:
     @property
     def dimensions(self) -> int:
         return self._embedder.dimensions
+
+    @cached_property
+    def for_queries(self) -> Embedder:
+        inner = for_queries(self._embedder)
+        return self if inner is self._embedder else RememberedVectors(inner)
 
     @property
     def max_tokens(self) -> int:

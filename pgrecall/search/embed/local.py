@@ -9,8 +9,15 @@ from typing import Protocol
 
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.nouns.embedding import TokenSigns
-from pgrecall.search.embed.embedder import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Vectors, is_default_model
+from pgrecall.search.embed.embedder import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_MODEL,
+    Embedder,
+    Vectors,
+    is_default_model,
+)
 from pgrecall.search.embed.minilm import load_minilm, require_minilm
+from pgrecall.search.embed.query_adapter import AdaptedQueries
 from pgrecall.search.embed.sentence_transformer import (
     MODEL_HINT,
     load_sentence_transformer,
@@ -34,7 +41,7 @@ class LocalEmbedder:
     The default and folders never touch the network; a hub name may download once, unless
     ``local_files_only``. The model is loaded on first use and shared by every LocalEmbedder of the process
     that names it. With ``precision`` int8 the default model multiplies 8-bit integers; its vectors then have
-    another name.
+    another name. Its queries are adapted (see ``query_adapter``).
 
     Raises:
         MissingExtra: pgrecall[local] is not installed, or for another model pgrecall[torch].
@@ -76,6 +83,11 @@ class LocalEmbedder:
 
     def __repr__(self) -> str:
         return f"LocalEmbedder({self.name!r})"
+
+    @property
+    def for_queries(self) -> Embedder:
+        """The embedder of queries: that of the default model adapts their vectors."""
+        return self if self._source else AdaptedQueries(self, self.name, self.dimensions)
 
     @property
     def dimensions(self) -> int:
