@@ -6,7 +6,6 @@ import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +17,12 @@ from pgrecall.importers.chat.recalled import without_marked
 from pgrecall.nouns.memories.models import PROJECT
 from pgrecall.search.context.rendering import estimate_tokens
 from tests.acceptance.cli.command_tools import Ended
-from tests.acceptance.cli.test_recall_hook import FERRY, Editor, editor, stop, warm
+from tests.acceptance.cli.editor_tools import FERRY, Editor, warm
 from tests.unit.importers.test_projects import CLOCK, repository
 from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Python has no Unix sockets on Windows")
-
-
-@pytest.fixture
-def claude(tmp_path: Path, database_url: str) -> Iterator[Editor]:
-    made = editor("claude", tmp_path, database_url)
-    assert made.run("connect", "claude", "--recall", "--capture", "--yes").code == 0
-    yield made
-    stop(made)
+CONNECTED = ("--capture",)
 
 
 @pytest.fixture
