@@ -10,6 +10,33 @@ from pgrecall.errors import DatabaseError
 from pgrecall.schema.roles import run_file, run_statement
 from pgrecall.schema.state import function_files
 
+DEFAULTS = "18_defaults"
+"""The folder of statements about rows; the other files create functions."""
+
+
+def are_untouched(driver: psycopg.Connection[Any]) -> bool:
+    """Whether all functions are as the last upgrade left them; to find out takes a tenth of applying them."""
+    return bool(driver.execute(f"SELECT {_FOUND} = {_LEFT}".encode()).fetchall()[0][0])
+
+
+def apply_defaults(driver: psycopg.Connection[Any]) -> None:
+    """Applies what concerns rows alone: what is shipped, and what depends on the day and the dictionaries."""
+    for path in function_files():
+        if path.parent.name == DEFAULTS:
+            run_file(driver, path)
+
+
+def remember_functions(driver: psycopg.Connection[Any]) -> None:
+    """Notes what this upgrade leaves, if the role may; else the next one applies everything again."""
+    found = driver.execute(
+        f"SELECT {_FOUND} WHERE (SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace "
+        f"WHERE oid = 'recall_private'::regnamespace) AND {_FOUND} IS DISTINCT FROM {_LEFT}".encode()
+    ).fetchall()
+    for (digest,) in found:
+        run_statement(
+            driver, f"COMMENT ON SCHEMA recall_private IS 'internal functions of pgrecall; {digest}'"
+        )
+
 
 def apply_functions(driver: psycopg.Connection[Any]) -> None:
     """Creates every function again and drops those that no file creates any more.
@@ -80,3 +107,19 @@ _FUNCTIONS_OF_TABLES = (
     "WHERE pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) "
     "AND (prorettype = 'trigger'::regtype OR proname = 'current_tenant')"
 )
+
+
+# Rows with their oids: in a database that was restored from a dump, everything is applied again.
+_FOUND = (
+    "(SELECT md5(current_setting('search_path') || string_agg(md5(made), '' ORDER BY made)) FROM ("
+    "SELECT p::text AS made FROM pg_proc p "
+    "WHERE pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) "
+    "UNION ALL SELECT a::text FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid "
+    "WHERE pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) "
+    "UNION ALL SELECT t::text FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid "
+    "WHERE c.relnamespace = 'recall'::regnamespace AND NOT tgisinternal "
+    "UNION ALL SELECT r::text FROM pg_rewrite r JOIN pg_class c ON c.oid = ev_class "
+    "WHERE c.relnamespace = 'recall'::regnamespace) rows)"
+)
+
+_LEFT = "(SELECT split_part(obj_description('recall_private'::regnamespace, 'pg_namespace'), '; ', 2))"
