@@ -14,16 +14,25 @@ DEFAULTS = "18_defaults"
 """The folder of statements about rows; the other files create functions."""
 
 
-def are_untouched(driver: psycopg.Connection[Any]) -> bool:
-    """Whether all functions are as the last upgrade left them; to find out takes a tenth of applying them."""
-    return bool(driver.execute(f"SELECT {_FOUND} = {_LEFT}".encode()).fetchall()[0][0])
+def apply_functions(driver: psycopg.Connection[Any], *, of_this_version: bool) -> None:
+    """Creates every function again and drops those that no file creates any more.
 
+    If those of this version are there as the last upgrade left them, only the defaults are applied.
 
-def apply_defaults(driver: psycopg.Connection[Any]) -> None:
-    """Applies what concerns rows alone: what is shipped, and what depends on the day and the dictionaries."""
-    for path in function_files():
-        if path.parent.name == DEFAULTS:
-            run_file(driver, path)
+    Functions are replaced in place, which does not disturb running statements. If one has another result or
+    other argument names than before, Postgres cannot replace it; then all are dropped first.
+    """
+    if of_this_version and _are_untouched(driver):
+        _apply_defaults(driver)
+        return
+    try:
+        with driver.transaction():  # a savepoint of the upgrade's transaction
+            _replace_functions(driver)
+    except DatabaseError as error:
+        if error.sqlstate not in _NOT_REPLACEABLE:
+            raise
+        _drop_functions(driver)
+        _replace_functions(driver)
 
 
 def remember_functions(driver: psycopg.Connection[Any]) -> None:
@@ -38,20 +47,16 @@ def remember_functions(driver: psycopg.Connection[Any]) -> None:
         )
 
 
-def apply_functions(driver: psycopg.Connection[Any]) -> None:
-    """Creates every function again and drops those that no file creates any more.
+def _are_untouched(driver: psycopg.Connection[Any]) -> bool:
+    """Whether all functions, triggers and views are as the last upgrade left them."""
+    return bool(driver.execute(f"SELECT {_FOUND} = {_LEFT}".encode()).fetchall()[0][0])
 
-    Functions are replaced in place, which does not disturb running statements. If one has another result or
-    other argument names than before, Postgres cannot replace it; then all are dropped first.
-    """
-    try:
-        with driver.transaction():  # a savepoint of the upgrade's transaction
-            _replace_functions(driver)
-    except DatabaseError as error:
-        if error.sqlstate not in _NOT_REPLACEABLE:
-            raise
-        _drop_functions(driver)
-        _replace_functions(driver)
+
+def _apply_defaults(driver: psycopg.Connection[Any]) -> None:
+    """Applies what concerns rows alone: what is shipped, and what depends on the day and the dictionaries."""
+    for path in function_files():
+        if path.parent.name == DEFAULTS:
+            run_file(driver, path)
 
 
 _NOT_REPLACEABLE = (
