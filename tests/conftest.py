@@ -337,3 +337,13 @@ def now() -> datetime:
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
     return tmp_path / "data"
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    """A folder of three notes."""
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    for name in ("winch", "yard", "tide"):
+        (folder / f"{name}.md").write_text(f"The {name} of the harbour.")
+    return folder

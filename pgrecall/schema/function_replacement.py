@@ -10,13 +10,21 @@ from pgrecall.errors import DatabaseError
 from pgrecall.schema.roles import run_file, run_statement
 from pgrecall.schema.state import function_files
 
+DEFAULTS = "18_defaults"
+"""The folder of statements about rows; the other files create functions."""
 
-def apply_functions(driver: psycopg.Connection[Any]) -> None:
+
+def apply_functions(driver: psycopg.Connection[Any], *, of_this_version: bool) -> None:
     """Creates every function again and drops those that no file creates any more.
+
+    If those of this version are there as the last upgrade left them, only the defaults are applied.
 
     Functions are replaced in place, which does not disturb running statements. If one has another result or
     other argument names than before, Postgres cannot replace it; then all are dropped first.
     """
+    if of_this_version and _are_untouched(driver):
+        _apply_defaults(driver)
+        return
     try:
         with driver.transaction():  # a savepoint of the upgrade's transaction
             _replace_functions(driver)
@@ -25,6 +33,30 @@ def apply_functions(driver: psycopg.Connection[Any]) -> None:
             raise
         _drop_functions(driver)
         _replace_functions(driver)
+
+
+def remember_functions(driver: psycopg.Connection[Any]) -> None:
+    """Notes what this upgrade leaves, if the role may; else the next one applies everything again."""
+    found = driver.execute(
+        f"SELECT {_FOUND} WHERE (SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace "
+        f"WHERE oid = 'recall_private'::regnamespace) AND {_FOUND} IS DISTINCT FROM {_LEFT}".encode()
+    ).fetchall()
+    for (digest,) in found:
+        run_statement(
+            driver, f"COMMENT ON SCHEMA recall_private IS 'internal functions of pgrecall; {digest}'"
+        )
+
+
+def _are_untouched(driver: psycopg.Connection[Any]) -> bool:
+    """Whether all functions, triggers and views are as the last upgrade left them."""
+    return bool(driver.execute(f"SELECT {_FOUND} = {_LEFT}".encode()).fetchall()[0][0])
+
+
+def _apply_defaults(driver: psycopg.Connection[Any]) -> None:
+    """Applies what concerns rows alone: what is shipped, and what depends on the day and the dictionaries."""
+    for path in function_files():
+        if path.parent.name == DEFAULTS:
+            run_file(driver, path)
 
 
 _NOT_REPLACEABLE = (
@@ -80,3 +112,19 @@ _FUNCTIONS_OF_TABLES = (
     "WHERE pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) "
     "AND (prorettype = 'trigger'::regtype OR proname = 'current_tenant')"
 )
+
+
+# Rows with their oids: in a database that was restored from a dump, everything is applied again.
+_FOUND = (
+    "(SELECT md5(current_setting('search_path') || string_agg(md5(made), '' ORDER BY made)) FROM ("
+    "SELECT p::text AS made FROM pg_proc p "
+    "WHERE pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) "
+    "UNION ALL SELECT a::text FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid "
+    "WHERE pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) "
+    "UNION ALL SELECT t::text FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid "
+    "WHERE c.relnamespace = 'recall'::regnamespace AND NOT tgisinternal "
+    "UNION ALL SELECT r::text FROM pg_rewrite r JOIN pg_class c ON c.oid = ev_class "
+    "WHERE c.relnamespace = 'recall'::regnamespace) rows)"
+)
+
+_LEFT = "(SELECT split_part(obj_description('recall_private'::regnamespace, 'pg_namespace'), '; ', 2))"

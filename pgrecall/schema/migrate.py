@@ -24,7 +24,7 @@ from pgrecall.database.server import MINIMUM_SERVER, ServerFacts, require_suitab
 from pgrecall.errors import InvalidInput, SchemaMismatch
 from pgrecall.schema import state
 from pgrecall.schema.aside import ASIDE, brought_back, refuse_remains
-from pgrecall.schema.function_replacement import apply_functions
+from pgrecall.schema.function_replacement import apply_functions, remember_functions
 from pgrecall.schema.lock_retry import LockRetry
 from pgrecall.schema.revision_objects import explained, require_columns
 from pgrecall.schema.roles import (
@@ -126,8 +126,9 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
                 connection.exec_driver_sql(state.lock_file().read_text(encoding="utf-8"))
             run_revisions(connection, wanted, before.revision)
             require_columns(connection, wanted, before.revision)
-            apply_functions(driver)
+            apply_functions(driver, of_this_version=state.is_current(before))
             connection.execute(text("SELECT recall_private.apply_declared_access()"))
+            remember_functions(driver)
             # Begun now: a transaction that begins an era makes others wait, and could wait for one of them.
             connection.execute(text("SELECT recall_private.change_era()"))
         _record(connection, wanted)

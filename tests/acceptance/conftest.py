@@ -20,6 +20,7 @@ from tests.acceptance.cli.command_tools import (
     whole_command_line,
     without_progress,
 )
+from tests.acceptance.http.http_tools import Served, serving
 from tests.conftest import _database
 from tests.given_server import own_server_only
 from tests.server_folders import server_folder
@@ -30,6 +31,19 @@ from tests.waiting import PATIENCE, until
 def url(server: EmbeddedServer, template: str) -> Iterator[str]:
     """A migrated database that the tests of a file share."""
     yield from _database(server, template)
+
+
+@pytest.fixture(scope="module")
+def keys() -> object:
+    """The keys that there are when the service of a file starts: none, but where the file makes some."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def served(url: str, keys: object) -> Iterator[Served]:
+    """A service for all tests of a file."""
+    with serving(url) as running:
+        yield running
 
 
 @pytest.fixture

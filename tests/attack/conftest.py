@@ -50,6 +50,13 @@ def logins(with_globex: World, without_globex: World) -> Iterator[dict[str, str]
         yield made
 
 
+@pytest.fixture
+def own_logins(database_url: str) -> Iterator[dict[str, str]]:
+    """The same in the database of one test."""
+    with attackers(database_url) as made:
+        yield made
+
+
 @pytest.fixture(scope="module")
 def alone(server: Server) -> Iterator[Server]:
     """A server of the file's own, to compare counts: others would decide which rows VACUUM may remove."""

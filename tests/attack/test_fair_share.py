@@ -20,7 +20,6 @@ from pgrecall import Memory
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.http.http_tools import PLAIN, Served, serving, waiting
-from tests.attack.world import attackers
 from tests.conftest import DIMENSIONS
 from tests.waiting import until
 
@@ -39,15 +38,9 @@ HELLO = {
 
 
 @pytest.fixture
-def logins(database_url: str) -> Iterator[dict[str, str]]:
-    with attackers(database_url) as made:
-        yield made
-
-
-@pytest.fixture
-def secrets(database_url: str, logins: dict[str, str]) -> dict[str, str]:
+def secrets(database_url: str, own_logins: dict[str, str]) -> dict[str, str]:
     """A key of each tenant; both have a memory with the key `plan`."""
-    url = make_conninfo(database_url, user=logins["service"])
+    url = make_conninfo(database_url, user=own_logins["service"])
     made = {}
     with Memory(url, settings=Settings(embedder="none"), embedder=HashEmbedder(DIMENSIONS)) as memory:
         for name in ("acme", "globex"):
@@ -58,18 +51,18 @@ def secrets(database_url: str, logins: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture
-def served(database_url: str, logins: dict[str, str], secrets: dict[str, str]) -> Iterator[Served]:
+def served(database_url: str, own_logins: dict[str, str], secrets: dict[str, str]) -> Iterator[Served]:
     """A service that asks for keys, since there are some when it starts."""
-    url = make_conninfo(database_url, user=logins["service"])
+    url = make_conninfo(database_url, user=own_logins["service"])
     limits = {"pool_size": str(POOL), "http_queue": "40"}
     with serving(url, allow_superuser="0", **limits) as running:
         yield running
 
 
 @contextmanager
-def held(database_url: str, logins: dict[str, str]) -> Iterator[psycopg.Connection]:
+def held(database_url: str, own_logins: dict[str, str]) -> Iterator[psycopg.Connection]:
     """A transaction of acme's own login that has changed its memory; whoever else changes it waits."""
-    with psycopg.connect(make_conninfo(database_url, user=logins["app"])) as connection:
+    with psycopg.connect(make_conninfo(database_url, user=own_logins["app"])) as connection:
         connection.execute("SELECT recall.edit(recall.id_of('plan'), '{\"author\": \"acme\"}')")
         yield connection
         connection.rollback()
@@ -122,7 +115,7 @@ async def searched(served: Served, secret: str, many: int) -> list[int]:
 
 @pytest.mark.parametrize("send", ["http", "mcp"])
 def test_another_tenant_is_served_while_one_waits_for_its_own_lock(
-    send: str, served: Served, secrets: dict[str, str], logins: dict[str, str], database_url: str
+    send: str, served: Served, secrets: dict[str, str], own_logins: dict[str, str], database_url: str
 ) -> None:
     answers: list[httpx.Response] = []
 
@@ -140,7 +133,7 @@ def test_another_tenant_is_served_while_one_waits_for_its_own_lock(
             await asyncio.to_thread(holding.rollback)
             await attack
 
-    with held(database_url, logins) as holding:
+    with held(database_url, own_logins) as holding:
         assert asyncio.run(scenario(holding)) == [200] * 20
     if send == "http":
         assert {answer.status_code for answer in answers} <= {200, 429, 503}  # 503: for a key not seen yet
@@ -160,7 +153,7 @@ def test_another_tenant_is_served_while_one_waits_for_its_own_lock(
 
 
 def test_the_page_signs_in_others_while_one_waits_for_its_own_key(
-    served: Served, secrets: dict[str, str], logins: dict[str, str], database_url: str
+    served: Served, secrets: dict[str, str], own_logins: dict[str, str], database_url: str
 ) -> None:
     """Opening a session waits for the row of its key, which that tenant's login can lock."""
     origin = {"Origin": served.url}
@@ -180,7 +173,7 @@ def test_the_page_signs_in_others_while_one_waits_for_its_own_key(
             await asyncio.to_thread(holding.rollback)
             await asyncio.gather(*attacks)
 
-    with psycopg.connect(make_conninfo(database_url, user=logins["app"])) as holding:
+    with psycopg.connect(make_conninfo(database_url, user=own_logins["app"])) as holding:
         holding.execute("SELECT recall.revoke_key(k.id) FROM recall.keys() k")
         assert asyncio.run(scenario(holding)) == [303] * 5
 

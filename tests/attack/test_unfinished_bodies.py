@@ -15,9 +15,8 @@ from pgrecall import Memory
 from pgrecall.faces.page.sessions import COOKIE
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.acceptance.http.http_tools import Served, serving
+from tests.acceptance.http.http_tools import PLAIN, Served, serving
 from tests.acceptance.page.page_tools import Page, sent
-from tests.attack.world import attackers
 from tests.conftest import DIMENSIONS
 from tests.waiting import until
 
@@ -29,14 +28,8 @@ MEDIA = {"/mcp": "application/json\r\nAccept: application/json, text/event-strea
 
 
 @pytest.fixture
-def logins(database_url: str) -> Iterator[dict[str, str]]:
-    with attackers(database_url) as made:
-        yield made
-
-
-@pytest.fixture
-def secrets(database_url: str, logins: dict[str, str]) -> dict[str, str]:
-    url = make_conninfo(database_url, user=logins["service"])
+def secrets(database_url: str, own_logins: dict[str, str]) -> dict[str, str]:
+    url = make_conninfo(database_url, user=own_logins["service"])
     with Memory(url, settings=Settings(embedder="none"), embedder=HashEmbedder(DIMENSIONS)) as memory:
         return {
             name: memory.for_tenant(name).keys.create("holder").secret
@@ -45,8 +38,8 @@ def secrets(database_url: str, logins: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture
-def service(database_url: str, logins: dict[str, str], secrets: dict[str, str]) -> Iterator[Served]:
-    url = make_conninfo(database_url, user=logins["service"])
+def service(database_url: str, own_logins: dict[str, str], secrets: dict[str, str]) -> Iterator[Served]:
+    url = make_conninfo(database_url, user=own_logins["service"])
     bytes_of = {"http_body_bytes": str(LARGEST), "http_tenant_bytes": str(LIMIT)}
     with serving(url, allow_superuser="0", **bytes_of) as running:
         yield running
@@ -85,7 +78,7 @@ def received(connection: socket.socket, text: bytes) -> bytes:
 
 def signed_in(served: Served, secret: str) -> str:
     """The cookie of a session that this key opens through the page."""
-    with httpx.Client(base_url=served.url) as browser:
+    with httpx.Client(base_url=served.url, **PLAIN) as browser:
         answer = sent(browser, Page(browser.get("/sign-in")).form("/sign-in"), key=secret)
         assert answer.status_code == 303, answer.text
         return f"{COOKIE}={browser.cookies[COOKIE]}"
@@ -126,9 +119,9 @@ def test_bytes_of_unfinished_bodies_are_bounded_by_tenant(
 
 
 def test_a_body_that_takes_too_long_is_let_go(
-    database_url: str, logins: dict[str, str], secrets: dict[str, str]
+    database_url: str, own_logins: dict[str, str], secrets: dict[str, str]
 ) -> None:
-    url = make_conninfo(database_url, user=logins["service"])
+    url = make_conninfo(database_url, user=own_logins["service"])
     with serving(url, allow_superuser="0", http_timeout="1") as served, ExitStack() as open_ones:
         slow = [
             open_ones.enter_context(unfinished(served, secrets["acme"], path))

@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 from tests.acceptance.cli.command_tools import command_line, environment
-from tests.acceptance.http.http_tools import Served, waiting
+from tests.acceptance.http.http_tools import PLAIN, Served, waiting
 from tests.conftest import DIMENSIONS
 from tests.faults.conftest import Inject
 from tests.faults.stopped_scenes import ACCEPT, INITIALIZE, TROUBLES, Scene, scene_of, write_waits
@@ -179,7 +179,7 @@ def test_its_own_server_ends_with_it(late: bool, inject: Inject) -> None:
         assert process.stdout is not None
         if late:
             url = process.stdout.readline().decode().strip()
-            assert httpx.get(f"{url}/healthz", trust_env=False).status_code == 200
+            assert httpx.get(f"{url}/healthz", **PLAIN).status_code == 200
         else:
             until(lambda: server_processes(folder), "the beginning of a server")
         process.send_signal(signal.SIGTERM)

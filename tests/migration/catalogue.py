@@ -12,6 +12,8 @@ from psycopg.rows import dict_row
 from tests.conftest import Query
 
 Row = tuple[Any, ...]
+STALE = "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'"
+"""Makes the functions those of another version."""
 
 
 def fetch(url: str, sql: str, parameters: Any = None) -> list[Row]:

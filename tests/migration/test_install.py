@@ -11,7 +11,7 @@ import pytest
 from pgrecall import DatabaseError, InvalidInput, Memory, SchemaMismatch
 from pgrecall.schema import function_replacement, installing, migrate
 from pgrecall.settings import Settings
-from tests.migration.catalogue import catalogue, fetch, recall_settings
+from tests.migration.catalogue import STALE, catalogue, fetch, recall_settings
 from tests.waiting import PATIENCE
 
 
@@ -27,10 +27,12 @@ def test_init_installs_this_version(empty_database: str) -> None:
 def test_init_twice_is_harmless(database_url: str) -> None:
     fetch(database_url, "UPDATE recall.layer SET metabolic_rate = 0.2 WHERE name = 'entity'")
     fetch(database_url, "SELECT set_config('recall.tenant', 'acme', false), recall.remember('kept')")
+    made = catalogue(database_url)
     for dimensions in (64, None):
         done = migrate.upgrade(database_url, dimensions=dimensions)
         assert not done.changed
         assert done.before == done.after
+    assert catalogue(database_url) == made
     assert fetch(database_url, "SELECT body FROM recall.memory") == [("kept",)]
     assert fetch(database_url, "SELECT metabolic_rate FROM recall.layer WHERE name = 'entity'") == [(0.2,)]
 
@@ -40,7 +42,7 @@ def test_ensure_current_installs_upgrades_and_otherwise_does_nothing(empty_datab
     before = catalogue(empty_database)
     installing.ensure_current(empty_database, dimensions=99)
     assert catalogue(empty_database) == before
-    fetch(empty_database, "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
+    fetch(empty_database, STALE)
     installing.ensure_current(empty_database, dimensions=99)
     assert migrate.inspect(empty_database).functions == migrate.functions_fingerprint()
     assert recall_settings(empty_database)["embedding.dimensions"] == 8
@@ -102,6 +104,7 @@ def test_an_interrupted_installation_leaves_nothing(empty_database: str, bad_fun
 
 
 def test_an_interrupted_upgrade_leaves_what_was_there(database_url: str, bad_function_file: None) -> None:
+    fetch(database_url, STALE)
     before = catalogue(database_url)
     with pytest.raises(Exception, match='syntax error at or near "NONSENSE"'):
         migrate.upgrade(database_url)
@@ -109,6 +112,7 @@ def test_an_interrupted_upgrade_leaves_what_was_there(database_url: str, bad_fun
 
 
 def test_an_interrupted_upgrade_raises_an_error_of_ours(database_url: str, bad_function_file: None) -> None:
+    fetch(database_url, STALE)
     with pytest.raises(DatabaseError):
         migrate.upgrade(database_url)
 

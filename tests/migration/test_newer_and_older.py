@@ -7,7 +7,7 @@ import pytest
 from pgrecall import Memory, SchemaMismatch
 from pgrecall.schema import installing, migrate
 from pgrecall.settings import Settings
-from tests.migration.catalogue import catalogue, fetch
+from tests.migration.catalogue import STALE, WHOLE, catalogue, fetch
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_a_newer_database_is_refused_by_the_client(newer_database: str) -> None:
 
 
 def test_stale_functions_are_noticed_and_applied_again(database_url: str) -> None:
-    fetch(database_url, "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
+    fetch(database_url, STALE)
     fetch(
         database_url,
         "CREATE OR REPLACE FUNCTION recall_private.logit(p_probability float8) RETURNS float8 "
@@ -48,6 +48,27 @@ def test_stale_functions_are_noticed_and_applied_again(database_url: str) -> Non
     assert migrate.upgrade(database_url).changed
     migrate.require_current(migrate.inspect(database_url))
     assert fetch(database_url, "SELECT recall_private.logit(0.5)") == [(0.0,)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE OR REPLACE FUNCTION recall_private.logit(p_probability float8) RETURNS float8 "
+        "LANGUAGE sql IMMUTABLE RETURN -1",
+        "DROP FUNCTION recall.pin(bigint, boolean, timestamptz)",
+        "DROP TRIGGER memory_vector_deleted ON recall.memory",
+        "ALTER TABLE recall.memory DISABLE TRIGGER memory_vector_deleted",
+        "CREATE OR REPLACE VIEW recall.health AS SELECT * FROM recall.health_report() LIMIT 0",
+        "ALTER FUNCTION recall.pin SET work_mem = '64kB'",
+        "DELETE FROM recall.relevance_model WHERE tenant = '*'",
+    ],
+)
+def test_what_was_changed_by_hand_is_made_again(database_url: str, change: str) -> None:
+    models = "SELECT * FROM recall.relevance_model ORDER BY 1, 2, 3"
+    before = [fetch(database_url, look) for look in (WHOLE, models)]
+    fetch(database_url, change)
+    migrate.upgrade(database_url)
+    assert [fetch(database_url, look) for look in (WHOLE, models)] == before
 
 
 @pytest.mark.parametrize("owner", ["recall_owner", "CURRENT_USER"])
@@ -84,7 +105,7 @@ def test_a_function_with_other_argument_names_or_another_result_is_replaced(data
         fetch(database_url, statement)
     for changed in ("without_names(text, text[])", "job_census()", "lock_tenant(text, text, int)"):
         fetch(database_url, f"ALTER FUNCTION recall_private.{changed} OWNER TO recall_owner")
-    fetch(database_url, "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
+    fetch(database_url, STALE)
     assert migrate.upgrade(database_url).left == ()
     assert fetch(database_url, "SELECT recall_private.without_names('Mira sails', ARRAY['mira'])") == [
         ("sails",)

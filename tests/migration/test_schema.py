@@ -15,6 +15,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, pool
 
 from pgrecall.schema import migrate, state
+from pgrecall.schema.function_replacement import DEFAULTS
 from pgrecall.schema.tables.metadata import SCHEMA, describe
 from tests.conftest import _database
 from tests.given_server import Server
@@ -229,6 +230,14 @@ def declarations() -> Iterator[tuple[str, str, str]]:
 def test_every_function_of_the_database_is_in_a_file(shared_url: str) -> None:
     in_files = {name for name, _, _ in declarations()} | {"in_cells"}  # switch_residence_check makes it
     assert {row[1] for row in fetch(shared_url, FUNCTIONS)} == in_files | OF_TABLES
+
+
+def test_only_the_defaults_change_rows() -> None:
+    """Of the other files an upgrade applies none if their functions are there as they should be."""
+    statement = re.compile(r"^(?:INSERT|UPDATE|DELETE|DO|SELECT recall)\b", re.MULTILINE)
+    found = {path for path in migrate.function_files() if statement.search(path.read_text())}
+    # Of cells: what a revision that adds a sequence needs, and a database in which a function is missing.
+    assert {path.parent.name for path in found if path.name != "09_cells.sql"} == {DEFAULTS}
 
 
 def test_every_function_opens_with_a_comment_that_names_it() -> None:

@@ -12,10 +12,8 @@ from pgrecall import DatabaseError, Memory, SchemaMismatch
 from pgrecall.schema import migrate
 from pgrecall.schema.migrate import LockRetry
 from pgrecall.settings import Settings
-from tests.migration.catalogue import catalogue, fetch
+from tests.migration.catalogue import STALE, catalogue, fetch
 from tests.waiting import PATIENCE
-
-STALE = "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'"
 
 
 def test_an_upgrade_does_not_queue_everybody_behind_one_transaction(database_url: str) -> None:

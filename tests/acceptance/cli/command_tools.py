@@ -7,8 +7,10 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,6 +93,20 @@ def command_line(*arguments: str | bytes) -> Sequence[str | bytes]:
 def whole_command_line(*arguments: str | bytes) -> Sequence[str | bytes]:
     """The same with an interpreter of its own, for what that does: imports, and encodings."""
     return [sys.executable, "-c", RUN, *arguments]
+
+
+@contextmanager
+def started(*arguments: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
+    """The command as a process that goes on; it is killed in the end."""
+    with subprocess.Popen(
+        command_line(*arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(**settings),
+    ) as process:
+        yield process
+        process.kill()
 
 
 def put_program(path: Path) -> None:

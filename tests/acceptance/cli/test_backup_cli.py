@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from tests.acceptance.cli.command_tools import Command, command_line, environment
+from tests.acceptance.cli.command_tools import Command, command_line, environment, started
 from tests.conftest import Query
 from tests.faults.test_full_disk import mount
 from tests.given_server import embedded_only
@@ -107,14 +107,10 @@ def waiting(database_url: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]
     secret = f"{database_url} password=swordfish"
     with psycopg.connect(database_url) as holder:
         holder.execute("LOCK TABLE recall.memory")
-        process = subprocess.Popen(
-            command_line("backup", "create", "--force", str(tmp_path / "memories.dump")),
-            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(database_url=secret),
-        )  # fmt: skip
-        with process:
+        file = str(tmp_path / "memories.dump")
+        with started("backup", "create", "--force", file, database_url=secret) as process:
             until(lambda: _dumps(name) != [], "the start of pg_dump")
             yield process
-            process.kill()
     until(lambda: _dumps(name) == [], "the end of pg_dump")
 
 

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 
 from pgrecall.embedded import cluster
 from pgrecall.embedded.shared_server import EmbeddedServer
-from tests.acceptance.cli.command_tools import Command, Ended, command_line, environment, without_progress
+from tests.acceptance.cli.command_tools import Command, Ended, started, without_progress
 from tests.waiting import PATIENCE, blocked
 
 pytestmark = pytest.mark.in_turns
@@ -300,13 +299,7 @@ def test_ctrl_c_keeps_what_was_committed(
         assert row is not None
         return int(row[0])
 
-    with subprocess.Popen(
-        command_line("import", str(many)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(database_url=database_url),
-        text=True,
-    ) as running:
+    with started("import", str(many), database_url=database_url) as running:
         blocked(watching)  # by now every batch but the last is committed, and the client knows
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=PATIENCE)
@@ -325,17 +318,12 @@ def test_ctrl_c_keeps_what_was_committed(
 def test_a_reader_that_goes_away_is_no_error(pgrecall: Command, many: Path, database_url: str) -> None:
     pgrecall("import", str(many))
     for options in ((), ("--json",)):
-        with subprocess.Popen(
-            command_line("search", "tide", "-k", "500", *options),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment(database_url=database_url),
-        ) as running:
+        with started("search", "tide", "-k", "500", *options, database_url=database_url) as running:
             assert running.stdout is not None
             assert running.stderr is not None
             running.stdout.readline()
             running.stdout.close()
-            assert running.stderr.read() == b""
+            assert running.stderr.read() == ""
             running.wait(timeout=PATIENCE)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -12,22 +11,15 @@ import pytest
 
 from pgrecall import Memory
 from pgrecall.nouns.memories.models import PROJECT
-from tests.acceptance.cli.test_recall_hook import FERRY, Editor, editor, stop, warm
+from tests.acceptance.cli.editor_tools import FERRY, Editor, warm
 from tests.acceptance.cli.test_session_hooks import TURNS, captured, hook, told, transcript
 from tests.conftest import Query
 from tests.unit.importers.test_projects import repository
 from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Python has no Unix sockets on Windows")
+CONNECTED = ("--capture",)
 PASSWORD = "h0rse" + "-battery"
-
-
-@pytest.fixture
-def claude(tmp_path: Path, database_url: str) -> Iterator[Editor]:
-    made = editor("claude", tmp_path, database_url)
-    assert made.run("connect", "claude", "--recall", "--capture", "--yes").code == 0
-    yield made
-    stop(made)
 
 
 def test_a_locked_database_holds_no_hook_up_and_all_goes_on_after_it(

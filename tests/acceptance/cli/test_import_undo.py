@@ -13,15 +13,6 @@ from tests.conftest import Query
 pytestmark = pytest.mark.in_turns
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    folder.mkdir()
-    for name in ("winch", "yard", "tide"):
-        (folder / f"{name}.md").write_text(f"The {name} of the harbour.")
-    return folder
-
-
 def live(query: Query) -> dict[str, str]:
     rows = query("SELECT key, body FROM recall.memory WHERE archived_at IS NULL", tenant="default")
     return {row["key"]: row["body"] for row in rows}

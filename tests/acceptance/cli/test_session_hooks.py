@@ -6,7 +6,6 @@ import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +16,13 @@ from pgrecall.faces.editors.session_start import BUDGET, HANDOFF_BUDGET
 from pgrecall.importers.chat.recalled import without_marked
 from pgrecall.nouns.memories.models import PROJECT
 from pgrecall.search.context.rendering import estimate_tokens
-from tests.acceptance.cli.command_tools import Ended
-from tests.acceptance.cli.test_recall_hook import FERRY, Editor, editor, stop, warm
+from tests.acceptance.cli.command_tools import Ended, command_line
+from tests.acceptance.cli.editor_tools import FERRY, Editor, warm
 from tests.unit.importers.test_projects import CLOCK, repository
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Python has no Unix sockets on Windows")
-
-
-@pytest.fixture
-def claude(tmp_path: Path, database_url: str) -> Iterator[Editor]:
-    made = editor("claude", tmp_path, database_url)
-    assert made.run("connect", "claude", "--recall", "--capture", "--yes").code == 0
-    yield made
-    stop(made)
+CONNECTED = ("--capture",)
 
 
 @pytest.fixture
@@ -60,9 +52,11 @@ def hook(made: Editor, event: str, **fields: object) -> Ended:
     """Runs our hook of an event with what the editor sends."""
     groups = json.loads((made.home / ".claude/settings.json").read_text())["hooks"][event]
     [command] = [one["hooks"][0]["command"] for one in groups]
+    program, *words = shlex.split(command)
+    assert Path(program) == Path(sys.executable).with_name("pgrecall")
     done = subprocess.run(
-        shlex.split(command), input=json.dumps({"hook_event_name": event, **fields}).encode(),
-        capture_output=True, env=made.variables, cwd=made.home, check=False,
+        command_line(*words), input=json.dumps({"hook_event_name": event, **fields}).encode(),
+        capture_output=True, env=made.variables, cwd=made.home, timeout=PATIENCE, check=False,
     )  # fmt: skip
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 

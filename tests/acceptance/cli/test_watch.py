@@ -9,32 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.cli.command_tools import Command, command_line, environment
+from tests.acceptance.cli.command_tools import Command, started
 from tests.conftest import Query
 from tests.waiting import PATIENCE, until
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    folder.mkdir()
-    for name in ("winch", "yard", "tide"):
-        (folder / f"{name}.md").write_text(f"The {name} of the harbour.")
-    return folder
-
-
-@pytest.fixture
 def watching(database_url: str, vault: Path) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        command_line("import", str(vault), "--watch"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(database_url=database_url, tenant="acme"),
-    )
-    with process:
+    with started("import", str(vault), "--watch", database_url=database_url, tenant="acme") as process:
         yield process
-        process.kill()
 
 
 def live(query: Query) -> dict[str, str]:

@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.jobs.catalogue import JOBS
-from tests.acceptance.cli.command_tools import Command, command_line, environment, without_progress
+from tests.acceptance.cli.command_tools import Command, started, without_progress
 from tests.conftest import Query
 from tests.waiting import PATIENCE, until
 
@@ -33,16 +33,8 @@ def start(database_url: str) -> Iterator[Start]:
     with ExitStack() as stack:
 
         def run(*arguments: str, **settings: str) -> subprocess.Popen[str]:
-            process = subprocess.Popen(
-                command_line(*arguments),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                env=environment(database_url=database_url, tenant="acme", **settings),
-            )
-            stack.enter_context(process)
-            stack.callback(process.kill)
-            return process
+            told = {"database_url": database_url, "tenant": "acme", **settings}
+            return stack.enter_context(started(*arguments, **told))
 
         yield run
 

@@ -296,7 +296,7 @@ def is_open(connection: socket.socket) -> bool:
 def test_it_ends_within_its_bound_though_postgres_never_answers(served: Served, database_url: str) -> None:
     """Beside a request that waits for Postgres there are an idle connection and a half sent request."""
     with memories_locked(database_url), ExitStack() as opened, ThreadPoolExecutor(1) as pool:
-        idle = opened.enter_context(httpx.Client(base_url=served.client.base_url))
+        idle = opened.enter_context(httpx.Client(base_url=served.client.base_url, **PLAIN))
         assert idle.get("/healthz").status_code == 200
         half = opened.enter_context(served.raw())
         half.sendall(HEAD % 1000 + b'{"query"')

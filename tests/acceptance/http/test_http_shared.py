@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import httpx
@@ -11,7 +10,7 @@ import pytest
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.acceptance.http.http_tools import PLAIN, Served, is_problem, member, serving
+from tests.acceptance.http.http_tools import PLAIN, Served, is_problem, member
 
 ASKED = {"query": "who mends the winch"}
 
@@ -37,13 +36,6 @@ def keys(url: str) -> Keys:
             memory.keys.create("reader", read_only=True, also_reads=["team"]),
         ]
     return Keys(*(one.secret for one in made))
-
-
-@pytest.fixture(scope="module")
-def served(url: str, keys: Keys) -> Iterator[Served]:
-    assert keys
-    with serving(url) as running:
-        yield running
 
 
 def test_its_searches_have_both_and_say_where_each_lives(served: Served, keys: Keys) -> None:

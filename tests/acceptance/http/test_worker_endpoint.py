@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.acceptance.cli.command_tools import Command, command_line, environment
+from tests.acceptance.cli.command_tools import Command, started
 from tests.conftest import Query
 from tests.waiting import PATIENCE, until
 
@@ -21,15 +21,8 @@ def worker(database_url: str, query: Query) -> Iterator[subprocess.Popen[str]]:
     """A worker on a free port, in whose database the job `fold` fails at every run."""
     query("SELECT recall.remember('A note on the tide.')", tenant="acme")
     query("DROP FUNCTION recall.fold_accesses CASCADE")
-    process = subprocess.Popen(
-        command_line("worker", "--port", "0"),
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(database_url=database_url, tenant="acme"),
-    )
-    with process:
+    with started("worker", "--port", "0", database_url=database_url, tenant="acme") as process:
         yield process
-        process.kill()
 
 
 def test_a_worker_reports_its_runs_and_itself(worker: subprocess.Popen[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pgrecall import Memory
 from pgrecall.faces.page.form_fields import file_name
 from pgrecall.faces.page.markdown import render_markdown
-from tests.acceptance.http.http_tools import PLAIN, Served, member, serving
+from tests.acceptance.http.http_tools import PLAIN, Served, member
 from tests.acceptance.page.page_tools import Page, sent
 from tests.waiting import until
 
@@ -67,12 +67,6 @@ def keys(url: str) -> dict[str, str]:
                 made["reader"] = memory.keys.create("reader", read_only=True).secret
                 memory.plans.prune()
     return made
-
-
-@pytest.fixture(scope="module")
-def served(keys: dict[str, str], url: str) -> Iterator[Served]:
-    with serving(url) as running:
-        yield running
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from pgrecall import Draft, Memory
-from tests.acceptance.http.http_tools import Served, member, serving
+from tests.acceptance.http.http_tools import PLAIN, Served, member, serving
 from tests.acceptance.page.browser_tools import watched_page
 from tests.acceptance.page.keyboard import tab_to, walk_through
 from tests.waiting import PATIENCE
@@ -169,7 +169,7 @@ def test_an_import_is_undone_by_keyboard_alone(page: Page, served: tuple[Served,
     url = served[0].url
     key = {"Authorization": f"Bearer {served[1]}"}
     log = b"# Log\n\nThe beacon blinks twice."
-    sent = httpx.post(f"{url}/v1/imports?name=log.md", content=log, headers=key, trust_env=False)
+    sent = httpx.post(f"{url}/v1/imports?name=log.md", content=log, headers=key, **PLAIN)
     assert sent.json()["report"]["created"] == 1
     page.goto("/add")
     tab_to(page, "Earlier imports")
@@ -185,7 +185,7 @@ def test_an_import_is_undone_by_keyboard_alone(page: Page, served: tuple[Served,
     tab_to(page, "Undo import")
     page.keyboard.press("Enter")
     page.get_by_text("1 memory deleted").wait_for()
-    found = httpx.get(f"{url}/v1/memories?limit=100", headers=key, trust_env=False).text
+    found = httpx.get(f"{url}/v1/memories?limit=100", headers=key, **PLAIN).text
     assert "The beacon" not in found
 
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from pgrecall import Draft, Memory
-from tests.acceptance.http.http_tools import PLAIN, Served, member, serving
+from tests.acceptance.http.http_tools import PLAIN, Served, member
 from tests.acceptance.page.page_tools import Page, complaints, sent
 
 
@@ -24,12 +24,6 @@ def keys(memory: Memory) -> dict[str, str]:
         "writer": memory.keys.create("writer").secret,
         "reader": memory.keys.create("reader", read_only=True).secret,
     }
-
-
-@pytest.fixture(scope="module")
-def served(keys: dict[str, str], url: str) -> Iterator[Served]:
-    with serving(url) as running:
-        yield running
 
 
 @pytest.fixture

@@ -25,12 +25,6 @@ def keys(url: str) -> dict[str, str]:
     return made
 
 
-@pytest.fixture(scope="module")
-def served(keys: dict[str, str], url: str) -> Iterator[Served]:
-    with serving(url) as running:
-        yield running
-
-
 @pytest.fixture
 def browser(served: Served) -> Iterator[httpx.Client]:
     """A client with cookies of its own, that follows no redirect by itself."""

@@ -7,15 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from pgrecall import Memory
-from tests.acceptance.http.http_tools import Served, member, serving
+from tests.acceptance.http.http_tools import Served, member
 from tests.acceptance.page.page_tools import Page, sent
 from tests.acceptance.page.test_page_actions import followed, note, shown
-
-
-@pytest.fixture(scope="module")
-def served(url: str) -> Iterator[Served]:
-    with serving(url) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

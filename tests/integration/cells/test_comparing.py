@@ -17,8 +17,8 @@ from pgrecall.errors import DatabaseError
 from tests.integration.cells.conftest import Installation
 from tests.integration.cells.test_move import digests, fill
 from tests.scale import SCALE
+from tests.waiting import PATIENCE
 
-PATIENCE = 60.0
 MAX_ROUNDS = 12 * SCALE
 
 

@@ -16,6 +16,7 @@ from pgrecall.cells.moves.move import Mover
 from pgrecall.errors import DatabaseError, InvalidInput, RecallError, TenantElsewhere
 from pgrecall.nouns.keys.operations import new_token
 from tests.integration.cells.conftest import Installation
+from tests.waiting import PATIENCE
 
 
 def digests(installation: Installation, cell: int, tenant: str = "acme") -> list[dict[str, object]]:
@@ -219,7 +220,7 @@ def test_a_copy_that_differs_is_not_taken(movable: Installation) -> None:
     begun = "INSERT INTO recall_cells.move (tenant, source, target) VALUES ('acme', 0, 1)"
     movable.fleet.directory.run(begun)
     copying.begin(0)
-    copying.wait_for_copy(lambda *_: None, timeout=60)
+    copying.wait_for_copy(lambda *_: None, timeout=PATIENCE)
     movable.ask(1, "UPDATE recall.memory SET body = 'Another text.' WHERE key = 'winch-3'")
     with pytest.raises(DatabaseError, match="differs in memory; it stays where it is"):
         mover.move("acme", 1)

@@ -17,7 +17,7 @@ from pgrecall import InvalidInput
 from pgrecall.database.error_translation import translated
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.conftest import NOW, _database
-from tests.integration.export.export_tools import client, lines_of
+from tests.integration.export.export_tools import client, lines_of, read_in_sql
 from tests.scale import SCALE
 from tests.tenant_world import all_answers, fill_tenant
 
@@ -86,9 +86,7 @@ def test_any_file_is_stored_whole_or_refused(
         shared_connection.execute("SELECT set_config('recall.tenant', 'target', true)")
         try:
             with shared_connection.transaction():
-                shared_connection.execute("SELECT recall.begin_import(%s)", (lines[0],))
-                shared_connection.execute("SELECT recall.import_lines(%s)", (lines[1:],))
-                shared_connection.execute("SELECT recall.end_import()")
+                read_in_sql(shared_connection, lines)
         except psycopg.Error as error:
             refused = translated(error)
             assert isinstance(refused, InvalidInput), refused

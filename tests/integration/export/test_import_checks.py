@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pgrecall import InvalidInput, Memory
 from pgrecall.database.error_translation import translated
 from tests.conftest import DIMENSIONS, NOW, Query
-from tests.integration.export.export_tools import client
+from tests.integration.export.export_tools import client, read_in_sql
 from tests.scale import SCALE
 from tests.tenant_world import _GIVEN, _questions, fill_tenant
 
@@ -235,9 +235,7 @@ def test_after_any_import_every_function_answers(
         refused: psycopg.Error | None = None
         try:
             with shared_connection.transaction():
-                shared_connection.execute("SELECT recall.begin_import(%s)", (lines[0],))
-                shared_connection.execute("SELECT recall.import_lines(%s)", (lines[1:],))
-                shared_connection.execute("SELECT recall.end_import()")
+                read_in_sql(shared_connection, lines)
         except psycopg.Error as error:
             refused = error
         if refused is None:

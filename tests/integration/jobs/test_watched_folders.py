@@ -26,15 +26,6 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    folder.mkdir()
-    for name in ("winch", "yard", "tide"):
-        (folder / f"{name}.md").write_text(f"The {name} of the harbour.")
-    return folder
-
-
-@pytest.fixture
 def plain(database_url: str) -> Iterator[Memory]:
     with Memory(settings=Settings(database_url=database_url, tenant="acme", embedder="none")) as memory:
         yield memory

@@ -14,6 +14,7 @@ from pgrecall import Draft, DraftLink, InvalidInput, Memory
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings
 from tests.conftest import Query
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.in_turns
 
@@ -332,7 +333,7 @@ def test_two_writers_of_different_fields_both_win(memory: Memory, settings: Sett
 
     def write(field: str, values: list[str]) -> None:
         with Memory(settings=settings) as client:
-            barrier.wait(timeout=20)
+            barrier.wait(timeout=PATIENCE)
             for value in values:
                 client.remember("b", key="k", **{field: value})  # type: ignore[arg-type]  # a text field
 

@@ -30,6 +30,7 @@ from tests.conftest import DIMENSIONS, dropped
 from tests.given_server import Server
 from tests.integration.client.client_calls import CALLS, timeless
 from tests.integration.roles.test_unprivileged import NOT_ALIKE
+from tests.migration.catalogue import STALE
 
 __all__ = ["bare_pgrecall"]
 
@@ -121,7 +122,7 @@ def test_jobs_an_export_and_an_import(managed: Managed) -> None:
 def test_an_upgrade_by_the_owner(managed: Managed) -> None:
     with psycopg.connect(managed.url) as owner:
         owner.execute("SET ROLE recall_owner")
-        owner.execute("UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
+        owner.execute(STALE)
     done = migrate.upgrade(managed.url)
     assert (done.changed, done.left) == (True, ())
     assert roles.rights(managed.url) == ()

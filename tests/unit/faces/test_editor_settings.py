@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
@@ -24,6 +24,7 @@ from pgrecall.faces.editors.hooks import (
     with_hooks,
 )
 from pgrecall.faces.editors.settings_files import SettingsFile
+from tests.scale import SCALE
 
 ENTRY = {"command": "/opt/a b/pgrecall", "args": ["--tenant", 'o"n\\e', "mcp"], "env": {"A_B": "é \x7f ü"}}
 NAMES = st.text("abz_-", min_size=1, max_size=6)
@@ -220,6 +221,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | 
 
 
 @pytest.mark.parametrize("editor", HOOKS)
+@settings(max_examples=20 * SCALE)  # of each of five editors
 @given(st.data())
 def test_hooks_are_added_once_and_removed_again(editor: HookedEditor, data: st.DataObject) -> None:
     form = HOOKS[editor]

@@ -22,10 +22,16 @@ KINDS = frozenset({"planned", "skipped", "kept", "protected", "other"})
 SIZES = [(1, 0, 0), (1, 1, 0), (3, 2, 1), (40, 25, 4), (300, 120, 12), (10_000, 3_000, 400)]
 
 
-@pytest.fixture(params=SIZES, ids=str)
+@pytest.fixture(scope="module", params=SIZES, ids=str)
 def sized(request: pytest.FixtureRequest) -> PrunePlan:
     items, neighbours, kept = request.param
     return plan(items=items, neighbours=neighbours, kept=kept)
+
+
+@pytest.fixture(scope="module")
+def drawn(sized: PrunePlan) -> Chart:
+    """Its chart, for all that is looked at in it."""
+    return drawn_of(sized)
 
 
 def drawn_of(made: PrunePlan) -> Chart:
@@ -49,23 +55,21 @@ def test_the_chart_is_bounded_and_counts_the_rest(sized: PrunePlan) -> None:
     assert all(edge.source in drawn and edge.target in drawn for edge in graph.edges)
 
 
-def test_nodes_stand_apart_inside_the_chart(sized: PrunePlan) -> None:
-    chart = drawn_of(sized)
-    seen, nodes = frame(chart), dots(chart)
+def test_nodes_stand_apart_inside_the_chart(sized: PrunePlan, drawn: Chart) -> None:
+    seen, nodes = frame(drawn), dots(drawn)
     assert len(nodes) == len(affected(sized).nodes) > 0
     for dot in nodes:
         assert seen.left + 8 <= dot.at.x <= seen.right - 8
         assert seen.top + 8 <= dot.at.y <= seen.bottom - 8
     for one, other in combinations(nodes, 2):
         assert hypot(one.at.x - other.at.x, one.at.y - other.at.y) > 13
-    for at in places(parsed(chart)):
+    for at in places(parsed(drawn)):
         assert seen.left <= at.x <= seen.right
         assert seen.top <= at.y <= seen.bottom
 
 
-def test_labels_cover_neither_nodes_nor_labels(sized: PrunePlan) -> None:
-    chart = drawn_of(sized)
-    seen, nodes = frame(chart), dots(chart)
+def test_labels_cover_neither_nodes_nor_labels(drawn: Chart) -> None:
+    seen, nodes = frame(drawn), dots(drawn)
     areas = [(dot, dot.label) for dot in nodes if dot.label]
     assert areas
     for (_, one), (_, other) in combinations(areas, 2):

@@ -18,6 +18,7 @@ from pgrecall.importers.detect import count_items, known_kind, open_source
 from pgrecall.importers.markdown import archive
 from pgrecall.nouns.imports.report import Problem
 from pgrecall.nouns.memories.models import Draft
+from tests.scale import SCALE
 
 
 def packed(path: Path, notes: dict[str, str], day: int = 3) -> Path:
@@ -164,7 +165,7 @@ def test_a_file_with_wrong_bytes_is_read_or_refused(content: str, method: str, t
             made.writestr(name, text)
     whole = path.read_bytes()
     dice = random.Random(content + method)
-    for _ in range(250):
+    for _ in range(100 * SCALE):
         damaged = bytearray(whole)
         for _ in range(dice.randint(1, 5)):
             place = dice.randrange(len(damaged))

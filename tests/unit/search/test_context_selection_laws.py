@@ -17,9 +17,19 @@ from pgrecall.nouns.links.models import Derivation
 from pgrecall.search.context.rendering import Entry, estimate_tokens, render
 from pgrecall.search.context.selection import select_memories
 from pgrecall.search.context.similarity import adds_details, pair_key
+from tests.scale import SCALE
 from tests.unit.search.hits import LAYERS, hit, pairs_of, several
 
-law = settings(max_examples=60, deadline=None)
+Case = tuple[list[Hit], ContextRequest, dict[str, Any]]
+law = settings(max_examples=60 * SCALE, deadline=None)
+OF_EVERY_BLOCK: list[Callable[[Case, ContextBlock], None]] = []
+
+
+def of_every_block(kept: Callable[[Case, ContextBlock], None]) -> Callable[[Case, ContextBlock], None]:
+    """A law that needs nothing but a case and its block: to draw them takes most of the time."""
+    OF_EVERY_BLOCK.append(kept)
+    return kept
+
 
 COUNTERS: dict[str, Callable[[str], int]] = {
     "estimate": estimate_tokens,
@@ -44,7 +54,7 @@ def requests(draw: st.DrawFn, **fixed: Any) -> ContextRequest:
 
 
 @st.composite
-def cases(draw: st.DrawFn, **fixed: Any) -> tuple[list[Hit], ContextRequest, dict[str, Any]]:
+def cases(draw: st.DrawFn, **fixed: Any) -> Case:
     """Hits, a request, and how alike the hits are and which replace which."""
     found = draw(several)
     numbers = sorted(one.id for one in found)
@@ -73,40 +83,32 @@ def best(found: list[Hit]) -> Hit:
     return min(found, key=lambda one: (-one.score, one.id))
 
 
-@law
-@given(cases())
-def test_the_budget_is_never_exceeded(case: Any) -> None:
-    found, request, known = case
-    block = select_memories(found, request, **known)
+@of_every_block
+def the_budget_is_never_exceeded(case: Case, block: ContextBlock) -> None:
+    _found, request, _known = case
     assert block.tokens == (request.count_tokens(block.text) if block.text else 0)
     assert block.tokens <= request.budget_tokens
 
 
-@law
-@given(cases())
-def test_a_summary_and_its_source_are_never_both_shown(case: Any) -> None:
-    found, request, known = case
-    block = select_memories(found, request, **known)
+@of_every_block
+def a_summary_and_its_source_are_never_both_shown(case: Case, block: ContextBlock) -> None:
+    _found, _request, known = case
     for one in known["derived"]:
         assert not {one.summary, one.source} <= shown(block)
 
 
-@law
-@given(cases())
-def test_every_hit_is_shown_or_left_out_with_a_reason(case: Any) -> None:
-    found, request, known = case
-    block = select_memories(found, request, **known)
+@of_every_block
+def every_hit_is_shown_or_left_out_with_a_reason(case: Case, block: ContextBlock) -> None:
+    found, _request, _known = case
     assert sorted([*shown(block), *(one.id for one in block.left_out)]) == sorted(one.id for one in found)
     assert [source.id for source in block.sources] == [one.id for one in block.hits]
     assert [source.number for source in block.sources] == [*range(1, len(block.hits) + 1)]
     assert bool(block.text) == bool(block.hits)
 
 
-@law
-@given(cases())
-def test_near_duplicates_are_never_both_shown(case: Any) -> None:
-    found, request, known = case
-    block = select_memories(found, request, **known)
+@of_every_block
+def near_duplicates_are_never_both_shown(case: Case, block: ContextBlock) -> None:
+    _found, request, known = case
     for a in block.hits:
         for b in block.hits:
             if a.id < b.id and not (adds_details(a, b) or adds_details(b, a)):
@@ -127,22 +129,18 @@ def test_what_repeats_nothing_is_shown_where_there_is_room(case: Any) -> None:
     assert {one.reason for one in apart.left_out} <= {"superseded"}
 
 
-@law
-@given(cases())
-def test_of_a_chain_only_the_newest_hit_is_shown(case: Any) -> None:
-    found, request, known = case
-    block = select_memories(found, request, **known)
+@of_every_block
+def of_a_chain_only_the_newest_hit_is_shown(case: Case, block: ContextBlock) -> None:
+    found, _request, known = case
     there = {one.id for one in found}
     replaced = {old for old, newer in known["successors"].items() if there & set(newer)}
     assert shown(block) & replaced == set()
     assert {one.id for one in block.left_out if one.reason == "superseded"} == replaced & there
 
 
-@law
-@given(cases())
-def test_quotas_hold(case: Any) -> None:
-    found, request, known = case
-    block = select_memories(found, request, **known)
+@of_every_block
+def quotas_hold(case: Case, block: ContextBlock) -> None:
+    found, request, _known = case
     counts = Counter(one.layer for one in block.hits)
     assert all(counts[layer] <= most for layer, most in request.per_layer.items())
     for one in block.left_out:
@@ -174,11 +172,9 @@ def test_a_larger_budget_keeps_the_best(case: Any, more: int) -> None:
         assert best(found).id in {source.id for source in larger.sources if not source.cut}
 
 
-@law
-@given(cases())
-def test_only_the_best_is_cut_where_another_memory_fits_whole(case: Any) -> None:
+@of_every_block
+def only_the_best_is_cut_where_another_memory_fits_whole(case: Case, block: ContextBlock) -> None:
     found, request, known = case
-    block = select_memories(found, request, **known)
     cut = [source.id for source in block.sources if source.cut]
     assert len(cut) <= 1
     left = {one.id for one in block.left_out if one.reason in ("superseded", "quota", "derived")}
@@ -188,6 +184,15 @@ def test_only_the_best_is_cut_where_another_memory_fits_whole(case: Any) -> None
         for one in there:
             alone = select_memories([one], request, successors=known["successors"])
             assert all(source.cut for source in alone.sources)
+
+
+@settings(max_examples=120 * SCALE, deadline=None)
+@given(cases())
+def test_every_block_keeps_its_laws(case: Case) -> None:
+    found, request, known = case
+    block = select_memories(found, request, **known)
+    for kept in OF_EVERY_BLOCK:
+        kept(case, block)
 
 
 @law
