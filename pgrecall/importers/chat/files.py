@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, cast
 from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.chat.other_forms import held_in
 from pgrecall.importers.encodings import WINDOWS_1252, as_utf8, decode
 from pgrecall.importers.files import (
     MAX_BYTES,
@@ -29,8 +30,9 @@ from pgrecall.importers.json_records import parse_json
 from pgrecall.importers.json_stream import JsonStream
 from pgrecall.nouns.imports.report import Problem
 
-_CONVERSATIONS = re.compile(r"conversations(-[0-9]{1,6})?\.json", re.IGNORECASE)
-_LISTS = ("conversations", "loglines")  # the second is what Claude's web page saves of a session
+_CONVERSATIONS = re.compile(
+    r"(conversations(-[0-9]{1,6})?|prod-grok-backend|My ?Activity)\.json", re.IGNORECASE
+)
 _SESSION = re.compile(r"session-[\w-]+\.json")  # of Gemini CLI, before it wrote lines
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _REPACK = "Export it again, or unpack it and import the folder."
@@ -193,7 +195,7 @@ def _require_readable(path: Path, entry: ZipInfo) -> None:
 
 
 def json_values(file: ChatFile, count: Callable[[str], None]) -> Iterator[Any]:
-    """The elements of a JSON file's array or of its list ``conversations`` or ``loglines``, or its one value.
+    """The elements of a JSON file's array, the conversations of an export that is one object, or its one value.
 
     Args:
         count: counts what was assumed, a plural noun.
@@ -205,12 +207,7 @@ def json_values(file: ChatFile, count: Callable[[str], None]) -> Iterator[Any]:
         try:
             stream = JsonStream(data)
             for value in stream:
-                lists = (value.get(name) for name in _LISTS) if isinstance(value, dict) else ()
-                listed = next((found for found in lists if isinstance(found, list)), None)
-                if isinstance(listed, list) and not stream.is_array:
-                    yield from listed
-                else:
-                    yield value
+                yield from [value] if stream.is_array else held_in(value) or [value]
             if stream.guessed:
                 count(WINDOWS_1252)
         except ValueError as error:

@@ -10,6 +10,7 @@ from typing import Any
 from pgrecall.importers.chat.other_forms import as_messages
 from pgrecall.importers.chat.turns import (
     ATTACHMENTS,
+    BRANCHES,
     EMPTY,
     IMAGES,
     SOUNDS,
@@ -31,7 +32,7 @@ _KNOWN = frozenset({
     "session_id", *_TIMES,
 })  # fmt: skip
 _CONVERSATION = frozenset({
-    "messages", "id", "title", "name", "model", "tools", "functions", "metadata", *_TIMES,
+    "messages", "id", "title", "name", "model", "tools", "functions", "metadata", "branches", *_TIMES,
 })  # fmt: skip
 _TEXTS = ("text", "input_text", "output_text", "refusal")
 
@@ -91,6 +92,7 @@ def _conversation(
     tools: bool,
 ) -> Conversation:
     tally.fields(value, _CONVERSATION, "conversation")
+    tally.add(BRANCHES, value.get("branches") if type(value.get("branches")) is int else 0)
     own, title = value.get("id"), value.get("title") or value.get("name")
     session = f"{name}/{own}" if isinstance(own, str) and own else name if number == 1 else f"{name}#{number}"
     before = "" if place == "message 1" else f"{place}, "
@@ -117,6 +119,7 @@ def _turns(
 
 def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools: bool) -> Turn | None:
     """The turn of a message; None if it is left out. Raises ValueError if it cannot be used."""
+    value = as_messages(value)
     if not isinstance(value, dict):
         raise ValueError("must be an object")
     speaker = required_text(value.get("role"), "role")
@@ -159,6 +162,7 @@ def _time(value: dict[str, Any]) -> object:
 
 def _content(content: object, tally: Tally) -> object:
     """The content if it is a text, or the texts of its parts."""
+    content = [content] if isinstance(content, dict) else content
     if not isinstance(content, list):
         return content
     texts = []
