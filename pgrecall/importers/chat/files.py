@@ -26,7 +26,7 @@ from pgrecall.importers.files import (
     printable_path,
     require_file,
 )
-from pgrecall.importers.json_records import parse_json
+from pgrecall.importers.json_records import values_in
 from pgrecall.importers.json_stream import JsonStream
 from pgrecall.nouns.imports.report import Problem
 
@@ -100,6 +100,7 @@ def chat_files(path: Path, *, follow_links: bool = False) -> Sequence[ChatFile]:
 def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
     exports: list[ChatFile] = []
     lines: list[ChatFile] = []
+    others: list[ChatFile] = []
     for path in _walk(folder, follow_links):
         if not path.is_file():  # a pipe or a device may never end
             continue
@@ -107,7 +108,9 @@ def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
             exports.append(ChatFile(path))
         elif _has_session(path.name):
             lines.append(ChatFile(path))
-    return exports or lines
+        elif path.suffix.lower() == ".json":
+            others.append(ChatFile(path))
+    return exports or lines or others
 
 
 def _has_session(name: str) -> bool:
@@ -130,7 +133,17 @@ def _walk(folder: Path, follow_links: bool) -> Iterator[Path]:
                 yield path
 
 
-def links_out(folder: Path) -> list[Problem]:
+def not_read(folder: Path, *, follow_links: bool) -> list[Problem]:
+    """The sessions in a folder that are packed in a way that is not read, and its links out."""
+    packed = [
+        Problem(printable_path(path), "It is packed with Zstandard; unpack it with `unzstd`.")
+        for path in _walk(folder, follow_links)
+        if path.name.lower().endswith(tuple(f"{ending}.zst" for ending in _LINES))
+    ]
+    return packed if follow_links else packed + _links_out(folder)
+
+
+def _links_out(folder: Path) -> list[Problem]:
     """The symbolic links to folders, and to what would be read, outside of a folder."""
     root = folder.resolve()
     links = (
@@ -217,7 +230,7 @@ def json_values(file: ChatFile, count: Callable[[str], None]) -> Iterator[Any]:
 
 
 def json_lines(file: ChatFile, count: Callable[[str], None]) -> Iterator[tuple[str, Any] | Problem]:
-    """The value of each line that is not blank, with its place; a Problem for a line that is not JSON.
+    """The values of each line that is not blank, with their places; a Problem for what is not JSON.
 
     Args:
         count: counts what was assumed, a plural noun.
@@ -236,7 +249,8 @@ def json_lines(file: ChatFile, count: Callable[[str], None]) -> Iterator[tuple[s
                     text, guessed = decode(line)
                     if guessed:
                         count(WINDOWS_1252)
-                    yield place, parse_json(text)
+                    for index, value in enumerate(values_in(text), start=1):
+                        yield place if index == 1 else f"{place}, value {index}", value
                 except RecursionError:
                     yield Problem(file.shown, f"{place}: its JSON is nested too deep.")
                 except ValueError as error:

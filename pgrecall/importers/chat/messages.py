@@ -14,6 +14,7 @@ from pgrecall.importers.chat.turns import (
     EMPTY,
     IMAGES,
     SOUNDS,
+    THINKING,
     TOOLS,
     Conversation,
     Tally,
@@ -34,6 +35,7 @@ _KNOWN = frozenset({
 _CONVERSATION = frozenset({
     "messages", "id", "title", "name", "model", "tools", "functions", "metadata", "branches", *_TIMES,
 })  # fmt: skip
+_THOUGHTS = ("think", "thinking", "reasoning")
 _TEXTS = ("text", "input_text", "output_text", "refusal")
 
 
@@ -177,6 +179,8 @@ def _content(content: object, tally: Tally) -> object:
             texts.append(text)
         elif "image" in kind:
             tally.add(IMAGES)
+        elif kind in _THOUGHTS:
+            tally.add(THINKING)
         elif "audio" in kind or "video" in kind:
             tally.add(SOUNDS)
         elif "file" in kind or kind == "document":

@@ -225,7 +225,8 @@ def _of_takeout(value: _Object) -> _Object | None:
         return None
     items = list_of(value.get("safeHtmlItem"))
     answer = "\n".join(str(one.get("html", "")) for one in items if isinstance(one, dict))
-    messages = [{"role": "user", "content": value["title"].removeprefix("Prompted ")}]
+    asked = value["title"].removeprefix("Prompted ")
+    messages = [{"role": "user", "content": asked, "timestamp": value["time"]}]
     if answer:
         messages.append({"role": "assistant", "content": _plain(answer)})
     return _conversation(messages, id=value["time"], created_at=value["time"])
@@ -261,7 +262,8 @@ def _renamed(value: _Object) -> _Object | None:
     if "role" not in value:
         return None
     if value.get("role_type"):
-        return _without(value, "role_type") | {"role": value["role_type"], "name": value["role"] or None}
+        given = {"role": value["role_type"], "name": value["role"], "id": value.get("uuid")}
+        return _without(value, "role_type", "uuid") | given
     texts = [name for name in ("say", "contentParts") if name in value and "content" not in value]
     return _without(value, *texts) | {"content": value[texts[0]]} if texts else None
 

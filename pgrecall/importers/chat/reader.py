@@ -21,7 +21,7 @@ from pgrecall.importers.chat.files import (
     count_other_files,
     json_lines,
     json_values,
-    links_out,
+    not_read,
 )
 from pgrecall.importers.chat.gemini import is_gemini, read_gemini
 from pgrecall.importers.chat.locomo import read_locomo
@@ -147,7 +147,7 @@ def read_chats(
             value = load_json(path, "a transcript", _LOCOMO_HINT, notices)
             return chain(notices, _drafts(read_locomo(value, path), path, target, Tally(rules)))
     files = chat_files(path, follow_links=follow_links)
-    left_out = links_out(path) if path.is_dir() and not follow_links else []
+    left_out = not_read(path, follow_links=follow_links) if path.is_dir() else []
     if not files and not left_out:
         raise InvalidInput(
             f"{printable_path(path)} contains no conversations.",

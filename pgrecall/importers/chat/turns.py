@@ -195,7 +195,7 @@ def shown_branch(
         return list(nodes)
     above = set(parents.values())
     leaves = [name for name, node in nodes.items() if name not in above and not list_of(node.get(children))]
-    if leaf not in nodes:
+    if not isinstance(leaf, str) or leaf not in nodes:
         last = leaves[-1] if leaves else None
         leaf = max(leaves, key=lambda name: time(nodes[name]), default=None) if time else last
     found: dict[str, None] = {}
