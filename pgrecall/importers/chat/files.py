@@ -208,7 +208,7 @@ def _require_readable(path: Path, entry: ZipInfo) -> None:
 
 
 def json_values(file: ChatFile, count: Callable[[str], None]) -> Iterator[Any]:
-    """The elements of a JSON file's array, the conversations of an export that is one object, or its one value.
+    """The elements of a JSON file's array, the conversations of an export, or its one value.
 
     Args:
         count: counts what was assumed, a plural noun.

@@ -94,7 +94,8 @@ def _conversation(
     tools: bool,
 ) -> Conversation:
     tally.fields(value, _CONVERSATION, "conversation")
-    tally.add(BRANCHES, value.get("branches") if type(value.get("branches")) is int else 0)
+    branches = value.get("branches")
+    tally.add(BRANCHES, branches if type(branches) is int else 0)
     own, title = value.get("id"), value.get("title") or value.get("name")
     session = f"{name}/{own}" if isinstance(own, str) and own else name if number == 1 else f"{name}#{number}"
     before = "" if place == "message 1" else f"{place}, "

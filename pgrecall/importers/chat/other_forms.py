@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pgrecall.importers.chat.turns import list_of, shown_branch
@@ -45,7 +45,8 @@ def as_messages(value: Any) -> Any:
 
 def is_request_list(value: Any) -> bool:
     """Whether it is a chat of VS Code, which has a list of requests."""
-    return isinstance(value, dict) and isinstance(value.get("requests"), list) and "responderUsername" in value
+    listed = isinstance(value, dict) and isinstance(value.get("requests"), list)
+    return listed and "responderUsername" in value
 
 
 def of_requests(value: _Object) -> _Object | None:
@@ -56,7 +57,7 @@ def of_requests(value: _Object) -> _Object | None:
     return _conversation([turn for one in asked for turn in _asked(one)], title=value.get("customTitle"))
 
 
-def _conversation(messages: Sequence[Any], branches: int = 0, **fields: Any) -> _Object:
+def _conversation(messages: Iterable[Any], branches: int = 0, **fields: Any) -> _Object:
     """A conversation; ``branches`` is the number of its messages that were not shown last."""
     given = {name: field for name, field in fields.items() if field not in (None, "")}
     return given | {"messages": list(messages)} | ({"branches": branches} if branches else {})
@@ -139,7 +140,8 @@ def _of_librechat(value: _Object) -> _Object | None:
     """LibreChat exports messages as a list, or each with its answers as ``children``."""
     if "conversationId" not in value or not isinstance(value.get("messages"), list):
         return None
-    messages, branches = [], 0
+    messages: list[Any] = []
+    branches = 0
     level = value["messages"]
     while level:
         nested = [one for one in level if isinstance(one, dict) and list_of(one.get("children"))]
@@ -156,10 +158,9 @@ def _said_in_librechat(message: Any) -> Any:
     if not isinstance(message, dict) or "isCreatedByUser" not in message:
         return message
     role = "user" if message["isCreatedByUser"] else "assistant"
-    return {
-        "id": message.get("messageId"), "role": role, "content": message.get("text") or message.get("content"),
-        "created_at": message.get("createdAt"),
-    }  # fmt: skip
+    text = message.get("text") or message.get("content")
+    own, at = message.get("messageId"), message.get("createdAt")
+    return {"id": own, "role": role, "content": text, "created_at": at}
 
 
 def _of_grok(value: _Object) -> _Object | None:

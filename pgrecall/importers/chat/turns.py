@@ -188,21 +188,25 @@ def shown_branch(
         time: when a node was written.
     """
     nodes = {name: node for name, node in tree.items() if isinstance(node, dict)}
-    parents = {
-        child: name for name, node in nodes.items() for child in list_of(node.get(children)) if isinstance(child, str)
-    } | {name: node[parent] for name, node in nodes.items() if isinstance(node.get(parent), str)}
+    below = {
+        name: [one for one in list_of(node.get(children)) if isinstance(one, str)]
+        for name, node in nodes.items()
+    }
+    parents = {child: name for name, found in below.items() for child in found} | {
+        name: node[parent] for name, node in nodes.items() if isinstance(node.get(parent), str)
+    }
     if not parents:
         return list(nodes)
     above = set(parents.values())
-    leaves = [name for name, node in nodes.items() if name not in above and not list_of(node.get(children))]
+    leaves = [name for name in nodes if name not in above and not below[name]]
     if not isinstance(leaf, str) or leaf not in nodes:
         last = leaves[-1] if leaves else None
         leaf = max(leaves, key=lambda name: time(nodes[name]), default=None) if time else last
-    found: dict[str, None] = {}
-    while isinstance(leaf, str) and leaf not in found and leaf in nodes:
-        found[leaf] = None
+    shown: dict[str, None] = {}
+    while isinstance(leaf, str) and leaf not in shown and leaf in nodes:
+        shown[leaf] = None
         leaf = parents.get(leaf)
-    return list(found)[::-1]
+    return list(shown)[::-1]
 
 
 def of_type(things: str, kind: str) -> str:
