@@ -64,10 +64,10 @@ def read_jsonl(
 ) -> Iterator[Draft | Problem | Skipped]:
     """Reads each line as a draft with the fields of ``Draft``; only ``body`` is required.
 
-    It may also be called ``text`` or ``content``, and ``occurred_at`` as other programs call it. Times are ISO
-    8601, in UTC if they have no zone. A link is a key, title or alias, or an object with ``target``,
-    ``relation`` and ``weight``. A field that is unknown or does not fit becomes metadata, with a notice. A line
-    that is no record yields a Problem.
+    It may also be called ``text`` or ``content``, and ``occurred_at`` as other programs call it. Times are
+    ISO 8601, in UTC if they have no zone. A link is a key, title or alias, or an object with ``target``,
+    ``relation`` and ``weight``. A field that is unknown or does not fit becomes metadata, with a notice. A
+    line that is no record yields a Problem.
 
     Args:
         path: the file.
