@@ -45,16 +45,24 @@ _MAX_LINE_BYTES = 64 * MAX_BYTES // 10
 
 @dataclass(frozen=True, slots=True)
 class ChatFile:
-    """One file; ``entry`` is its name in the archive at ``path``, if it is in one."""
+    """One file; ``entry`` is its name in the archive at ``path``, ``root`` the folder that is read, if it is
+    in one."""
 
     path: Path
     entry: str | None = None
+    root: Path | None = None
 
     @property
     def stem(self) -> str:
         """The name without folder and endings."""
         name = Path(self.entry or self.path.name).name.removesuffix(".gz")
         return printable_path(Path(name.rpartition(".")[0] or name))
+
+    @property
+    def name(self) -> str:
+        """The name without endings, with the folders that it is in: files in two may have one name."""
+        folder = self.path.parent.relative_to(self.root).as_posix() if self.root else "."
+        return self.stem if folder == "." else f"{printable_path(Path(folder))}/{self.stem}"
 
     @property
     def shown(self) -> str:
@@ -105,11 +113,11 @@ def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
         if not path.is_file():  # a pipe or a device may never end
             continue
         if _CONVERSATIONS.fullmatch(path.name):
-            exports.append(ChatFile(path))
+            exports.append(ChatFile(path, root=folder))
         elif _has_session(path.name):
-            lines.append(ChatFile(path))
+            lines.append(ChatFile(path, root=folder))
         elif path.suffix.lower() == ".json":
-            others.append(ChatFile(path))
+            others.append(ChatFile(path, root=folder))
     return exports or lines or others
 
 

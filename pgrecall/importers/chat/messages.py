@@ -125,6 +125,9 @@ def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools:
     value = as_messages(value)
     if not isinstance(value, dict):
         raise ValueError("must be an object")
+    if "role" not in value and "content" not in value and isinstance(value.get("type"), str):
+        tally.add(of_type("lines", value["type"]))
+        return None
     speaker = required_text(value.get("role"), "role")
     role = role_of_sender(speaker)
     tally.fields(value, _KNOWN, "message")
@@ -182,6 +185,8 @@ def _content(content: object, tally: Tally) -> object:
             tally.add(IMAGES)
         elif kind in _THOUGHTS:
             tally.add(THINKING)
+        elif "tool" in kind.casefold():
+            tally.add(TOOLS)
         elif "audio" in kind or "video" in kind:
             tally.add(SOUNDS)
         elif "file" in kind or kind == "document":

@@ -210,7 +210,7 @@ def _conversations(
         case "chatgpt" | "claude":
             return _exported(file, kind, tally, tools)
         case "chat":
-            return read_messages(_placed(file, problems, tally), file.stem, tally, problems, tools=tools)
+            return read_messages(_placed(file, problems, tally), file.name, tally, problems, tools=tools)
         case "claude-code":
             title = session_title(value for _, value in _placed(file, [], Tally()))
             return read_claude_code(

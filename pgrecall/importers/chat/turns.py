@@ -46,6 +46,8 @@ _ROLES: Mapping[str, Role] = {
     "response": "assistant",
     "function_call": "tool",
     "observation": "tool",
+    "toolresult": "tool",
+    "tool_result": "tool",
 }
 _TICK = timedelta(milliseconds=1)
 

@@ -255,6 +255,71 @@ def test_the_graph_of_the_memory_server(name: str, text: str, tmp_path: Path) ->
     assert [link.target for link in holds.links] == ["Ann", "Gate"]
 
 
+def _line(role: str, *content: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"type": "message", "id": role, "timestamp": TIME, **fields} | {
+        "message": {"role": role, "content": list(content), "model": "m"}
+    }
+
+
+def _qwen(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+    kind = "assistant" if role == "model" else role
+    return {
+        "type": kind,
+        "uuid": role,
+        "sessionId": "s",
+        "timestamp": TIME,
+        "message": {"role": role, "parts": parts},
+    }
+
+
+AGENTS: dict[str, list[dict[str, Any]]] = {
+    "OpenClaw and Pi": [
+        {"type": "session", "id": "s", "timestamp": TIME, "cwd": "/tmp"},
+        _line("user", {"type": "text", "text": "Which key?"}),
+        _line("toolResult", {"type": "text", "text": "a list"}),
+        _line("assistant", {"type": "text", "text": "The brass one."}, {"type": "toolCall", "name": "ls"}),
+    ],
+    "Droid": [
+        {"type": "message", "session_id": "s", "timestamp": TIME, "role": "user", "text": "Which key?"},
+        {"type": "tool_call", "session_id": "s", "toolName": "ls"},
+        {
+            "type": "message",
+            "session_id": "s",
+            "timestamp": TIME,
+            "role": "assistant",
+            "text": "The brass one.",
+        },
+    ],
+    "Grok": [
+        {"type": "reasoning", "id": "r", "summary": []},
+        {"type": "user", "content": [{"type": "text", "text": "Which key?"}]},
+        {"type": "tool_result", "content": "a list"},
+        {"type": "assistant", "content": "The brass one.", "model_id": "grok"},
+    ],
+    "Qwen Code": [
+        _qwen("user", {"text": "Which key?"}),
+        _qwen("model", {"text": "Hm.", "thought": True}, {"text": "The brass one."}, {"functionCall": {}}),
+    ],
+}
+
+
+@pytest.mark.parametrize("program", AGENTS)
+def test_sessions_of_other_agents(program: str, tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text(lines(*AGENTS[program]), encoding="utf-8")
+    drafts, problems, _ = read(tmp_path)
+    assert (said(drafts), problems) == (SAID, [])
+    assert said(read(tmp_path / "s.jsonl")[0]) == SAID
+
+
+def test_files_of_one_name_in_two_folders_are_two_chats(tmp_path: Path) -> None:
+    for folder in ("", "a", "a/b"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "chat.jsonl").write_text(lines({"role": "user", "content": "Noon?"}))
+    drafts, problems, _ = read(tmp_path)
+    assert sorted(draft.key or "" for draft in drafts) == ["a/b/chat/1", "a/chat/1", "chat/1"]
+    assert problems == []
+
+
 def test_records_of_others_name_their_text_and_time_otherwise(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text(lines({"id": 7, "content": "The brass key.", "created_at": AT}), encoding="utf-8")
