@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 
-from pgrecall.importers.markdown.yaml_values import Fields, Node, read_yaml
+from pgrecall.importers.markdown.yaml_values import UNREADABLE, Fields, Node, read_yaml
 
 MAX_ROWS = 1_000
 """Each row is parsed on its own, so a longer block is left as it is."""
+
+MAX_VALUE_LENGTH = 1_000
+"""What is longer, or has characters that YAML does not allow, is not what somebody typed."""
 
 _TABS = re.compile(r"^[ \t]*\t[ \t]*", re.MULTILINE)
 _VALUE = re.compile(r"( *(?:-[ ]+)?[^\s:#'\"-][^:\n]{0,100}:[ ]+| *-[ ]+)(\S.*)")
@@ -51,12 +54,16 @@ def _mended(block: str) -> tuple[str, int]:
             continue
         found = _VALUE.fullmatch(spaced)
         text_above = indent if found is not None and found[2][0] in "|>" else None
-        if found is not None and not _is_yaml(found[2]):
+        if found is not None and _is_typed(found[2]) and not _is_yaml(found[2]):
             spaced = found[1] + _quoted(_meant(found[2]))
         if spaced != row.rstrip():
             changed.append(number)
         rows.append(spaced)
     return "\n".join(rows), changed[0] if changed else 0
+
+
+def _is_typed(text: str) -> bool:
+    return len(text) <= MAX_VALUE_LENGTH and UNREADABLE.search(text) is None
 
 
 def _is_yaml(text: str) -> bool:
