@@ -58,14 +58,17 @@ def record_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Problem | 
     without an object. A notice goes before one that is not UTF-8 and was read as Windows-1252, or in which a
     field is given twice.
     """
-    for line in _written_out(path) if _is_written_out(path) else _lines(path, _objects):
+    for line in _written_out(path) if _is_written_out(path) else _lines(path, _object_reader()):
         if isinstance(line, Problem):
             yield line
         else:
             number, (record, notices) = line
             for what in notices:
                 yield Skipped(what, 1, (f"{printable_path(path)}: line {number}",))
-            yield from ((number, one) for one in as_records(record))
+            if "body" in record:
+                yield number, record
+            else:
+                yield from ((number, one) for one in as_records(record))
 
 
 def _is_written_out(path: Path) -> bool:
@@ -133,21 +136,29 @@ def _lines(path: Path, read: Callable[[bytes], Iterator[T]]) -> Iterator[tuple[i
             yield Problem(printable_path(path), f"line {number}: longer than {MAX_BYTES // 1_000_000} MB.")
         elif data.strip():
             try:
-                yield from ((number, found) for found in read(data))
+                for found in read(data):
+                    yield number, found
             except RecursionError:
                 yield Problem(printable_path(path), f"line {number}: its JSON is nested too deep.")
             except ValueError as error:
                 yield Problem(printable_path(path), f"line {number}: {_words(error)}.")
 
 
-def _objects(line: bytes) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    text, guessed = decode(line)
+def _object_reader() -> Callable[[bytes], Iterator[tuple[dict[str, Any], list[str]]]]:
+    """What reads the objects of a line, each with its notices. To make a decoder takes as long as a line."""
     doubled: list[str] = []
-    for value in values_in(text, _first_of_doubled(doubled)):
-        if not isinstance(value, dict):
-            raise ValueError("must be a JSON object")
-        yield value, [WINDOWS_1252] * guessed + doubled
+    decoder = _first_of_doubled(doubled)
+
+    def read(line: bytes) -> Iterator[tuple[dict[str, Any], list[str]]]:
+        text, guessed = decode(line)
         doubled.clear()
+        for value in values_in(text, decoder):
+            if not isinstance(value, dict):
+                raise ValueError("must be a JSON object")
+            yield value, [WINDOWS_1252] * guessed + doubled
+            doubled.clear()
+
+    return read
 
 
 def _words(error: ValueError) -> str:

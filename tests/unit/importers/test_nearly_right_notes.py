@@ -40,6 +40,8 @@ def read(folder: Path, files: dict[str, str]) -> tuple[dict[str, Draft], list[Pr
         ("tags: [lock]\ntitle: - hello", {"title": "- hello", "tags": ("lock",)}, 3),
         ("title: @ann on keys\nauthor: Ann", {"title": "@ann on keys", "author": "Ann"}, 2),
         ("title: *all* keys", {"title": "*all* keys"}, 2),
+        ("a: &x 1\nb: *y", {"metadata": {"a": 1, "b": "*y"}}, 3),
+        ('a: "\\ud800"', {"metadata": {"a": "\\ud800"}}, 2),
         ("title: [Draft] The key", {"title": "[Draft] The key"}, 2),
         ("title: 'The key\nauthor: Ann", {"title": "The key", "author": "Ann"}, 2),
         ('title: "A "good" key"\nauthor: Ann', {"title": 'A "good" key', "author": "Ann"}, 2),
