@@ -45,6 +45,9 @@ _MAX_SNIFFED = 100_000
 """Values in all, however many are of bookkeeping."""
 
 _SNIFFED_FILES = 100
+_OF_MESSAGES = ("codex", "gemini")
+"""Formats with lines that are messages, if what stands above them is lost."""
+
 _LOCOMO_HINT = "A transcript is one JSON value. For one record per line, name the file .jsonl."
 _EXPORTS = {"chatgpt": read_chatgpt, "claude": read_claude}
 SESSIONS: Mapping[SessionKind, Callable[..., Iterator[Conversation]]] = {
@@ -172,9 +175,11 @@ def read_transcript(
 
 
 def _format(file: ChatFile, of_folder: ChatKind) -> ChatKind:
-    """The format of a file; that of its folder where the file does not tell."""
+    """The format of a file; that of its folder where the file does not tell: a line of some is a message."""
     found = _kind_of(_first_of(file))
-    return of_folder if found is None or found == "chat" else found
+    if found is None or (found == "chat" and of_folder in _OF_MESSAGES):
+        return of_folder
+    return found
 
 
 def _read(
@@ -182,7 +187,7 @@ def _read(
 ) -> Iterator[Item]:
     seen: set[str] = set()
     for file, kind in files:
-        own = replace(target, source=kind) if target.source == usual else target
+        own = replace(target, source=_source(file, kind)) if target.source == usual else target
         problems: list[Problem] = []
         for conversation in _conversations(file, kind, tally, problems, tools):
             if isinstance(conversation, Problem):
@@ -192,6 +197,11 @@ def _read(
             yield from _reported(problems, file)
         yield from _reported(problems, file)
     yield from tally.skipped()
+
+
+def _source(file: ChatFile, kind: ChatKind) -> str:
+    """The source of a file of another kind than its folder: turns without ids have keys by their file only."""
+    return kind if kind != "chat" else f"chat:{printable_path((file.root or file.path).resolve())}"
 
 
 def _reported(problems: list[Problem], file: ChatFile) -> Iterator[Problem]:

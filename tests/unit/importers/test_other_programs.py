@@ -311,6 +311,14 @@ def test_sessions_of_other_agents(program: str, tmp_path: Path) -> None:
     assert said(read(tmp_path / "s.jsonl")[0]) == SAID
 
 
+def test_each_file_of_a_folder_has_its_own_form(tmp_path: Path) -> None:
+    for name, program in (("a", "Qwen Code"), ("b", "OpenClaw and Pi")):
+        (tmp_path / f"{name}.jsonl").write_text(lines(*AGENTS[program]), encoding="utf-8")
+    drafts, problems, _ = read(tmp_path)
+    assert (said(drafts), problems) == (SAID + SAID, [])
+    assert {draft.source for draft in drafts} == {f"chat:{tmp_path.resolve()}", "claude-code"}
+
+
 def test_files_of_one_name_in_two_folders_are_two_chats(tmp_path: Path) -> None:
     for folder in ("", "a", "a/b"):
         (tmp_path / folder).mkdir(exist_ok=True)
