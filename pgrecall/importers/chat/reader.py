@@ -200,7 +200,7 @@ def _read(
 
 
 def _source(file: ChatFile, kind: ChatKind) -> str:
-    """The source of a file of another kind than its folder: turns without ids have keys by their file only."""
+    """The source of a file of another kind than its folder: turns without ids have keys by their file."""
     return kind if kind != "chat" else f"chat:{printable_path((file.root or file.path).resolve())}"
 
 
