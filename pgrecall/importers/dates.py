@@ -20,6 +20,12 @@ _MAILED = re.compile(
     r"(?:[a-z]{3},\s*)?[0-9]{1,2}\s+[a-z]{3}\s+[0-9]{4}\s+[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s+\S+)?",
     re.IGNORECASE,
 )
+_IN_WORDS = re.compile(
+    r"(?:[a-z]{3,9},?\s+)?(?:([a-z]{3,9})\.?\s+([0-9]{1,2})|([0-9]{1,2})(?:st|nd|rd|th)?\s+([a-z]{3,9})\.?)"
+    r"(?:st|nd|rd|th)?,?\s+([0-9]{4})(?:,?\s+(?:at\s+)?([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?\s*([ap]m)?)?",
+    re.IGNORECASE,
+)
+_SILLYTAVERN = re.compile(r"(\S+?)\s*@\s*([0-9]{2})h\s*([0-9]{2})m\s*([0-9]{2})s.*")
 _AGO = re.compile(r"([0-9]{1,6})\s*([hdwmy])(?:\s+ago)?", re.IGNORECASE)
 _UNITS = {
     "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
@@ -85,13 +91,17 @@ def parse_with_zone(text: str) -> tuple[datetime, bool]:
 
 
 def parse_logged(text: str) -> tuple[datetime, bool]:
-    """Like :func:`parse_with_zone`, or parses a date as in mails: ``Tue, 03 Mar 2026 10:15:00 +0100``.
+    """Like :func:`parse_with_zone`, or parses a date as in mails or in English words.
+
+    These are such as ``Tue, 03 Mar 2026 10:15:00 +0100`` and ``September 30, 2026 8:12am``.
 
     Raises:
         ValueError: the text is not a date.
     """
+    if worded := _IN_WORDS.fullmatch(text.strip()):
+        return _worded(worded, text), False
     if _MAILED.fullmatch(text.strip()) is None:
-        return parse_with_zone(text)
+        return parse_with_zone(_SILLYTAVERN.sub(r"\1T\2:\3:\4", text))
     moment = parsedate_to_datetime(text.strip())
     return _utc(moment), moment.tzinfo is not None
 
@@ -123,12 +133,25 @@ def parse_spoken(text: str) -> datetime:
         return parse_time(text)
     hour, minute, half, day, month, year = spoken.groups()
     try:
-        if not 1 <= int(hour) <= 12:
-            raise ValueError(hour)
-        hour_of_day = int(hour) % 12 + (12 if half in "pP" else 0)
-        return datetime(int(year), _month(month), int(day), hour_of_day, int(minute), tzinfo=UTC)
+        return datetime(int(year), _month(month), int(day), _hour(hour, half), int(minute), tzinfo=UTC)
     except ValueError as error:
         raise ValueError(f"{text[:60]!r} is not a date; write it as '1:56 pm on 8 May, 2023'") from error
+
+
+def _worded(found: re.Match[str], text: str) -> datetime:
+    month, day = (found[1], found[2]) if found[1] else (found[4], found[3])
+    try:
+        clock = _hour(found[6] or "0", found[9]), int(found[7] or 0), int(found[8] or 0)
+        return datetime(int(found[5]), _month(month), int(day), *clock, tzinfo=UTC)
+    except ValueError as error:
+        raise ValueError(f"{text[:60]!r} is not a date") from error
+
+
+def _hour(hour: str, half: str | None) -> int:
+    """0 to 23; ``half`` begins with a or p for an hour from 1 to 12. Raises ValueError."""
+    if half and not 1 <= int(hour) <= 12:
+        raise ValueError(hour)
+    return int(hour) % 12 + (12 if half[0] in "pP" else 0) if half else int(hour)
 
 
 def in_words(moment: datetime) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, assert_never, get_args
 from zipfile import ZipFile
@@ -46,7 +46,9 @@ _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
 )
 
 
-_OTHER_TEXTS = (".json", ".html", ".txt", ".org")
+_OTHER_TEXTS = (
+    ".json", ".jsonl", ".ndjson", ".gz", ".zst", ".html", ".txt", ".org", ".mdx", ".enex", ".csv", ".zip",
+)  # fmt: skip
 """What programs export chats and notes as; a folder of pictures can become a folder of notes."""
 
 
@@ -144,7 +146,7 @@ def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
 
 
 def _kind_of_folder(path: Path) -> KnownKind:
-    """Chats if the folder is an export or contains sessions, and has no notes."""
+    """Chats if the folder is an export or contains sessions, or has chats and no notes at all."""
     try:
         if any(is_note(found) for found in path.iterdir()):
             return "markdown"
@@ -155,17 +157,18 @@ def _kind_of_folder(path: Path) -> KnownKind:
     found = chat_kind(path)
     if found in BY_SESSION:
         return found
-    _require_notes(path)
-    return "markdown"
-
-
-def _require_notes(folder: Path) -> None:
-    """Raises InvalidInput for a folder of texts of other kinds without any note."""
     names: list[str] = []
-    for found in walk(folder):
-        if not isinstance(found, Skipped):  # a note, or what could be one
-            return
-        names += found.places
+    for item in walk(path):
+        if not isinstance(item, Skipped):  # a note, or what could be one
+            return "markdown"
+        names += item.places
+    if found is None:
+        _require_notes(path, names)
+    return found or "markdown"
+
+
+def _require_notes(folder: Path, names: Sequence[str]) -> None:
+    """Raises InvalidInput for a folder without notes that has texts of other kinds."""
     if any(name.lower().endswith(_OTHER_TEXTS) for name in names):
         raise InvalidInput(
             f"{printable_path(folder)} contains no notes and no chats that can be read: it has only "
@@ -190,13 +193,14 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
         return otherwise
     from pgrecall.importers.hindsight.reader import is_hindsight
     from pgrecall.importers.mem0 import is_mem0
+    from pgrecall.importers.other_records import is_record
 
     for value in first_values(path):
         if is_mem0(value):
             return "mem0"
         if is_hindsight(value):
             return "hindsight"
-        if isinstance(value, dict) and isinstance(value.get("body"), str):
+        if is_record(value):
             return "jsonl"
     return "chat"
 

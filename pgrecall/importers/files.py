@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,7 @@ OTHER_CHATS = (
 
 MAX_BYTES = 10_000_000
 _SAYS_UTF8 = 0x800
+_ROOT = re.compile("^(?:[A-Za-z]:)?/+")
 READ_FAULTS = (OSError, EOFError, zlib.error)
 ZIP_FAULTS = (
     *READ_FAULTS,
@@ -99,7 +101,7 @@ def named_entries(archive: ZipFile) -> list[ZipInfo]:
 
 def leads_out_of(entry: ZipInfo) -> bool:
     """Whether an entry names a place outside of its archive."""
-    return entry.filename.startswith("/") or ".." in entry.filename.split("/")
+    return ".." in entry.filename.split("/")
 
 
 def repeated_names(archive: ZipFile) -> list[str]:
@@ -108,12 +110,15 @@ def repeated_names(archive: ZipFile) -> list[str]:
 
 
 def _meant(entry: ZipInfo) -> str:
-    """The name of an entry: macOS writes UTF-8 without saying so, and Windows separates folders by ``\\``."""
+    """The name of an entry: macOS writes UTF-8 without saying so, and Windows separates folders by ``\\``.
+
+    A path from the root of a disk is one in the archive, as programs that unpack it take it.
+    """
     name = entry.filename
     if not entry.flag_bits & _SAYS_UTF8:
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
-    return name.replace("\\", "/")
+    return _ROOT.sub("", name.replace("\\", "/"))
 
 
 def _is_hidden(name: str) -> bool:

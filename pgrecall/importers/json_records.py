@@ -18,6 +18,7 @@ from pgrecall.importers.encodings import WINDOWS_1252, decode, wrong_byte
 from pgrecall.importers.fields import Fields, Rules
 from pgrecall.importers.files import MAX_BYTES, printable_path, read_bytes, read_lines
 from pgrecall.importers.json_stream import require_few_containers
+from pgrecall.importers.other_records import as_records
 from pgrecall.nouns.imports.report import Problem, Skipped
 
 
@@ -42,6 +43,7 @@ TOO_LONG = "it has a number of more digits than can be read"
 _LENIENT = json.JSONDecoder(strict=False)
 """Tabs and line breaks in texts do no harm."""
 
+_SPACE = re.compile(r"[\s,]*")
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 """What stands between objects that are written one after the other, or in a list."""
 
@@ -56,14 +58,17 @@ def record_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Problem | 
     without an object. A notice goes before one that is not UTF-8 and was read as Windows-1252, or in which a
     field is given twice.
     """
-    for line in _written_out(path) if _is_written_out(path) else _lines(path, _object):
+    for line in _written_out(path) if _is_written_out(path) else _lines(path, _object_reader()):
         if isinstance(line, Problem):
             yield line
         else:
             number, (record, notices) = line
             for what in notices:
                 yield Skipped(what, 1, (f"{printable_path(path)}: line {number}",))
-            yield number, record
+            if "body" in record:
+                yield number, record
+            else:
+                yield from ((number, one) for one in as_records(record))
 
 
 def _is_written_out(path: Path) -> bool:
@@ -116,35 +121,44 @@ def _first_of_doubled(doubled: list[str]) -> json.JSONDecoder:
 def validated_lines(path: Path, shape: type[AnyShape]) -> Iterator[tuple[int, AnyShape] | Problem]:
     """Each line that is not blank, with its number; a Problem for a line that does not match the model."""
 
-    def read(line: bytes) -> AnyShape:
+    def read(line: bytes) -> Iterator[AnyShape]:
         try:
-            return shape.model_validate_json(_utf8(line))
+            yield shape.model_validate_json(_utf8(line))
         except ValidationError as error:
             raise ValueError(validation_message(error)) from error
 
     return _lines(path, read)
 
 
-def _lines(path: Path, read: Callable[[bytes], T]) -> Iterator[tuple[int, T] | Problem]:
+def _lines(path: Path, read: Callable[[bytes], Iterator[T]]) -> Iterator[tuple[int, T] | Problem]:
     for number, data in read_lines(path):
         if data is None:
             yield Problem(printable_path(path), f"line {number}: longer than {MAX_BYTES // 1_000_000} MB.")
         elif data.strip():
             try:
-                yield number, read(data)
+                for found in read(data):
+                    yield number, found
             except RecursionError:
                 yield Problem(printable_path(path), f"line {number}: its JSON is nested too deep.")
             except ValueError as error:
                 yield Problem(printable_path(path), f"line {number}: {_words(error)}.")
 
 
-def _object(line: bytes) -> tuple[dict[str, Any], list[str]]:
-    text, guessed = decode(line)
-    notices = [WINDOWS_1252] if guessed else []
-    value = parse_json(text, _first_of_doubled(notices))
-    if not isinstance(value, dict):
-        raise ValueError("must be a JSON object")
-    return value, notices
+def _object_reader() -> Callable[[bytes], Iterator[tuple[dict[str, Any], list[str]]]]:
+    """What reads the objects of a line, each with its notices. To make a decoder takes as long as a line."""
+    doubled: list[str] = []
+    decoder = _first_of_doubled(doubled)
+
+    def read(line: bytes) -> Iterator[tuple[dict[str, Any], list[str]]]:
+        text, guessed = decode(line)
+        doubled.clear()
+        for value in values_in(text, decoder):
+            if not isinstance(value, dict):
+                raise ValueError("must be a JSON object")
+            yield value, [WINDOWS_1252] * guessed + doubled
+            doubled.clear()
+
+    return read
 
 
 def _words(error: ValueError) -> str:
@@ -202,15 +216,35 @@ def load_json(path: Path, thing: str, hint: str, notices: list[Skipped]) -> Any:
         raise InvalidInput(f"{printable_path(path)} is not JSON: {error}.") from error
 
 
-def parse_json(text: str, decoder: json.JSONDecoder = _LENIENT) -> Any:
+def parse_json(text: str) -> Any:
     """The JSON value in ``text``. Raises ValueError, or RecursionError if it is nested too deeply."""
     require_few_containers(text)
     try:
-        return decoder.decode(text)
+        return _LENIENT.decode(text)
     except json.JSONDecodeError:
         raise
     except ValueError as error:  # Python's own sentence is about a function of Python
         raise ValueError(TOO_LONG) from error
+
+
+def values_in(text: str, decoder: json.JSONDecoder = _LENIENT) -> Iterator[Any]:
+    """The JSON values in a line: one, or several where a program was stopped before it ended the line.
+
+    Raises ValueError, or RecursionError, at the first that cannot be read.
+    """
+    require_few_containers(text)
+    at = _SPACE.match(text).end()  # type: ignore[union-attr]  # it matches nothing too
+    while True:
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError:
+            raise
+        except ValueError as error:
+            raise ValueError(TOO_LONG) from error
+        yield value
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+        if at == len(text):
+            return
 
 
 def records(value: object, lists: Sequence[str]) -> Iterator[tuple[str, object]]:

@@ -22,6 +22,7 @@ from pgrecall.importers.json_records import (
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Access, AccessKind, Draft
 
+_OCCURRED = ("occurred_at", "created_at", "timestamp", "date")
 UNKNOWN = "fields that a memory does not have, kept as metadata"
 
 
@@ -61,11 +62,12 @@ class _Access(_Line):
 def read_jsonl(
     path: Path, *, source: str, prefix: str = "", rules: Rules = ANY
 ) -> Iterator[Draft | Problem | Skipped]:
-    """Reads each line as a draft with the fields of ``Draft``; only ``body``, or ``text``, is required.
+    """Reads each line as a draft with the fields of ``Draft``; only ``body`` is required.
 
-    Times are ISO 8601, in UTC if they have no zone. A link is a key, title or alias, or an object with
-    ``target``, ``relation`` and ``weight``. A field that is unknown or does not fit becomes metadata, with a
-    notice. A line that is no record yields a Problem.
+    It may also be called ``text`` or ``content``, and ``occurred_at`` as other programs call it. Times are
+    ISO 8601, in UTC if they have no zone. A link is a key, title or alias, or an object with ``target``,
+    ``relation`` and ``weight``. A field that is unknown or does not fit becomes metadata, with a notice. A
+    line that is no record yields a Problem.
 
     Args:
         path: the file.
@@ -107,11 +109,13 @@ def _read_drafts(path: Path, source: str, prefix: str, rules: Rules) -> Iterator
         except ValueError as error:
             yield Problem(shown, f"{place}: {error}.")
             continue
-        first = lines_of.setdefault(draft.key, number) if draft.key else number
-        if first != number:
+        first = lines_of.get(draft.key) if draft.key else None
+        if first is not None:
             key = (draft.key or "").removeprefix(prefix)
             yield Problem(shown, f"{place}: key {key!r} is already used on line {first}.")
             continue
+        if draft.key:
+            lines_of[draft.key] = number
         yield from notices
         yield from storable(draft, shown, place, rules)
 
@@ -121,7 +125,7 @@ def _draft(
 ) -> tuple[Draft, list[Skipped]]:
     """The draft of a record, and notices of what became metadata. Raises ValueError if it has no text."""
     fields = Fields(record, rules)
-    body = required_field(fields, "body", "text")
+    body = required_field(fields, "body", "text", "content")
     key = fields.take("key")
     metadata = fields.take("metadata") or {}
     links = fields.take("links") or ()
@@ -137,7 +141,7 @@ def _draft(
         session_id=fields.take("session_id"),
         tags=fields.take("tags") or (),
         aliases=fields.take("aliases") or (),
-        occurred_at=fields.take("occurred_at"),
+        occurred_at=fields.take("occurred_at", *_OCCURRED),
         valid_from=fields.take("valid_from"),
         valid_until=fields.take("valid_until"),
         expires_at=fields.take("expires_at"),

@@ -24,6 +24,7 @@ from pgrecall.importers.chat.turns import (
     list_of,
     name_from,
     role_of_sender,
+    shown_branch,
 )
 
 _KNOWN = frozenset({
@@ -42,7 +43,14 @@ _MARKS = re.compile("\ue200[^\ue201]*\ue201")
 
 def is_chatgpt(value: object) -> bool:
     """Whether a JSON value looks like a conversation of ChatGPT."""
-    return isinstance(value, dict) and isinstance(value.get("mapping"), dict)
+    mapping = value.get("mapping") if isinstance(value, dict) else None
+    return isinstance(mapping, dict) and not any(map(_has_fragments, mapping.values()))
+
+
+def _has_fragments(node: object) -> bool:
+    """Whether it is a node of DeepSeek, whose messages are in fragments."""
+    message = node.get("message") if isinstance(node, dict) else None
+    return isinstance(message, dict) and "fragments" in message
 
 
 def read_chatgpt(value: Any, place: str, tally: Tally, *, tools: bool) -> Conversation:
@@ -58,7 +66,7 @@ def read_chatgpt(value: Any, place: str, tally: Tally, *, tools: bool) -> Conver
     name = own[0] if own else name_from([value.get("create_time"), first_message(value["mapping"])])
     title = value.get("title")
     mapping: dict[str, Any] = value["mapping"]
-    path = _path(mapping, value.get("current_node"))
+    path = shown_branch(mapping, value.get("current_node"), "parent", "children", _seconds)
     tally.add(BRANCHES, sum(_is_shown(mapping[node]) for node in mapping.keys() - set(path)))
     messages = ((node, mapping[node].get("message")) for node in path)
     found = (
@@ -79,37 +87,9 @@ def first_message(mapping: dict[str, Any]) -> Any:
     return next((message for message in messages if message), None)
 
 
-def _path(mapping: dict[str, Any], leaf: object) -> list[str]:
-    """The nodes from the root to the leaf; without a known leaf, to the newest message without children.
-
-    Nodes that name neither parents nor children are no tree: all of them, as they are listed.
-    """
-    nodes = {name: node for name, node in mapping.items() if isinstance(node, dict)}
-    parents = {
-        child: name for name, node in nodes.items() for child in _children(node) if isinstance(child, str)
-    } | {name: node["parent"] for name, node in nodes.items() if isinstance(node.get("parent"), str)}
-    if not parents:
-        return list(nodes)
-    node = leaf if isinstance(leaf, str) and leaf in mapping else _newest_leaf(nodes)
-    found: dict[str, None] = {}
-    while isinstance(node, str) and node not in found and node in nodes:
-        found[node] = None
-        node = parents.get(node)
-    return list(found)[::-1]
-
-
-def _children(node: dict[str, Any]) -> list[Any]:
-    children = node.get("children")
-    return list_of(children)
-
-
-def _newest_leaf(nodes: dict[str, Any]) -> str | None:
-    parents = {node.get("parent") for node in nodes.values() if isinstance(node.get("parent"), str)}
-    leaves = [name for name, node in nodes.items() if not _children(node) and name not in parents]
-    return max(leaves, key=lambda name: _seconds(nodes[name].get("message")), default=None)
-
-
-def _seconds(message: object) -> float:
+def _seconds(node: dict[str, Any]) -> float:
+    """The time of a node's message."""
+    message = node.get("message")
     at = message.get("create_time") if isinstance(message, dict) else None
     return float(at) if isinstance(at, int | float) else 0.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,6 +30,8 @@ _KNOWN = frozenset({
     "parent_message_uuid", "index", "truncated", "stop_reason", "feedback", "chat_feedback", "sync_sources",
     "input_mode", "model",
 })  # fmt: skip
+
+_PASTED = re.compile(r"pasted?[\w -]{0,40}\.txt", re.IGNORECASE)
 
 
 def is_claude(value: object) -> bool:
@@ -103,7 +106,7 @@ def _turns(
 
 
 def _text(message: dict[str, Any], tally: Tally, tools: bool) -> str:
-    """The text blocks of a message; a long text that was pasted is an attachment without a name."""
+    """The text blocks of a message, and what was pasted: attachments without names of their own."""
     content, text = message.get("content"), message.get("text")
     blocks = list_of(content)
     texts = list(texts_of_blocks(blocks, tally, tools=tools))
@@ -112,7 +115,9 @@ def _text(message: dict[str, Any], tally: Tally, tools: bool) -> str:
     attachments = message.get("attachments")
     for attachment in list_of(attachments):
         pasted = attachment.get("extracted_content") if isinstance(attachment, dict) else None
-        if isinstance(pasted, str) and pasted.strip() and not attachment.get("file_name"):
+        name = attachment.get("file_name") if isinstance(attachment, dict) else None
+        is_pasted = not name or (isinstance(name, str) and _PASTED.fullmatch(name))
+        if isinstance(pasted, str) and pasted.strip() and is_pasted:
             texts.append(pasted)
         else:
             tally.add(ATTACHMENTS)
@@ -132,7 +137,7 @@ def texts_of_blocks(
     """
     for block in [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content):
         kind = kind_of(block)
-        if kind == "text" and isinstance(block.get("text"), str):
+        if kind in ("text", "voice_note") and isinstance(block.get("text"), str):
             text = said(block["text"])
             if text.strip():
                 yield text

@@ -1,4 +1,7 @@
-"""Session files of Claude Code: JSON Lines, one event each; on the web a list ``loglines`` of them."""
+"""Session files of Claude Code: JSON Lines, one event each; on the web a list ``loglines`` of them.
+
+Those of Qwen Code differ in that their messages have parts.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pgrecall.importers.chat.claude import texts_of_blocks
+from pgrecall.importers.chat.other_forms import as_messages
 from pgrecall.importers.chat.turns import (
     ADDED,
     BOOKKEEPING,
@@ -93,7 +97,7 @@ def read_claude_code(
 def _turn(value: Any, name: str, place: str, tally: Tally, tools: bool) -> tuple[str, Turn] | None:
     """A line's session and turn; None if it is left out."""
     kind = kind_of(value)
-    message = value.get("message") if isinstance(value, dict) else None
+    message = as_messages(value.get("message")) if isinstance(value, dict) else None
     if kind not in ("user", "assistant") or not isinstance(message, dict):
         known = kind in _BOOKKEEPING or (isinstance(value, dict) and value.keys() >= _HISTORY)
         tally.add(BOOKKEEPING if known else of_type("lines", kind))

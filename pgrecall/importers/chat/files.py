@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, cast
 from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.chat.other_forms import held_in
 from pgrecall.importers.encodings import WINDOWS_1252, as_utf8, decode
 from pgrecall.importers.files import (
     MAX_BYTES,
@@ -25,12 +26,13 @@ from pgrecall.importers.files import (
     printable_path,
     require_file,
 )
-from pgrecall.importers.json_records import parse_json
+from pgrecall.importers.json_records import values_in
 from pgrecall.importers.json_stream import JsonStream
 from pgrecall.nouns.imports.report import Problem
 
-_CONVERSATIONS = re.compile(r"conversations(-[0-9]{1,6})?\.json", re.IGNORECASE)
-_LISTS = ("conversations", "loglines")  # the second is what Claude's web page saves of a session
+_CONVERSATIONS = re.compile(
+    r"(conversations(-[0-9]{1,6})?|prod-grok-backend|My ?Activity)\.json", re.IGNORECASE
+)
 _SESSION = re.compile(r"session-[\w-]+\.json")  # of Gemini CLI, before it wrote lines
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _REPACK = "Export it again, or unpack it and import the folder."
@@ -43,16 +45,24 @@ _MAX_LINE_BYTES = 64 * MAX_BYTES // 10
 
 @dataclass(frozen=True, slots=True)
 class ChatFile:
-    """One file; ``entry`` is its name in the archive at ``path``, if it is in one."""
+    """One file; ``entry`` is its name in the archive at ``path``, ``root`` the folder that is read, if it is
+    in one."""
 
     path: Path
     entry: str | None = None
+    root: Path | None = None
 
     @property
     def stem(self) -> str:
         """The name without folder and endings."""
         name = Path(self.entry or self.path.name).name.removesuffix(".gz")
         return printable_path(Path(name.rpartition(".")[0] or name))
+
+    @property
+    def name(self) -> str:
+        """The name without endings, with the folders that it is in: files in two may have one name."""
+        folder = self.path.parent.relative_to(self.root).as_posix() if self.root else "."
+        return self.stem if folder == "." else f"{printable_path(Path(folder))}/{self.stem}"
 
     @property
     def shown(self) -> str:
@@ -98,14 +108,17 @@ def chat_files(path: Path, *, follow_links: bool = False) -> Sequence[ChatFile]:
 def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
     exports: list[ChatFile] = []
     lines: list[ChatFile] = []
+    others: list[ChatFile] = []
     for path in _walk(folder, follow_links):
         if not path.is_file():  # a pipe or a device may never end
             continue
         if _CONVERSATIONS.fullmatch(path.name):
-            exports.append(ChatFile(path))
+            exports.append(ChatFile(path, root=folder))
         elif _has_session(path.name):
-            lines.append(ChatFile(path))
-    return exports or lines
+            lines.append(ChatFile(path, root=folder))
+        elif path.suffix.lower() == ".json":
+            others.append(ChatFile(path, root=folder))
+    return exports or lines or others
 
 
 def _has_session(name: str) -> bool:
@@ -128,7 +141,17 @@ def _walk(folder: Path, follow_links: bool) -> Iterator[Path]:
                 yield path
 
 
-def links_out(folder: Path) -> list[Problem]:
+def not_read(folder: Path, *, follow_links: bool) -> list[Problem]:
+    """The sessions in a folder that are packed in a way that is not read, and its links out."""
+    packed = [
+        Problem(printable_path(path), "It is packed with Zstandard; unpack it with `unzstd`.")
+        for path in _walk(folder, follow_links)
+        if path.name.lower().endswith(tuple(f"{ending}.zst" for ending in _LINES))
+    ]
+    return packed if follow_links else packed + _links_out(folder)
+
+
+def _links_out(folder: Path) -> list[Problem]:
     """The symbolic links to folders, and to what would be read, outside of a folder."""
     root = folder.resolve()
     links = (
@@ -193,7 +216,7 @@ def _require_readable(path: Path, entry: ZipInfo) -> None:
 
 
 def json_values(file: ChatFile, count: Callable[[str], None]) -> Iterator[Any]:
-    """The elements of a JSON file's array or of its list ``conversations`` or ``loglines``, or its one value.
+    """The elements of a JSON file's array, the conversations of an export, or its one value.
 
     Args:
         count: counts what was assumed, a plural noun.
@@ -205,12 +228,7 @@ def json_values(file: ChatFile, count: Callable[[str], None]) -> Iterator[Any]:
         try:
             stream = JsonStream(data)
             for value in stream:
-                lists = (value.get(name) for name in _LISTS) if isinstance(value, dict) else ()
-                listed = next((found for found in lists if isinstance(found, list)), None)
-                if isinstance(listed, list) and not stream.is_array:
-                    yield from listed
-                else:
-                    yield value
+                yield from [value] if stream.is_array else held_in(value) or [value]
             if stream.guessed:
                 count(WINDOWS_1252)
         except ValueError as error:
@@ -220,7 +238,7 @@ def json_values(file: ChatFile, count: Callable[[str], None]) -> Iterator[Any]:
 
 
 def json_lines(file: ChatFile, count: Callable[[str], None]) -> Iterator[tuple[str, Any] | Problem]:
-    """The value of each line that is not blank, with its place; a Problem for a line that is not JSON.
+    """The values of each line that is not blank, with their places; a Problem for what is not JSON.
 
     Args:
         count: counts what was assumed, a plural noun.
@@ -239,7 +257,8 @@ def json_lines(file: ChatFile, count: Callable[[str], None]) -> Iterator[tuple[s
                     text, guessed = decode(line)
                     if guessed:
                         count(WINDOWS_1252)
-                    yield place, parse_json(text)
+                    for index, value in enumerate(values_in(text), start=1):
+                        yield place if index == 1 else f"{place}, value {index}", value
                 except RecursionError:
                     yield Problem(file.shown, f"{place}: its JSON is nested too deep.")
                 except ValueError as error:

@@ -10,9 +10,11 @@ from typing import Any
 from pgrecall.importers.chat.other_forms import as_messages
 from pgrecall.importers.chat.turns import (
     ATTACHMENTS,
+    BRANCHES,
     EMPTY,
     IMAGES,
     SOUNDS,
+    THINKING,
     TOOLS,
     Conversation,
     Tally,
@@ -31,8 +33,9 @@ _KNOWN = frozenset({
     "session_id", *_TIMES,
 })  # fmt: skip
 _CONVERSATION = frozenset({
-    "messages", "id", "title", "name", "model", "tools", "functions", "metadata", *_TIMES,
+    "messages", "id", "title", "name", "model", "tools", "functions", "metadata", "branches", *_TIMES,
 })  # fmt: skip
+_THOUGHTS = ("think", "thinking", "reasoning")
 _TEXTS = ("text", "input_text", "output_text", "refusal")
 
 
@@ -91,6 +94,8 @@ def _conversation(
     tools: bool,
 ) -> Conversation:
     tally.fields(value, _CONVERSATION, "conversation")
+    branches = value.get("branches")
+    tally.add(BRANCHES, branches if type(branches) is int else 0)
     own, title = value.get("id"), value.get("title") or value.get("name")
     session = f"{name}/{own}" if isinstance(own, str) and own else name if number == 1 else f"{name}#{number}"
     before = "" if place == "message 1" else f"{place}, "
@@ -117,8 +122,12 @@ def _turns(
 
 def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools: bool) -> Turn | None:
     """The turn of a message; None if it is left out. Raises ValueError if it cannot be used."""
+    value = as_messages(value)
     if not isinstance(value, dict):
         raise ValueError("must be an object")
+    if "role" not in value and "content" not in value and isinstance(value.get("type"), str):
+        tally.add(of_type("lines", value["type"]))
+        return None
     speaker = required_text(value.get("role"), "role")
     role = role_of_sender(speaker)
     tally.fields(value, _KNOWN, "message")
@@ -159,6 +168,7 @@ def _time(value: dict[str, Any]) -> object:
 
 def _content(content: object, tally: Tally) -> object:
     """The content if it is a text, or the texts of its parts."""
+    content = [content] if isinstance(content, dict) else content
     if not isinstance(content, list):
         return content
     texts = []
@@ -173,6 +183,10 @@ def _content(content: object, tally: Tally) -> object:
             texts.append(text)
         elif "image" in kind:
             tally.add(IMAGES)
+        elif kind in _THOUGHTS:
+            tally.add(THINKING)
+        elif "tool" in kind.casefold():
+            tally.add(TOOLS)
         elif "audio" in kind or "video" in kind:
             tally.add(SOUNDS)
         elif "file" in kind or kind == "document":

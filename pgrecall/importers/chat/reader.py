@@ -21,7 +21,7 @@ from pgrecall.importers.chat.files import (
     count_other_files,
     json_lines,
     json_values,
-    links_out,
+    not_read,
 )
 from pgrecall.importers.chat.gemini import is_gemini, read_gemini
 from pgrecall.importers.chat.locomo import read_locomo
@@ -45,6 +45,9 @@ _MAX_SNIFFED = 100_000
 """Values in all, however many are of bookkeeping."""
 
 _SNIFFED_FILES = 100
+_OF_MESSAGES = ("codex", "gemini")
+"""Formats with lines that are messages, if what stands above them is lost."""
+
 _LOCOMO_HINT = "A transcript is one JSON value. For one record per line, name the file .jsonl."
 _EXPORTS = {"chatgpt": read_chatgpt, "claude": read_claude}
 SESSIONS: Mapping[SessionKind, Callable[..., Iterator[Conversation]]] = {
@@ -147,7 +150,7 @@ def read_chats(
             value = load_json(path, "a transcript", _LOCOMO_HINT, notices)
             return chain(notices, _drafts(read_locomo(value, path), path, target, Tally(rules)))
     files = chat_files(path, follow_links=follow_links)
-    left_out = links_out(path) if path.is_dir() and not follow_links else []
+    left_out = not_read(path, follow_links=follow_links) if path.is_dir() else []
     if not files and not left_out:
         raise InvalidInput(
             f"{printable_path(path)} contains no conversations.",
@@ -172,9 +175,11 @@ def read_transcript(
 
 
 def _format(file: ChatFile, of_folder: ChatKind) -> ChatKind:
-    """The format of a file; that of its folder where the file does not tell."""
+    """The format of a file; that of its folder where the file does not tell: a line of some is a message."""
     found = _kind_of(_first_of(file))
-    return of_folder if found is None or found == "chat" else found
+    if found is None or (found == "chat" and of_folder in _OF_MESSAGES):
+        return of_folder
+    return found
 
 
 def _read(
@@ -182,7 +187,7 @@ def _read(
 ) -> Iterator[Item]:
     seen: set[str] = set()
     for file, kind in files:
-        own = replace(target, source=kind) if target.source == usual else target
+        own = replace(target, source=_source(file, kind)) if target.source == usual else target
         problems: list[Problem] = []
         for conversation in _conversations(file, kind, tally, problems, tools):
             if isinstance(conversation, Problem):
@@ -192,6 +197,11 @@ def _read(
             yield from _reported(problems, file)
         yield from _reported(problems, file)
     yield from tally.skipped()
+
+
+def _source(file: ChatFile, kind: ChatKind) -> str:
+    """The source of a file of another kind than its folder: turns without ids have keys by their file."""
+    return kind if kind != "chat" else f"chat:{printable_path((file.root or file.path).resolve())}"
 
 
 def _reported(problems: list[Problem], file: ChatFile) -> Iterator[Problem]:
@@ -210,7 +220,7 @@ def _conversations(
         case "chatgpt" | "claude":
             return _exported(file, kind, tally, tools)
         case "chat":
-            return read_messages(_placed(file, problems, tally), file.stem, tally, problems, tools=tools)
+            return read_messages(_placed(file, problems, tally), file.name, tally, problems, tools=tools)
         case "claude-code":
             title = session_title(value for _, value in _placed(file, [], Tally()))
             return read_claude_code(

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast, get_args
@@ -42,8 +42,12 @@ _ROLES: Mapping[str, Role] = {
     "function": "tool",
     "model": "assistant",
     "gpt": "assistant",
+    "prompt": "user",
+    "response": "assistant",
     "function_call": "tool",
     "observation": "tool",
+    "toolresult": "tool",
+    "tool_result": "tool",
 }
 _TICK = timedelta(milliseconds=1)
 
@@ -164,6 +168,47 @@ def name_from(value: object) -> str:
 def list_of(value: object) -> list[Any]:
     """A list, or an empty one for anything else."""
     return value if isinstance(value, list) else []
+
+
+def shown_branch(
+    tree: Mapping[str, Any],
+    leaf: object,
+    parent: str,
+    children: str,
+    time: Callable[[dict[str, Any]], float] | None = None,
+) -> list[str]:
+    """The names of the nodes from the root to the leaf; without a known leaf, to the newest node without
+    children, which is the last one unless ``time`` tells.
+
+    Nodes that name neither parents nor children are no tree: all of them, as they are listed.
+
+    Args:
+        tree: nodes by their names.
+        leaf: the name of the last node that was shown.
+        parent: the field with the name of the node before.
+        children: the field with the names of the nodes after.
+        time: when a node was written.
+    """
+    nodes = {name: node for name, node in tree.items() if isinstance(node, dict)}
+    below = {
+        name: [one for one in list_of(node.get(children)) if isinstance(one, str)]
+        for name, node in nodes.items()
+    }
+    parents = {child: name for name, found in below.items() for child in found} | {
+        name: node[parent] for name, node in nodes.items() if isinstance(node.get(parent), str)
+    }
+    if not parents:
+        return list(nodes)
+    above = set(parents.values())
+    leaves = [name for name in nodes if name not in above and not below[name]]
+    if not isinstance(leaf, str) or leaf not in nodes:
+        last = leaves[-1] if leaves else None
+        leaf = max(leaves, key=lambda name: time(nodes[name]), default=None) if time else last
+    shown: dict[str, None] = {}
+    while isinstance(leaf, str) and leaf not in shown and leaf in nodes:
+        shown[leaf] = None
+        leaf = parents.get(leaf)
+    return list(shown)[::-1]
 
 
 def of_type(things: str, kind: str) -> str:

@@ -9,17 +9,21 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from pgrecall.importers.dates import parse_logged
 from pgrecall.importers.fields import ANY, Fields, Rules, unfit_values
 from pgrecall.importers.markdown.inline import RawLink, read_inline
+from pgrecall.importers.markdown.mending import read_mended
 from pgrecall.importers.markdown.yaml_values import Fields as YamlFields
-from pgrecall.importers.markdown.yaml_values import Items, Scalar, read_yaml
+from pgrecall.importers.markdown.yaml_values import Items, Scalar
 from pgrecall.importers.text import composed, one_line, unique
 from pgrecall.nouns.memories.models import Role
 
+MENDED = "front matter that is not YAML, read as it is meant"
 GIVEN_TWICE = "fields that are given twice, kept as metadata"
 
 _CLOSING = {"---": ("---", "..."), "+++": ("+++",), "{": ("}",)}
@@ -28,8 +32,8 @@ _CLOSING = {"---": ("---", "..."), "+++": ("+++",), "{": ("}",)}
 _FIELD = re.compile(r"[\w-]+:(\s|$)")
 _OCCURRED = (
     "occurred_at", "date", "created", "created_at", "created_on", "createdat", "creation_date",
-    "date_created", "updated", "updated_at", "updated_on", "updatedat", "date_updated", "modified",
-    "modified_at", "date_modified", "last_modified",
+    "date_created", "created_time", "updated", "updated_at", "updated_on", "updatedat", "date_updated",
+    "modified", "modified_at", "date_modified", "last_modified", "last_edited_time",
 )  # fmt: skip
 """When a note was written, in the words of many programs; the time of a change only if there is no other."""
 
@@ -37,9 +41,11 @@ _DENDRON_FIELDS = frozenset({"id", "desc"})
 """With a time, what Dendron writes at the head of every note."""
 
 _PROPERTY = re.compile(r"([A-Za-z][\w -]{0,60})::[ \t]+(.*)")
+_NOTION_PROPERTY = re.compile(r"([A-Za-z][\w -]{0,60}):[ \t]+(\S.*)")
 _NAMES = ("title", "alias", "aliases", "tags", "tag")
 _WIKILINK = re.compile(r"\[\[([^\[\]\n|]+)(?:\|([^\[\]\n]+))?\]\]")
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}|<%[^%\n]*%>")
+_BETWEEN_TAGS = re.compile(r"\s+(?=#)")
 _VALUE = re.compile(r"^\s*(?:-\s+)?(?:[^:\n]*:\s+)?(.*)$", re.MULTILINE)
 
 
@@ -86,14 +92,15 @@ def read_front_matter(text: str, rules: Rules = ANY) -> tuple[FrontMatter, str]:
     if is_placeholder_in(block):
         return FrontMatter(is_template=True), body
     try:
-        found = read_yaml(_as_yaml(block, text), first_line=2)
+        found, mended = read_mended(_as_yaml(block, text), first_line=2)
         if isinstance(found, Items):
             raise ValueError(f"line {found.line}: must be fields such as 'title: …', not a list")
     except ValueError as error:
         return FrontMatter(metadata={"front_matter": block.rstrip("\n")}, fault=str(error)), body
     if isinstance(found, Scalar):
         return FrontMatter(), text
-    return FrontMatter() if found is None else _front_matter(found, rules), body
+    front = FrontMatter() if found is None else _front_matter(found, rules)
+    return (replace(front, notices=(*front.notices, (MENDED, mended))) if mended else front), body
 
 
 def _properties(text: str) -> FrontMatter:
@@ -110,6 +117,29 @@ def _properties(text: str) -> FrontMatter:
         title=one_line(fields.take("title") or "") or None,
         tags=_tags([*(fields.take("tags") or ()), *(fields.take("tags", "tag") or ())]),
         aliases=unique([*(fields.take("aliases") or ()), *(fields.take("aliases", "alias") or ())]),
+    )
+
+
+def with_properties(front: FrontMatter, body: str, rules: Rules) -> FrontMatter:
+    """The front matter, with tags and time from what Notion writes below the title of a page.
+
+    These are lines such as ``Created: September 30, 2026 8:12 AM``; they stay text.
+    """
+    title, _, below = body.lstrip("\n").partition("\n")
+    found: dict[str, str] = {}
+    for line in below.lstrip("\n").split("\n") if title.startswith("# ") else ():
+        match = _NOTION_PROPERTY.fullmatch(line)
+        if match is None:
+            break
+        value = match[2]
+        with suppress(ValueError):
+            value = parse_logged(value)[0].isoformat()
+        found.setdefault(_normalized(match[1]), value)
+    fields = Fields(found, rules)
+    return replace(
+        front,
+        tags=front.tags or _tags([*(fields.take("tags", "tags", "tag") or ())]),
+        occurred_at=front.occurred_at or fields.take("occurred_at", *_OCCURRED),
     )
 
 
@@ -225,7 +255,8 @@ def _normalized(name: str) -> str:
 
 def _tags(texts: list[str]) -> tuple[str, ...]:
     """Tags without the signs that people and programs put around them."""
-    return unique([composed(text.strip(" \t#[]\"'")) for text in texts])
+    parts = (part for text in texts for part in _BETWEEN_TAGS.split(text))
+    return unique([composed(part.strip(" \t#[]\"'")) for part in parts])
 
 
 def _plain(value: Any) -> Any:

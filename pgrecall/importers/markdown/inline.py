@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from markdown_it.common.utils import normalizeReference
 
-from pgrecall.importers.text import composed
+from pgrecall.importers.text import composed, one_line
 
 # Every repetition is bounded, so that any text takes linear time.
 _OPAQUE = re.compile(
@@ -45,6 +45,9 @@ _NOT_BREAK = re.compile(r"[^\n]")
 _TAG = re.compile(r"(?<!\S)#([^\s#]{1,500})")
 _TAG_OF_WORDS = re.compile(r"(?<!\S)#([^\W\d]\S{0,50}(?: [^\s#]{1,50}){0,4} [^\s#]{2,50})#(?![\w#])")
 """``#lock keepers#``, as Bear writes it. The last word has two signs at least, unlike in ``#lock and C#``."""
+
+_TAG_BEFORE = re.compile(r"(?:^|\s)#\Z", re.MULTILINE)
+"""What stands before the link ``[[lock keepers]]`` where it is a tag, as Roam and Logseq write it."""
 
 _HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,5000}>")
 _NOTE_SUFFIX = re.compile(r"\.(md|markdown)$", re.IGNORECASE)
@@ -91,6 +94,7 @@ def read_inline(text: str, references: References | None = None, label_first: bo
         return [Line(row if row.strip() else "") for row in text.split("\n")]
     shown, unlinked = [""], [""]
     links: dict[int, list[RawLink]] = {}
+    linked_tags: dict[int, list[str]] = {}
     position = row = 0
     for match in _LINK.finditer(masked):
         found = _read_link(match, text, references or {}, label_first)
@@ -101,6 +105,8 @@ def read_inline(text: str, references: References | None = None, label_first: bo
         row += text.count("\n", position, start)
         if link is not None:
             links.setdefault(row, []).append(link)
+        if match["wiki"] is not None and _TAG_BEFORE.search(masked, max(start - 2, position), start):
+            linked_tags.setdefault(row, []).append(composed(one_line(words)))
         # A link that stays keeps its line breaks; a removed one leaves them in the text.
         breaks = "\n" * text.count("\n", start, end)
         row += len(breaks)
@@ -110,7 +116,11 @@ def read_inline(text: str, references: References | None = None, label_first: bo
     rows = ("".join(shown) + text[position:]).split("\n")
     bare = _HTML_TAG.sub(_only_breaks, "".join(unlinked) + masked[position:]).split("\n")
     return [
-        Line(words if words.strip() else "", tuple(links.get(number, ())), _tags(rest))
+        Line(
+            words if words.strip() else "",
+            tuple(links.get(number, ())),
+            (*linked_tags.get(number, ()), *_tags(rest)),
+        )
         for number, (words, rest) in enumerate(zip(rows, bare, strict=True))
     ]
 
@@ -195,6 +205,7 @@ def _wikilink(inner: str, *, embedded: bool, label_first: bool) -> tuple[str, Ra
         address, alias = (alias, address) if alias else (address, "")
         address = _DENDRON_LINK.sub("", address.strip())
     name, _, heading = address.rstrip("\\").partition("#")
+    name, _, _ = name.partition("^")  # a block, as Obsidian wrote it once
     name, heading = name.strip(), _last_heading(heading.strip())
     if _ATTACHMENT.search(name):
         return ("" if embedded else alias.strip() or name), None
@@ -223,7 +234,7 @@ def _tags(masked: str) -> tuple[str, ...]:
     found = [
         match[1]
         for match in _TAG_OF_WORDS.finditer(masked)
-        if all(map(_is_of_tag, match[1].replace(" ", "")))
+        if all(map(_is_of_tag, re.sub("[ '’&.]", "", match[1])))
     ]
     for tag in found:
         masked = masked.replace(f"#{tag}#", " ")

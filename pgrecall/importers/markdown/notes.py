@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +16,12 @@ from pgrecall.importers.encodings import WINDOWS_1252, decode
 from pgrecall.importers.fields import ANY, Rules, fits
 from pgrecall.importers.files import MAX_BYTES, failure_reason, leads_out, link_problem, printable_path
 from pgrecall.importers.markdown.blocks import Block, read_blocks
-from pgrecall.importers.markdown.front_matter import FrontMatter, is_placeholder, read_front_matter
+from pgrecall.importers.markdown.front_matter import (
+    FrontMatter,
+    is_placeholder,
+    read_front_matter,
+    with_properties,
+)
 from pgrecall.importers.markdown.inline import Line, RawLink
 from pgrecall.importers.markdown.names import Named
 from pgrecall.importers.markdown.sections import Section, split_sections
@@ -23,6 +29,14 @@ from pgrecall.importers.text import composed, file_words, folded_name, normalize
 from pgrecall.nouns.imports.report import Problem, Skipped
 
 _GENERIC = frozenset({"readme", "index", "_index"})
+_NOTION = re.compile(" [0-9a-f]{32}$")
+"""What Notion adds to the name of an exported page."""
+
+_ZETTEL = re.compile(r"[0-9]{12,14}(?=[ _-])")
+"""The number of a note in a Zettelkasten, by which others link it."""
+
+_DRAWING = re.compile(r"^(?:%%\n)?##? Drawing$", re.MULTILINE)
+DRAWINGS = "drawings of Excalidraw, left out of their notes"
 OTHER_FILES = "files that are no notes, passed over"
 TEMPLATES = "templates, passed over"
 FUTURE_FILES = "times of files that lie in the future, ignored"
@@ -57,7 +71,9 @@ class Note:
     @property
     def aliases(self) -> tuple[str, ...]:
         """The aliases of the front matter, then the name of the file, which people search and link by."""
-        own = () if self.file.stem.casefold() in _GENERIC else (self.file.stem,)
+        stem = self.file.stem
+        number = _ZETTEL.match(stem)
+        own = () if stem.casefold() in _GENERIC else (stem, number[0] if number else stem)
         return unique([alias for alias in (*self.front.aliases, *own) if alias != self.title])
 
     @property
@@ -92,6 +108,9 @@ def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
     if not text.strip():
         raise ValueError("the file is empty")
     front, body = read_front_matter(text, rules)
+    name = _NOTION.sub("", file.stem)
+    if name != file.stem:
+        front = with_properties(front, body, rules)
     shown_path = printable_path(file.path)
     notices = [Skipped(what, 1, (f"{shown_path}: line {line}",)) for what, line in front.notices]
     notices += [Skipped(WINDOWS_1252, 1, (shown_path,))] if guessed else []
@@ -101,8 +120,11 @@ def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
     if changed_at is not None and not fits("occurred_at", changed_at, rules):
         changed_at = None
         notices += [] if front.occurred_at else [Skipped(FUTURE_FILES, 1, (shown_path,))]
+    if "excalidraw-plugin" in front.metadata and (drawing := _DRAWING.search(body)):
+        body = body[: drawing.start()]
+        notices.append(Skipped(DRAWINGS, 1, (shown_path,)))
     blocks = tuple(read_blocks(body, label_first=front.label_first))
-    title = front.title or _heading(blocks, file.stem) or file_words(file.stem)
+    title = front.title or _heading(blocks, file.stem) or file_words(name)
     shown = "\n".join(line.text for block in blocks for line in block.lines).strip("\n").rstrip()
     if not shown and front == FrontMatter():
         raise ValueError("the file contains no text")
@@ -152,8 +174,9 @@ class NoteFile:
 
     @property
     def stem(self) -> str:
-        """The name of the file without its suffix."""
-        return PurePosixPath(self.relative).name
+        """The name of the file without its suffix, or of the bundle that Bear exports a note in."""
+        path = PurePosixPath(self.relative)
+        return path.parent.stem if path.parent.suffix == ".textbundle" else path.name
 
 
 def walk(folder: Path, *, follow_links: bool = False) -> Iterator[Path | Problem | Skipped]:

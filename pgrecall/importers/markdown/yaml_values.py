@@ -22,7 +22,7 @@ MAX_COPIES = 10_000
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
-_UNREADABLE = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+UNREADABLE = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
 
@@ -101,7 +101,7 @@ def read_yaml(text: str, first_line: int) -> Node | None:
 
     ``first_line`` is the number of the first line.
     """
-    if found := _UNREADABLE.search(text):
+    if found := UNREADABLE.search(text):
         line = first_line + text.count("\n", 0, found.start())
         raise ValueError(f"line {line}: character U+{ord(found[0]):04X} is not allowed here")
     try:
