@@ -308,7 +308,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || 'uno uns up us use vale ve very vez vom von vor wann war waren warum was wasn we weiter welche well wenn '
     || 'went wer were what when where whether which while who why wie wieder wieso will wird wirklich with wo won '
     || 'work worked working works would wouldn wurde würde y ya yeah yes yet yo you your zu zum zur zweite él '
-    || 'última último', ' ')
+    || 'última último cuanta cuanto cuánta cuánto dijo eben para welchen welcher welches', ' ')
 $$;
 
 -- query_intent: what a query wants. `seeks` is `recall` for what happened or was said, `request` for something to be done
