@@ -140,7 +140,10 @@ def ask(memory: Memory, tenant: Tenant, pairs: Pairs) -> None:
             **question.options, "k": POOL, "explain": False, "log": False, "vitality_mode": "off"
         }  # fmt: skip
         told = search_by_arms(memory, question.text, wanted)
-        alone = search_by_arms(memory, question.text, {**wanted, "conversation": None})
+        # A query that is not completed is searched as it is: tests/integration/search/test_conversations.py.
+        alone = told
+        if told.completed_query is not None:
+            alone = search_by_arms(memory, question.text, {**wanted, "conversation": None})
         found = ([tenant.key_of(hit.key or "") for hit in result.hits] for result in (alone, told))
         pairs.found.append((question, *found))
         pairs.searched.append(told.completed_query)
