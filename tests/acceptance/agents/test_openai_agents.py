@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pgrecall import AsyncMemory
+from pgrecall.settings import Settings
 from tests.acceptance.deploy.compose_tools import ROOT
 
 agents = pytest.importorskip("agents", reason="There is no package openai-agents.")
@@ -66,7 +67,7 @@ def run(url: str, calls: list[tuple[str, Any]]) -> Any:
     async def play() -> Any:
         double, module = model_that_calls(calls), example()
         agents.set_tracing_disabled(True)
-        async with AsyncMemory(url, tenant="acme") as memory:
+        async with AsyncMemory(url, tenant="acme", settings=Settings(embedder="none")) as memory:
             agent = agents.Agent(
                 name="Helper",
                 instructions=module.INSTRUCTIONS,
