@@ -41,7 +41,10 @@ BEGIN
     RETURN (recall_private.query_intent(p_query)).needs_context
         OR v_query ~ recall_private.referring_pattern()
         OR length(p_query) <= 40 AND (NOT recall_private.has_topic(v_words)
-            OR NOT v_names AND (v_words @@ recall_private.person_words() OR v_query ~ recall_private.pointing_pattern()))
+            OR NOT v_names AND (v_query ~ recall_private.pointing_pattern()
+                -- With two words of its own, it may well be about somebody known.
+                OR v_words @@ recall_private.person_words() AND cardinality(ARRAY(
+                    SELECT unnest(tsvector_to_array(v_words)) EXCEPT SELECT unnest(recall_private.common_words()))) < 2))
         -- A sentence of at most three words before another.
         OR v_asked AND length(p_query) <= 60 AND NOT v_names AND v_query ~ '^\W*\w+(?: \w+){0,2}[.!]+ +\W*\w'
         OR v_asked AND (p_turn ~ '[?？]\W*$' OR v_query ~ '^\W*[^.!,;]{1,20}[.!,;]') AND v_query ~ recall_private.reply_pattern();
