@@ -144,8 +144,8 @@ def ask(memory: Memory, tenant: Tenant, pairs: Pairs) -> None:
         alone = told
         if told.completed_query is not None:
             alone = search_by_arms(memory, question.text, {**wanted, "conversation": None})
-        found = ([tenant.key_of(hit.key or "") for hit in result.hits] for result in (alone, told))
-        pairs.found.append((question, *found))
+        without, with_ = ([tenant.key_of(hit.key or "") for hit in one.hits] for one in (alone, told))
+        pairs.found.append((question, without, with_))
         pairs.searched.append(told.completed_query)
 
 
