@@ -87,15 +87,15 @@ def judged_collections() -> Iterator[Collection]:
         yield Collection(
             f"examples/{file}",
             [
-                Tenant(
-                    corpus.name,
-                    partial(fill, name=corpus.name),
-                    [_of_judged(one) for one in judged if one.corpus == corpus.name],
-                    _whole_note,
-                )
+                judged_tenant(corpus.name, [one for one in judged if one.corpus == corpus.name])
                 for corpus in corpora
             ],
         )
+
+
+def judged_tenant(corpus: str, judged: Sequence[Judged]) -> Tenant:
+    """The corpus of this name as a tenant, asked these queries."""
+    return Tenant(corpus, partial(fill, name=corpus), [_of_judged(one) for one in judged], _whole_note)
 
 
 def _of_judged(one: Judged) -> Question:

@@ -92,7 +92,7 @@ CORPORA = {
     )
 }
 
-_LISTS = ("queries", "roles", "authors", "layers", "tags", "hints")
+_LISTS = ("queries", "roles", "authors", "layers", "tags", "hints", "conversation")
 _FIELDS = frozenset(
     {"id", "sample_id", "query", "asked", "relevant", "outdated", "kind", "since", "until", "as_of", "cues"}
 ).union(_LISTS, {"stale"})
@@ -134,6 +134,11 @@ def read_judged() -> tuple[Judged, ...]:
     for corpus in CORPORA.values():
         files.setdefault(corpus.judged, corpus.name)
     return tuple(_judged(entry, first) for file, first in files.items() for entry in _lines(EXAMPLES / file))
+
+
+def read_follow_ups() -> tuple[Judged, ...]:
+    """Queries that make sense only with the turns before them, which are their ``conversation``."""
+    return tuple(_judged(entry, "") for entry in _lines(EXAMPLES / "judged" / "follow-ups.jsonl"))
 
 
 def read_links() -> tuple[JudgedLink, ...]:

@@ -1,8 +1,8 @@
 """Conversations and questions in LoCoMo's format.
 
 Beyond LoCoMo's own fields a question may have ``kind`` (the name of its category), ``asked_at`` (the time of
-the search, as LoCoMo writes times), ``stale`` (turns that a turn of the evidence replaces) and
-``evidence_groups`` (lists of turns, of each of which one is enough).
+the search, as LoCoMo writes times), ``conversation`` (the turns before it), ``stale`` (turns that a turn of
+the evidence replaces) and ``evidence_groups`` (lists of turns, of each of which one is enough).
 """
 
 from __future__ import annotations
@@ -148,6 +148,11 @@ def _read(
         if category is None:
             continue
         groups = (_cited(name, group) & turns.keys() for group in entry.get("evidence_groups", ()))
+        options: SearchOptions = {}
+        if entry.get("asked_at"):
+            options["now"] = parse_spoken(entry["asked_at"])
+        if entry.get("conversation"):
+            options["conversation"] = entry["conversation"]
         question = Question(
             name,
             entry["question"],
@@ -155,7 +160,7 @@ def _read(
             frozenset(_cited(name, entry.get("evidence", ())) & turns.keys()),
             tuple(frozenset(group) for group in groups if group),
             frozenset(_cited(name, entry.get("stale", ())) & turns.keys()),
-            {"now": parse_spoken(entry["asked_at"])} if entry.get("asked_at") else {},
+            options,
         )
         yield entry, question
 

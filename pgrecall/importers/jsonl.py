@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -67,7 +68,8 @@ def read_jsonl(
     It may also be called ``text`` or ``content``, and ``occurred_at`` as other programs call it. Times are
     ISO 8601, in UTC if they have no zone. A link is a key, title or alias, or an object with ``target``,
     ``relation`` and ``weight``. A field that is unknown or does not fit becomes metadata, with a notice. A
-    line that is no record yields a Problem.
+    line that is no record yields a Problem. A summary (``derived_from`` others) without a key gets one from
+    its text.
 
     Args:
         path: the file.
@@ -149,6 +151,8 @@ def _draft(
         speech_act=fields.take("speech_act"),
         links=tuple(replace(x, target=prefix + x.target) if x.target in own_keys else x for x in links),
     )
+    if key is None and any(link.relation == "derived_from" for link in links):
+        draft = replace(draft, key=prefix + _key_of_summary(draft))
     kept = dict(metadata)
     for name, value in fields.left.items():
         add_metadata(kept, name, value)
@@ -156,6 +160,12 @@ def _draft(
     return replace(draft, metadata=kept), [
         *fields.notices(at), *([Skipped(UNKNOWN, unknown, (at,))] if unknown else ()),
     ]  # fmt: skip
+
+
+def _key_of_summary(draft: Draft) -> str:
+    """The same for the same text, so that a summary which is imported again is not stored again."""
+    text = f"{draft.title}\x1f{draft.body}".encode("utf-8", "replace")
+    return f"summary-{hashlib.sha256(text).hexdigest()[:16]}"
 
 
 def _keys(path: Path) -> frozenset[str]:

@@ -6,10 +6,18 @@ import json
 from collections import Counter
 from functools import cache
 
-from benchmarks.examples.judged import CORPORA, EXAMPLES, NOW, read_judged, read_links, read_memories
+from benchmarks.examples.judged import (
+    CORPORA,
+    EXAMPLES,
+    NOW,
+    read_follow_ups,
+    read_judged,
+    read_links,
+    read_memories,
+)
 from pgrecall.nouns.memories.models import Draft
 
-JUDGED = read_judged()
+JUDGED = (*read_judged(), *read_follow_ups())
 UNANSWERED = {"nothing-to-find", "absent", "needs-context"}
 FLOORS = {
     "exact-name": 10,
@@ -45,6 +53,7 @@ FLOORS = {
     "absent": 60,
     "question-answered": 60,
     "needs-context": 30,
+    "follow-up": 60,
 }
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from pgrecall import ContextBlock, Draft, DraftLink, InvalidInput, Memory
+from pgrecall.importers.jsonl import read_jsonl
+from pgrecall.nouns.search.models import ConversationTurn
 from tests.conftest import Query
 from tests.integration.links.test_links import cited, pending
 
@@ -138,3 +142,40 @@ def test_limits(memory: Memory, query: Query) -> None:
         memory.stale_summaries(-1)
     with pytest.raises(psycopg.Error, match="limit is 200"):
         query("SELECT * FROM recall.derivations(ARRAY(SELECT generate_series(1, 201)::bigint))")
+
+
+@pytest.mark.parametrize("key", ["crane-summary", None])
+def test_a_summary_that_is_imported_again_stays_one(
+    crane: Memory, query: Query, tmp_path: Path, key: str | None
+) -> None:
+    record = {
+        "body": "Forty tonnes, oiled by Tom.",
+        "links": [{"target": "lift", "relation": "derived_from"}],
+        **({"key": key} if key else {}),
+    }
+    (file := tmp_path / "outside.jsonl").write_text(json.dumps(record) + "\n")
+    for _ in range(2):
+        crane.import_drafts(read_jsonl(file, source="outside"), source="outside", strict=True)
+    [row] = query("SELECT count(*) AS n FROM recall.memory WHERE body = 'Forty tonnes, oiled by Tom.'")
+    assert row["n"] == 1
+    assert len([one for one in states(query) if one == ("lift", "current")]) == 2
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_a_context_of_a_conversation_shows_a_summary_or_its_sources(crane: Memory, share: float) -> None:
+    turns = [ConversationTurn("user", "Let us speak about the harbour crane and its oil.")]
+    block = crane.context(
+        "and how many tonnes is that?",
+        conversation=turns,
+        min_relevance=0,
+        require_answer=False,
+        state_share=share,
+    )
+    assert "summary" in shown(block) or {"lift", "owner"} & shown(block)
+    assert not ("summary" in shown(block) and {"lift", "owner"} & shown(block))
+    # Told by the conversation, the summary is in the prompt: its sources may be shown.
+    told = [ConversationTurn("assistant", "The harbour crane: port's, forty tonnes")]
+    block = crane.context(
+        "harbour crane", conversation=told, min_relevance=0, require_answer=False, state_share=share
+    )
+    assert "summary" not in shown(block)

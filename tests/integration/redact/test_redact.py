@@ -124,6 +124,39 @@ def test_nothing_is_left_of_a_secret_and_undo_gives_it_back(
     assert problems(query) == []
 
 
+def test_authors_sources_and_logged_queries_hold_it_no_more(memory: Memory, query: Query) -> None:
+    """Plain SQL stores what the clients leave out."""
+    draft = {"body": "The winch.", "key": "winch", "author": f"bot {GITHUB}", "source": URL}
+    query("SELECT recall.remember_many(%s::jsonb, p_now => %s)", (json.dumps([draft]), NOW))
+    memory.edit("winch", author=f"bot {GITHUB} again", now=NOW)
+    store(memory, f"Token {GITHUB}.", key="token", at=NOW)
+    logged = "SELECT query, queries FROM recall.search_log ORDER BY id"
+    for asked in (
+        {"query": f"what is {GITHUB}"},
+        {"query": "the winch", "queries": [f"who is {GITHUB}?", "its rope"]},
+    ):
+        query("SELECT FROM recall.search_and_log(%s::jsonb)", (json.dumps(asked),))
+    assert held(query) >= {"memory", "memory_version", "search_log"}
+
+    plan = memory.plans.redact(now=NOW)
+    assert [(one.version, one.field) for one in plan.items[0].findings] == [
+        (None, "author"), (None, "source"), (1, "author"),
+    ]  # fmt: skip
+    memory.plans.apply(plan.id, now=LATER)
+    assert held(query) == set()
+    assert memory.get("winch").author == "bot [removed: GitHub Token] again"
+    assert memory.get("winch").source == "postgres://deploy:[removed: Password]@db.internal/app"
+    replaced = [
+        {"query": "what is [removed]", "queries": None},
+        {"query": "the winch", "queries": ["who is [removed]?", "its rope"]},
+    ]
+    assert query(logged) == replaced
+    memory.plans.undo(plan.id, now=LATER)
+    assert (memory.get("winch").author, memory.get("winch").source) == (f"bot {GITHUB} again", URL)
+    assert query(logged) == replaced
+    assert problems(query) == []
+
+
 def test_the_statistics_of_postgres_quote_nothing_either(
     memory: Memory, query: Query, stored: dict[str, int]
 ) -> None:

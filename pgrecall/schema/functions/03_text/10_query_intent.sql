@@ -282,11 +282,10 @@ RETURN left(p_text, 10000) ~ '\d' OR lower(left(p_text, 2000)) ~ (
     '|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|hundert|tausend|hälfte'
     '|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|veinte|treinta|cien|ciento|mil|mitad)\M');
 
--- has_topic: whether these words contain one that says what a text is about: one that is neither a pronoun, an auxiliary
--- verb nor a word that any conversation has.
-CREATE OR REPLACE FUNCTION recall_private.has_topic(p_words tsvector) RETURNS boolean
+-- common_words: the words that do not say what a text is about: pronouns, auxiliary verbs, and what any conversation has.
+CREATE OR REPLACE FUNCTION recall_private.common_words() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT NOT tsvector_to_array(p_words) <@ string_to_array(
+    SELECT string_to_array(
     'a aber about acerca after again ahora al algo all alle alles already als also am an and andere anderen '
     || 'antes any anything are as asi así at auch auf aun aus aún back be because been before bei being better '
     || 'bien bin bis bitte but by can como con cosa could cual cuando cuál cuándo cómo d da dabei dafur dafür '
@@ -308,7 +307,13 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || 'uno uns up us use vale ve very vez vom von vor wann war waren warum was wasn we weiter welche well wenn '
     || 'went wer were what when where whether which while who why wie wieder wieso will wird wirklich with wo won '
     || 'work worked working works would wouldn wurde würde y ya yeah yes yet yo you your zu zum zur zweite él '
-    || 'última último', ' ')
+    || 'última último cuanta cuanto cuánta cuánto dijo eben para welchen welcher welches', ' ')
+$$;
+
+-- has_topic: whether these words contain one that says what a text is about.
+CREATE OR REPLACE FUNCTION recall_private.has_topic(p_words tsvector) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT NOT tsvector_to_array(p_words) <@ recall_private.common_words()
 $$;
 
 -- query_intent: what a query wants. `seeks` is `recall` for what happened or was said, `request` for something to be done

@@ -17,18 +17,37 @@ RETURN
     '^\W*(?:yes|yeah|yea|yep|yup|no|nope|nah|none|nothing|neither|both|exactly|all of (?:it|them)|some of (?:it|them)|not (?:yet|really|quite)|kind of|sort of'
     '|ja|jo|nein|nee|doch|nichts|keine?s?|beides?|genau|noch nicht|nicht wirklich|sí|nada|ningun[oa]|ambos|exacto|todavía no|casi)\M';
 
+-- pointing_pattern: matches a short query that goes on from what was said, or points to it with a word that stands for
+-- a thing: "and how loud?", "when can the old ones go?", "what did that cost?". In lower case.
+CREATE OR REPLACE FUNCTION recall_private.pointing_pattern() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    '^\W*(?:and|but|und|aber|y|pero)\M|\m(?:the|that|this|those|these) (?:\w+ )?ones?\M(?! (?:who|that|which|with|in|on|at|from|of|i|we)\M)'
+    '|\m(?:that|this|those|these|it)(?:\W*$|[.?!,;])'
+    '|\m(?:did|does|is|are|was|were|has|had|will|would|could|can) (?:that|this|those|these|it) (?:ok|okay|again|cost|take|work|go|help)\M'
+    '|\m(?:das|dies)(?:\W*$|[.?!,;]| (?:nicht|noch|schon|auch|wieder|damals|gekostet|gesagt|gemacht|geklappt)\M)'
+    '|\m(?:eso|esto|aquello)\M|\m(?:ese|esa|esos|esas)(?:\W*$|[.?!,;])';
+
 -- refers_back: whether a query makes sense only after this turn, the last of a conversation: it points to something said
--- before, speaks of somebody whom it does not name, or replies to a question.
+-- before, speaks of somebody or something that it does not name, has no topic, or replies to a question.
 CREATE OR REPLACE FUNCTION recall_private.refers_back(p_query text, p_role text, p_turn text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_query text := lower(left(p_query, 1000));
+    v_words tsvector := to_tsvector('pg_catalog.simple', v_query);
+    v_names boolean := substr(p_query, 2) ~ '[^.?!:"] [[:upper:]][[:lower:]]+';
+    v_asked boolean := p_role = 'assistant' AND p_turn ~ '[?？]';
 BEGIN
     RETURN (recall_private.query_intent(p_query)).needs_context
         OR v_query ~ recall_private.referring_pattern()
-        OR length(p_query) <= 40 AND to_tsvector('pg_catalog.simple', v_query) @@ recall_private.person_words()
-           AND substr(p_query, 2) !~ '[^.?!:"] [[:upper:]][[:lower:]]+'
-        OR p_role = 'assistant' AND p_turn ~ '[?？]\W*$' AND v_query ~ recall_private.reply_pattern();
+        OR length(p_query) <= 40 AND (NOT recall_private.has_topic(v_words)
+            OR NOT v_names AND (v_query ~ recall_private.pointing_pattern()
+                -- With two words of its own, it may well be about somebody known.
+                OR v_words @@ recall_private.person_words() AND cardinality(ARRAY(
+                    SELECT unnest(tsvector_to_array(v_words)) EXCEPT SELECT unnest(recall_private.common_words()))) < 2))
+        -- A sentence of at most three words before another.
+        OR v_asked AND length(p_query) <= 60 AND NOT v_names AND v_query ~ '^\W*\w+(?: \w+){0,2}[.!]+ +\W*\w'
+        OR v_asked AND (p_turn ~ '[?？]\W*$' OR v_query ~ '^\W*[^.!,;]{1,20}[.!,;]') AND v_query ~ recall_private.reply_pattern();
 END $$;
 
 -- completed_query: a query with the end of the conversation that it refers to, or as it is where it makes sense alone.

@@ -9,12 +9,14 @@ BEGIN
     IF p_version = 0 THEN
         RETURN (
             SELECT jsonb_build_object('title', m.title, 'body', m.body, 'context', m.context, 'tags', m.tags,
-                                      'aliases', m.aliases, 'metadata', m.metadata, 'newest', (
+                                      'aliases', m.aliases, 'author', m.author, 'source', m.source,
+                                      'metadata', m.metadata, 'newest', (
                        SELECT max(v.number) FROM recall.memory_version v WHERE v.tenant = p_tenant AND v.memory_id = m.id))
             FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_memory_id);
     END IF;
     RETURN (
-        SELECT jsonb_build_object('title', v.title, 'body', v.body, 'tags', v.tags, 'aliases', v.aliases, 'metadata', v.metadata)
+        SELECT jsonb_build_object('title', v.title, 'body', v.body, 'tags', v.tags, 'aliases', v.aliases,
+                                  'author', v.author, 'metadata', v.metadata)
         FROM recall.memory_version v WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.number = p_version);
 END $$;
 
@@ -87,7 +89,7 @@ LANGUAGE sql IMMUTABLE AS $$
                 SELECT FROM jsonb_array_elements(CASE WHEN a.ok THEN u.unit -> 'places' ELSE '[]' END) p(place)
                 WHERE NOT coalesce(
                     jsonb_typeof(p.place -> 'path') = 'array' AND recall_private.are_spans(p.place -> 'spans')
-                    AND p.place -> 'path' ->> 0 IN ('title', 'body', 'context', 'tags', 'aliases', 'metadata'), false)), false))
+                    AND p.place -> 'path' ->> 0 IN ('title', 'body', 'context', 'tags', 'aliases', 'author', 'source', 'metadata'), false)), false))
 $$;
 
 -- plan_redact: stores a plan to replace the secrets that a client found in what stored_texts returned, and returns its id.

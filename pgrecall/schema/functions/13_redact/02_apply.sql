@@ -73,13 +73,14 @@ DECLARE
 BEGIN
     IF p_version > 0 THEN
         UPDATE recall.memory_version v SET title = p_texts ->> 'title', body = p_texts ->> 'body', tags = v_tags,
-            aliases = v_aliases, metadata = p_texts -> 'metadata'
+            aliases = v_aliases, author = p_texts ->> 'author', metadata = p_texts -> 'metadata'
         WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.number = p_version;
         RETURN '{}';
     END IF;
     SELECT m.* INTO v_old FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_memory_id;
     UPDATE recall.memory m SET title = p_texts ->> 'title', body = p_texts ->> 'body', context = p_texts ->> 'context',
-        tags = v_tags, aliases = v_aliases, metadata = p_texts -> 'metadata',
+        tags = v_tags, aliases = v_aliases, author = p_texts ->> 'author', source = p_texts ->> 'source',
+        metadata = p_texts -> 'metadata',
         embedded_with = CASE WHEN (m.title, m.body) = (p_texts ->> 'title', p_texts ->> 'body') THEN m.embedded_with END,
         passage_count = CASE WHEN (m.title, m.body) = (p_texts ->> 'title', p_texts ->> 'body') THEN m.passage_count END
     WHERE m.tenant = p_tenant AND m.id = p_memory_id
@@ -112,6 +113,7 @@ BEGIN
         END IF;
         v_done := recall_private.redacted_unit(v_texts, v_unit);
         IF length(v_done.texts ->> 'title') > 1000 OR length(v_done.texts ->> 'body') > 1000000
+           OR greatest(octet_length(v_done.texts ->> 'author'), octet_length(v_done.texts ->> 'source')) > 2000
            OR recall_private.metadata_problem(v_done.texts -> 'metadata') IS NOT NULL THEN
             note := 'too long with the placeholder';
             RETURN;
@@ -155,7 +157,25 @@ BEGIN
     v_ids := ARRAY(SELECT i.memory_id FROM recall.plan_item i
                    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome = 'redacted' ORDER BY i.memory_id);
     PERFORM recall_private.log_changes(p_plan.tenant, v_ids, 'rewritten', p_now);
+    PERFORM recall_private.redact_log(p_plan);
     PERFORM recall_private.forget_words(p_plan.tenant, v_ids, v_words), recall_private.forget_samples(p_plan, v_words);
+END $$;
+
+-- redact_log: replaces what a plan took out in the queries of logged searches, where someone searched for it. Undo does not
+-- give it back there: the log needs none of it.
+CREATE OR REPLACE FUNCTION recall_private.redact_log(p_plan recall.plan) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_secret text;
+BEGIN
+    FOR v_secret IN SELECT t FROM recall_private.taken_by(p_plan) t LOOP
+        UPDATE recall.search_log s
+        SET query = replace(s.query, v_secret, '[removed]'),
+            queries = CASE WHEN s.queries IS NOT NULL THEN ARRAY(SELECT replace(q.query, v_secret, '[removed]')
+                            FROM unnest(s.queries) WITH ORDINALITY q(query, place) ORDER BY q.place) END
+        WHERE s.tenant = p_plan.tenant
+          AND position(v_secret IN concat_ws(E'\n', s.query, array_to_string(s.queries, E'\n'))) > 0;
+    END LOOP;
 END $$;
 
 -- forget_words: deletes what was computed from earlier texts of these memories and quotes them: comparisons with others,

@@ -1,0 +1,3 @@
+-- An index is new; nothing is stored that was not.
+
+SELECT;
