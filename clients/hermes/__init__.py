@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -22,7 +23,10 @@ _SECONDS = 5.0
 
 _TURNS = 6
 _CHARACTERS = 4_000
-"""Of a message; pasted files are longer, and nothing is asked in them."""
+"""Of a message, or of a memory for the agent; pasted files are longer, and nothing is asked in them."""
+
+_BYTES = 20_000_000
+"""Of an answer; the service ends one at 16 MB of texts."""
 
 _BUDGET = 400
 _CONFIDENCE = 0.5
@@ -67,6 +71,10 @@ TOOLS = [
 ]
 
 
+class ServiceError(Exception):
+    """The service refuses, does not answer, or answers what it never would: a sentence for the agent."""
+
+
 class PgrecallProvider(MemoryProvider):  # type: ignore[misc]  # Hermes is not installed where types are checked
     """One conversation at a time; its turns are memories of the session ``hermes/ID``."""
 
@@ -96,7 +104,8 @@ class PgrecallProvider(MemoryProvider):  # type: ignore[misc]  # Hermes is not i
         key = os.environ.get(_KEY)
         self._http = httpx.Client(
             base_url=os.environ.get(_ADDRESS) or _LOCAL,
-            headers={"Authorization": f"Bearer {key}"} if key else {},
+            # An answer that is not compressed is no larger than what was received of it.
+            headers={"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {}),
             timeout=_SECONDS,
         )
 
@@ -109,14 +118,15 @@ class PgrecallProvider(MemoryProvider):  # type: ignore[misc]  # Hermes is not i
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Memories that answer a message; empty if none does."""
         block = self._ask("POST", "/v1/context", {
-            "query": query[:_CHARACTERS], "conversation": self._turns,
+            "query": _beginning(query), "conversation": self._turns,
             "session_id": self._session_id(session_id),
             "budget_tokens": _BUDGET, "min_confidence": _CONFIDENCE,
         })  # fmt: skip
-        if not block["hits"]:
+        if not block.get("hits"):
             return ""
-        search = "" if block["search_id"] is None else f"search_id {block['search_id']} and "
-        return f"{_NOTE.format(search)}\n\n{block['text']}"
+        search = block.get("search_id")
+        note = _NOTE.format(f"search_id {search} and " if isinstance(search, int) else "")
+        return f"{note}\n\n{str(block.get('text', ''))[:_CHARACTERS]}"
 
     def sync_turn(
         self, user_content: str, assistant_content: str, *, session_id: str = "", messages: Any = None
@@ -125,7 +135,7 @@ class PgrecallProvider(MemoryProvider):  # type: ignore[misc]  # Hermes is not i
         now = datetime.now(UTC).isoformat()
         said = (("user", user_content), ("assistant", assistant_content))
         turn = [{"role": role, "content": text} for role, text in said if text.strip()]
-        heard = [one | {"content": one["content"][-_CHARACTERS:]} for one in turn]
+        heard = [one | {"content": _end(one["content"])} for one in turn]
         self._turns = [*self._turns, *heard][-_TURNS:]
         if self._writes and turn:
             common = {"timestamp": now, "session_id": session_id or self._session}
@@ -141,10 +151,10 @@ class PgrecallProvider(MemoryProvider):  # type: ignore[misc]  # Hermes is not i
             return json.dumps(self._call(tool_name, args), ensure_ascii=False)
         except KeyError as error:
             return json.dumps({"error": f"The argument {error} of {tool_name} is missing."})
-        except httpx.HTTPStatusError as error:
-            return json.dumps({"error": _told(error.response)})
-        except httpx.HTTPError as error:
-            return json.dumps({"error": f"pgrecall does not answer: {error}. Go on without memories."})
+        except (TypeError, ValueError):
+            return json.dumps({"error": f"An argument of {tool_name} is not of its type."})
+        except ServiceError as error:
+            return json.dumps({"error": str(error)})
 
     def shutdown(self) -> None:
         """Closes the connection."""
@@ -155,8 +165,9 @@ class PgrecallProvider(MemoryProvider):  # type: ignore[misc]  # Hermes is not i
         if tool == "recall":
             request = {"query": args["query"], "k": 8, "session_id": self._session_id("")}
             found = self._ask("POST", "/v1/search", request | {"conversation": self._turns})
-            hits = [{field: hit[field] for field in _FIELDS} for hit in found["hits"]]
-            return {"search_id": found["search_id"], "memories": hits}
+            hits = found.get("hits")
+            read = [_read(hit) for hit in hits if isinstance(hit, dict)] if isinstance(hits, list) else []
+            return {"search_id": found.get("search_id"), "memories": read}
         if tool == "recall_remember":
             draft = {"body": args["text"], "key": args.get("key"), "session_id": self._session_id("")}
             return self._ask("POST", "/v1/memories", draft)
@@ -168,17 +179,44 @@ class PgrecallProvider(MemoryProvider):  # type: ignore[misc]  # Hermes is not i
     def _store(self, turns: list[dict[str, str]]) -> None:
         """Imports turns, which leaves out secrets; another import may have to end first."""
         asked = {"name": "hermes.json", "kind": "chat", "source": "hermes"}
-        for _ in range(_TRIES):
-            reply = self._client().post("/v1/imports", params=asked, content=json.dumps(turns))
-            if reply.status_code != httpx.codes.BAD_REQUEST or "running" not in reply.text:
-                break
+        for left in reversed(range(_TRIES)):
+            try:
+                self._ask("POST", "/v1/imports", turns, asked)
+                return
+            except ServiceError as error:
+                if not left or "running" not in str(error):
+                    raise
             time.sleep(_PAUSE)
-        reply.raise_for_status()
 
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        reply = self._client().request(method, path, json=body)
-        reply.raise_for_status()
-        return reply.json() if reply.content else {}
+    def _ask(self, method: str, path: str, body: Any = None, query: Any = None) -> dict[str, Any]:
+        """The object that the service answers.
+
+        Raises:
+            ServiceError: it refuses, or does not answer with an object in time.
+        """
+        latest = time.monotonic() + _SECONDS
+        answer = bytearray()
+        # Half a sign, at which some program cut a text, becomes a question mark.
+        sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        asked = {"content": sent, "headers": {"Content-Type": "application/json"}} if sent else {}
+        try:
+            with self._client().stream(method, path, params=query, **asked) as reply:
+                for part in reply.iter_raw():
+                    answer += part
+                    if len(answer) > _BYTES or time.monotonic() > latest:
+                        raise ServiceError("The answer of pgrecall has no end. Go on without memories.")
+            found = json.loads(answer or b"{}")
+        except httpx.HTTPError as error:
+            raise ServiceError(f"pgrecall does not answer: {error}. Go on without memories.") from error
+        except (ValueError, RecursionError):
+            found = None
+        if not reply.is_success:
+            told = found if isinstance(found, dict) else {}
+            sentence = told.get("detail", f"pgrecall answered {reply.status_code}.")
+            raise ServiceError(f"{sentence} {told.get('hint', '')}".strip()[:_CHARACTERS])
+        if not isinstance(found, dict):
+            raise ServiceError("What answers is no pgrecall. Go on without memories.")
+        return found
 
     def _client(self) -> httpx.Client:
         if self._http is None:
@@ -189,13 +227,20 @@ class PgrecallProvider(MemoryProvider):  # type: ignore[misc]  # Hermes is not i
         return f"hermes/{given or self._session}"[:250]
 
 
-def _told(reply: httpx.Response) -> str:
-    """The sentence of a problem and the way out."""
-    try:
-        problem = reply.json()
-    except ValueError:
-        return f"pgrecall answered {reply.status_code}."
-    return f"{problem.get('detail', reply.status_code)} {problem.get('hint', '')}".strip()
+def _beginning(text: str) -> str:
+    """The beginning of a text, up to a word: the service would not know a part of a secret, and log it."""
+    return text if len(text) <= _CHARACTERS else "".join(re.split(r"(\s)", text[:_CHARACTERS])[:-1])
+
+
+def _end(text: str) -> str:
+    """The end of a text, from a word on."""
+    return text if len(text) <= _CHARACTERS else "".join(re.split(r"(\s)", text[-_CHARACTERS:])[1:])
+
+
+def _read(hit: dict[str, Any]) -> dict[str, Any]:
+    """A memory for the agent: of a long text the beginning."""
+    shown = {field: hit.get(field) for field in _FIELDS}
+    return shown | {"body": str(shown["body"])[:_CHARACTERS]}
 
 
 def register(ctx: Any) -> None:

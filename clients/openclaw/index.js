@@ -8,7 +8,7 @@ import { InvalidInput, Memory, RecallError } from "pgrecall";
 
 const TIMEOUT = 5_000; // milliseconds; OpenClaw waits 15 seconds for what a plugin adds
 const TURNS = 6;
-const CHARACTERS = 4_000; // of a message; pasted files are longer, and nothing is asked in them
+const CHARACTERS = 4_000; // of a message, or of a memory for the agent; pasted files are longer, and nothing is asked in them
 const BUDGET = 400; // tokens
 const CONFIDENCE = 0.5; // as the hooks of editors: nobody has asked, so it is higher than that of a search
 const TRIES = 20;
@@ -41,17 +41,27 @@ function session({ sessionId, sessionKey }) {
   return `openclaw/${sessionId ?? sessionKey ?? "main"}`.slice(0, 250);
 }
 
+/** The beginning of a text, up to a word: the service would not know a part of a secret, and log it. */
+function beginning(text) {
+  return text.length <= CHARACTERS ? text : text.slice(0, CHARACTERS).replace(/\S*$/, "");
+}
+
+/** The end of a text, from a word on. */
+function end(text) {
+  return text.length <= CHARACTERS ? text : text.slice(-CHARACTERS).replace(/^\S*/, "");
+}
+
 /** What is added to a prompt: memories that answer it, between marks that keep them from being stored as said. */
 async function recalled(memory, event, context) {
-  const query = (event.currentUserMessage ?? event.prompt).slice(0, CHARACTERS);
+  const query = beginning((event.currentUserMessage ?? event.prompt).toWellFormed());
   if (!query.trim()) return undefined;
-  const conversation = said(event.messages).slice(-TURNS).map(({ role, content }) => ({ role, content: content.slice(-CHARACTERS) }));
+  const conversation = said(event.messages).slice(-TURNS).map(({ role, content }) => ({ role, content: end(content) }));
   const block = await memory.context(query, {
     conversation, session_id: session(context), budget_tokens: BUDGET, min_confidence: CONFIDENCE,
   });
   if (block.hits.length === 0) return undefined;
   const search = block.search_id === null ? "" : `search_id ${block.search_id} and `;
-  const found = block.text.replaceAll(/<\/?pgrecall-memories>/g, "");
+  const found = block.text.replaceAll(/<\/?pgrecall-memories>/g, "").slice(0, CHARACTERS);
   return { prependContext: `<pgrecall-memories>\n${NOTE} ${search}its id.\n\n${found}\n</pgrecall-memories>` };
 }
 
@@ -78,10 +88,15 @@ function said(messages) {
   return messages.flatMap(({ role, content, timestamp }, index) => {
     if (role !== "user" && role !== "assistant") return [];
     const parts = Array.isArray(content) ? content.filter(({ type }) => type === "text").map((part) => part.text) : [content];
-    const words = parts.filter((part) => typeof part === "string").join("\n").trim();
+    const words = parts.filter((part) => typeof part === "string").join("\n").trim().toWellFormed();
     const at = typeof timestamp === "number" ? { timestamp: new Date(timestamp).toISOString() } : {};
     return words ? [{ id: `${timestamp ?? index}-${role}`, role, content: words, ...at }] : [];
   });
+}
+
+/** A memory for the agent: of a long text the beginning. */
+function read({ id, key, title, body, happened_at, relevance }) {
+  return { id, key, title, body: body.slice(0, CHARACTERS), happened_at, relevance };
 }
 
 function tools(memory) {
@@ -93,7 +108,7 @@ function tools(memory) {
       ["query"],
       async ({ query }) => {
         const { hits, search_id } = await memory.search(query, { k: 8 });
-        return { search_id, memories: hits.map(({ id, key, title, body, happened_at, relevance }) => ({ id, key, title, body, happened_at, relevance })) };
+        return { search_id, memories: hits.map(read) };
       },
     ),
     tool(

@@ -26,7 +26,10 @@ The others look at names or at randomness, or begin again at each of its charact
 """
 
 _MORE = {
-    "JSON Web Token": r"(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}(?:\.[\w-]*)?",
+    "JSON Web Token": (
+        r"(?:(?<![\w-])|(?<=\\[nrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=[%=][0-9A-F]{2}))"
+        r"eyJ[\w-]{10,}\.eyJ[\w-]{10,}(?:\.[\w-]*)?"
+    ),
     "GitHub Token": r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{50,}",
     "Anthropic Key": r"sk-ant-[\w-]{24,}",
     "OpenAI Key": r"sk-(?:proj|svcacct|admin|or-v1)-[\w-]{32,}|sk-[A-Za-z0-9]{48}",
@@ -48,16 +51,25 @@ _MORE = {
 """What detect-secrets does not know, knows in an older form, or finds only the beginning of."""
 
 _PRIVATE_KEY = re.compile(
-    r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----.*?(?:-----END \1-----|\Z)", re.DOTALL
+    r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----.*?(?:-----END \1-----|\Z)"
+    # The end of one, in a text that was cut.
+    r"|\A(?:[A-Za-z0-9+/=]+\r?\n)+-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
+    re.DOTALL,
 )
 _URL_PASSWORD = re.compile(
-    r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"`<>]{0,100}:([^\s:/@'\"`]{4,200})@(?!localhost\b|127\.|example\.)"
+    r"(?a:\b)[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"`<>]{0,100}:([^\s:/@'\"`]{4,200})@(?!localhost\b|127\.|example\.)"
 )
 _VARIABLE = re.compile(
-    r"^(?:export )?(?:[A-Z][A-Z0-9_]{0,60}?_)?(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|[A-Z]+_KEY)"
-    r"[A-Z0-9_]{0,20} ?= ?(['\"]?)([A-Za-z0-9+/_.~!@#%^&*=-]{12,200})\1$",
+    r"^[ \t]*(?:export )?(?:[A-Z][A-Z0-9_]{0,60}?_)?(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|[A-Z]+_KEY)"
+    r"[A-Z0-9_]{0,20} ?= ?(['\"]?)([A-Za-z0-9+/_.~!@#%^&*=-]{12,200})\1\r?$",
     re.MULTILINE,
 )
+_LETTER = re.compile(r"[A-Za-z0-9]")
+"""What a token goes on with. Letters of other scripts may be next to it: not all put blanks between words."""
+
+_ESCAPED = re.compile(r"(?:\\(?:[nrt]|u[0-9A-Fa-f]{4})|[%=][0-9A-F]{2})\Z")
+"""A sign written as letters, as in JSON, in addresses and in mails: it ends a word as the sign does."""
+
 _SAMPLE = re.compile(r"x{4}|0{6}|\*{3}|\.{3}|your|example", re.IGNORECASE)
 """Marks of a value that only shows its form."""
 
@@ -111,9 +123,15 @@ def _secrets(text: str) -> Iterator[tuple[int, int, str]]:
         for match in pattern.finditer(text):
             # A long group is a value of which the match also has the name; a short one is part of a value.
             start, stop = match.span(1 if match.lastindex and len(match[1] or "") >= 20 else 0)
-            inside = text[max(start - 1, 0) : start].isalnum() or text[stop : stop + 1].isalnum()
-            if not inside and not _SAMPLE.search(match[0]):
+            if not _is_part(text, start, stop) and not _SAMPLE.search(match[0]):
                 yield start, stop, kind
+
+
+def _is_part(text: str, start: int, stop: int) -> bool:
+    """Whether this is a part of a longer word, such as one that encodes a picture."""
+    before = text[max(start - 6, 0) : start]
+    glued = _LETTER.match(before[-1:]) and not _ESCAPED.search(before)
+    return bool(glued or _LETTER.match(text, stop))
 
 
 def _is_value(found: str) -> bool:
@@ -124,10 +142,12 @@ def _is_value(found: str) -> bool:
 @cache
 def _tokens() -> Sequence[tuple[str, re.Pattern[str]]]:
     """The kinds of tokens and their patterns. The library takes a quarter of a second to load."""
-    found = [(kind, re.compile(pattern)) for kind, pattern in _MORE.items()]
+    found = [(kind, re.compile(pattern, re.ASCII)) for kind, pattern in _MORE.items()]
     for name in _SERVICES:
         module = import_module(f"detect_secrets.plugins.{name}")
         for detector in vars(module).values():
             if getattr(detector, "__module__", "") == module.__name__ and hasattr(detector, "denylist"):
-                found += [(detector.secret_type, pattern) for pattern in detector.denylist]
+                for pattern in detector.denylist:
+                    flags = pattern.flags & ~re.UNICODE | re.ASCII
+                    found.append((detector.secret_type, re.compile(pattern.pattern, flags)))
     return found

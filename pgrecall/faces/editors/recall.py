@@ -95,13 +95,12 @@ class Recall:
         if project is None and self._scope == "project":
             return Recalled()
         block = self._memory.context(
-            without_secrets(prompt[:_CHARACTERS])[0],  # queries are logged
+            without_secrets(prompt)[0][:_CHARACTERS],  # queries are logged; half a secret would not be found
             budget_tokens=BUDGET,
             min_confidence=CONFIDENCE,
             conversation=_conversation(turns, prompt),
-            session_id=f"{HOOKS[self._editor].source}/{session}"[
-                :250
-            ],  # a session id has at most 1,000 bytes
+            # A session id has at most 1,000 bytes.
+            session_id=f"{HOOKS[self._editor].source}/{session}"[:250],
             project=project,
             project_only=only,
             exclude=seen,
@@ -134,7 +133,7 @@ def _conversation(turns: Sequence[Turn], prompt: str) -> Sequence[ConversationTu
     """The last turns before the prompt, which some editors have written already."""
     before = turns[:-1] if turns and turns[-1].text.strip() == prompt.strip() else turns
     return [
-        ConversationTurn(turn.role, without_secrets(turn.text[-_CHARACTERS:])[0])
+        ConversationTurn(turn.role, without_secrets(turn.text)[0][-_CHARACTERS:])
         for turn in before[-_TURNS:]
         if turn.role in ("user", "assistant")
     ]

@@ -18,6 +18,10 @@ from typing import Protocol
 MAX_WAITING_OF_ADDRESS = 100
 """Connections of one address that wait for a request without having had one with a key."""
 
+MANY_WAITING = 500
+"""Connections of all addresses together up to which that limit does not count: there is room, and a client
+that opens some hundred at once may take long to send its requests if its machine is busy."""
+
 MAX_WAITING = 1_000
 """The same of all addresses."""
 
@@ -87,12 +91,17 @@ class Connections:
             return
         own = self._waiting.setdefault(connection.network, {})
         own[connection] = self._clock()
-        while len(own) > MAX_WAITING_OF_ADDRESS and (idle := self._idle_among(own)):
-            self._displace(idle)
-        while sum(map(len, self._waiting.values())) > MAX_WAITING and (
-            idle := self._idle_among(self._most())
+        while (
+            len(own) > MAX_WAITING_OF_ADDRESS
+            and self._waiting_together() > MANY_WAITING
+            and (idle := self._idle_among(own))
         ):
             self._displace(idle)
+        while self._waiting_together() > MAX_WAITING and (idle := self._idle_among(self._most())):
+            self._displace(idle)
+
+    def _waiting_together(self) -> int:
+        return sum(map(len, self._waiting.values()))
 
     def works(self, connection: Connection) -> None:
         """Notes that a request of a connection has begun."""

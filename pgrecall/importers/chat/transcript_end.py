@@ -18,7 +18,8 @@ _BYTES = 256_000
 
 
 def last_turns(path: Path, kind: SessionKind) -> Sequence[Turn]:
-    """The turns at the end of a transcript in JSON Lines, without what recall added to them; oldest first.
+    """The turns at the end of a transcript in JSON Lines, without what recall added to them and what no
+    search takes; oldest first.
 
     Lines that cannot be read are left out: the last one may be half written.
 
@@ -27,8 +28,13 @@ def last_turns(path: Path, kind: SessionKind) -> Sequence[Turn]:
     """
     conversations = SESSIONS[kind](_values(path), path.stem, Tally(), tools=False)
     turns = [turn for conversation in conversations for turn in conversation.turns]
-    said = [replace(turn, text=without_marked(turn.text)[0].strip()) for turn in turns]
+    said = [replace(turn, text=_searchable(without_marked(turn.text)[0]).strip()) for turn in turns]
     return [turn for turn in said if turn.text]
+
+
+def _searchable(text: str) -> str:
+    """The text without NUL and half signs, which no search takes; programs cut texts within a sign."""
+    return text.replace("\0", "").encode(errors="replace").decode()
 
 
 def _values(path: Path) -> Iterator[tuple[str, Any]]:

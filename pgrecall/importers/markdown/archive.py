@@ -26,13 +26,12 @@ from pgrecall.importers.files import (
 )
 from pgrecall.importers.markdown.notes import OTHER_FILES, is_note
 from pgrecall.importers.markdown.reader import read_markdown
-from pgrecall.importers.markdown.templates import SETTING_FILES, SETTINGS
+from pgrecall.importers.markdown.templates import MAX_SETTINGS_BYTES, SETTING_FILES, SETTINGS
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
 _FAULTS_OF_A_NAME = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.EINVAL)
 MAX_NOTES = 100_000
-MAX_SETTINGS_BYTES = 1_000_000
 MAX_UNPACKED_BYTES = 1_000_000_000
 """Of all notes of an archive, unpacked."""
 

@@ -16,6 +16,9 @@ _FILES = (("daily-notes.json", "template"),)
 SETTING_FILES = (_CORE, *(name for name, _ in (*_FOLDERS, *_FILES)))
 """The files of settings that name templates."""
 
+MAX_SETTINGS_BYTES = 1_000_000
+"""Of one of them."""
+
 
 class Templates:
     """The templates of one vault.
@@ -43,8 +46,12 @@ class Templates:
 
 
 def _read(file: Path) -> Any:
+    """What a file of settings says; None of what is none. A pipe is not opened: it might never end."""
     try:
-        return json.loads(file.read_bytes())
+        if not file.is_file():
+            return None
+        with file.open("rb") as opened:
+            return json.loads(opened.read(MAX_SETTINGS_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
 

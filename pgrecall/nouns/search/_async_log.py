@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
 from pgrecall.importers.secrets import without_secrets
 from pgrecall.nouns.search._async_progress import Progress
-from pgrecall.nouns.search.models import Hit, SearchRequest
+from pgrecall.nouns.search.models import ConversationTurn, Hit, SearchRequest
 from pgrecall.nouns.search.operations import log_shown
 
 UNLOGGED = {
@@ -53,3 +54,11 @@ async def log_hits(
             raise
         progress.skipped.append(UNLOGGED[error.sqlstate])
         return None
+
+
+def loggable(turns: Sequence[ConversationTurn]) -> list[ConversationTurn]:
+    """The turns that complete a query, which is logged, without secrets.
+
+    Of each the database takes a part, and half a secret would not be found in it.
+    """
+    return [replace(turn, content=without_secrets(turn.content)[0]) for turn in turns]

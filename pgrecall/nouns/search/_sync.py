@@ -14,7 +14,7 @@ from pgrecall.errors import DatabaseError, EmbedderError
 from pgrecall.importers.secrets import secrets_in
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
-from pgrecall.nouns.search._sync_log import UNLOGGED, log_hits
+from pgrecall.nouns.search._sync_log import UNLOGGED, log_hits, loggable
 from pgrecall.nouns.search._sync_progress import Progress
 from pgrecall.nouns.search.found import Found
 from pgrecall.nouns.search.models import Hit, SearchFilter, SearchRequest, SearchResult
@@ -50,7 +50,7 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
         return _search_by_plan(connection, request, progress)
     if request.conversation and request.query.strip():
         execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
-        query = execute(completed_query(request.query, request.conversation))
+        query = execute(completed_query(request.query, loggable(request.conversation)))
         progress.completed_query = None if query == request.query else query
         request = replace(request, query=query)
     if request.rerank and connection.reranker is None:

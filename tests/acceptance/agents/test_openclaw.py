@@ -15,6 +15,7 @@ from tests.acceptance.agents.conftest import SECRET
 from tests.acceptance.deploy.compose_tools import ROOT
 from tests.acceptance.http.http_tools import member
 from tests.acceptance.typescript.node_tools import CLIENT, install, node
+from tests.conftest import Query
 
 PLUGIN = ROOT / "clients" / "openclaw"
 
@@ -33,7 +34,7 @@ def plugin(tmp_path: Path) -> Path:
     return folder
 
 
-def test_two_conversations(plugin: Path, keyed: dict[str, str], database_url: str) -> None:
+def test_two_conversations(plugin: Path, keyed: dict[str, str], database_url: str, query: Query) -> None:
     said = json.loads(node("turns_in_openclaw.mjs", SECRET, folder=plugin, **keyed).stdout)
     assert json.loads((PLUGIN / "openclaw.plugin.json").read_text())["contracts"]["tools"] == said["tools"]
     assert said["statement"] == said["same"] == ""
@@ -42,6 +43,10 @@ def test_two_conversations(plugin: Path, keyed: dict[str, str], database_url: st
     assert said["used"] == {"recorded": 1}
     assert "999999" in said["wrong"]["error"]
     assert "The gate code is 4711." not in str(said["again"])
+    assert said["long"] == 4000
+    logged = " ".join(one["query"] for one in query("SELECT query FROM recall.search_log"))
+    assert "a a a" in logged
+    assert SECRET[:8] not in logged  # no part of it either
     with member(database_url) as memory:
         bodies = [one.body for one in memory.list(include_archived=True)]
     assert bodies.count("When does the ferry to Odda leave?") == 2

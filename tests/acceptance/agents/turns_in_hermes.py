@@ -6,6 +6,7 @@ Prints what a turn got, what the tools returned and which providers were found, 
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 from agent.memory_manager import MemoryManager  # type: ignore[import-not-found]
@@ -38,6 +39,21 @@ def refused() -> None:
     sys.stdout.write(json.dumps({"recalled": recalled, "searched": searched}))
 
 
+def hostile() -> None:
+    """A turn and each tool with each answer of a service that is none; its key says which it gives."""
+    told = {}
+    half = "a " * 1999 + SECRET + " is it \ud83d \x00?"
+    for answer in SECRET.split():
+        os.environ["PGRECALL_KEY"] = answer
+        manager = conversation(answer)
+        recalled = manager.prefetch_all(half, session_id=answer)
+        arguments = {"query": half, "text": half, "search_id": 1, "memories": [1], "memory": "none"}
+        tools = [called(manager, one["name"], **arguments) for one in manager.get_all_tool_schemas()]
+        manager.shutdown_all()
+        told[answer] = {"recalled": recalled, "tools": tools}
+    sys.stdout.write(json.dumps(told))
+
+
 def conversations() -> None:
     """Two conversations, and one of a timer."""
     found = {name: ready for name, _, ready in discover_memory_providers()}
@@ -57,6 +73,7 @@ def conversations() -> None:
 
     second = conversation("second")
     recalled = second.prefetch_all("When does the ferry to Odda leave?", session_id="second")
+    second.prefetch_all("a " * 1_990 + SECRET, session_id="second")
     searched = called(second, "recall", query="What is the gate code?")
     assert isinstance(searched, dict), searched
     [best, *_] = searched["memories"]
@@ -73,4 +90,4 @@ def conversations() -> None:
 
 
 if __name__ == "__main__":
-    {"conversations": conversations, "refused": refused}[WHAT]()
+    {"conversations": conversations, "refused": refused, "hostile": hostile}[WHAT]()

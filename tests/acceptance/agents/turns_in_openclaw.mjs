@@ -14,7 +14,7 @@ plugin.register({
   registerTool: (tool) => (tools[tool.name] = tool),
 });
 
-const said = { first: [], second: [], timer: [] };
+const said = { first: [], second: [], third: [], timer: [] };
 let clock = Date.UTC(2026, 4, 1);
 
 async function turn(session, trigger, message, answer) {
@@ -36,6 +36,12 @@ await turn("first", "user", `My key is ${secret}`, "I have not kept it.");
 const same = await turn("first", "user", question, "At half past nine.");
 await turn("timer", "heartbeat", "The ferry to Odda is cancelled.", "Noted.");
 const recalled = await turn("second", "user", question, "At half past nine, as you said.");
+await turn("second", "user", `${"a ".repeat(1_999)}b\u{1F600} ${secret}`, "That was long."); // the cut is in a sign
+await turn("second", "user", "And now?", "That is all.");
+await turn("third", "user", `${"a ".repeat(1_990)}${secret}`, "That was long."); // the cut is in the secret
+await turn("third", "user", `${"b".repeat(5_000)}\uD83D`, "Half a sign.");
+await call("recall_remember", { text: `The manual of the winch. ${"It says much. ".repeat(1_000)}`, key: "manual" });
+const long = (await call("recall", { query: "What does the manual of the winch say?" })).memories[0].body.length;
 const kept = await call("recall_remember", { text: "The gate code is 4711.", key: "gate" });
 const found = await call("recall", { query: "What is the gate code?" });
 const best = found.memories[0];
@@ -43,4 +49,4 @@ const used = await call("recall_used", { search_id: found.search_id, memories: [
 const wrong = await call("recall_used", { search_id: 999_999, memories: [best.id] });
 await call("recall_forget", { memory: best.id });
 const again = await call("recall", { query: "What is the gate code?" });
-console.log(JSON.stringify({ statement, same, recalled, kept, best: best.body, used, wrong, again, tools: Object.keys(tools) }));
+console.log(JSON.stringify({ statement, same, recalled, kept, best: best.body, used, wrong, again, long, tools: Object.keys(tools) }));

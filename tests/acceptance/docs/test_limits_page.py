@@ -53,7 +53,7 @@ NUMBERS: dict[str, list[float]] = {
         provider.REFRESH_SECONDS // 86400,
     ],
     "time after which": [authentication.CHECKED_AGAIN_AFTER],
-    "connections that wait": [connections.MAX_WAITING_OF_ADDRESS],
+    "connections that wait": [connections.MAX_WAITING_OF_ADDRESS, connections.MANY_WAITING],
     "the same, of all": [connections.MAX_WAITING],
     "connections together": [connections.MAX_CONNECTIONS, connections.KEPT_FILES],
     "idle time": [server.KEEP_ALIVE_WITHOUT_KEY, server.KEEP_ALIVE],

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from pgrecall import Draft
-from pgrecall.faces.http.connections import MAX_WAITING_OF_ADDRESS
+from pgrecall.faces.http.connections import MANY_WAITING
 from pgrecall.faces.http.server import SHUTDOWN_TIMEOUT
 from tests.acceptance.http.http_tools import (
     PLAIN,
@@ -264,7 +264,7 @@ def test_connections_without_a_key_keep_nobody_out(database_url: str) -> None:
     with serving(database_url) as running, ExitStack() as stack, running.as_holder(key) as known:
         assert known.post("/v1/search", json={"query": "harbour"}).status_code == 200
         held = []
-        for _ in range(3 * MAX_WAITING_OF_ADDRESS):
+        for _ in range(MANY_WAITING + 100):
             connection = stack.enter_context(running.raw())
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             held.append(connection)
@@ -272,7 +272,7 @@ def test_connections_without_a_key_keep_nobody_out(database_url: str) -> None:
         def are_few() -> bool:
             with running.as_holder(key) as another:  # a new connection is let in
                 assert another.post("/v1/search", json={"query": "harbour"}).status_code == 200
-            return sum(is_open(each) for each in held) <= MAX_WAITING_OF_ADDRESS
+            return sum(is_open(each) for each in held) <= MANY_WAITING
 
         until(are_few, "the end of old ones", pause=0.2)
         # One that has had a request with a key goes on, and the others end soon.

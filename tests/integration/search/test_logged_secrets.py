@@ -47,6 +47,15 @@ def test_a_context_keeps_no_secret_of_the_message_or_its_conversation(deploy: Me
     assert REMOVED in row["query"]
 
 
+def test_half_a_secret_of_a_turn_is_not_logged_either(deploy: Memory, query: Query) -> None:
+    """A query is completed by the beginning of what the user said, and by the end of an answer."""
+    for role, text in (("user", "x" * 180 + f" {TOKEN}"), ("assistant", f"{TOKEN} {'x ' * 82}Right?")):
+        deploy.search("yes, that one", conversation=[{"role": role, "content": text}])
+    logged = [row["query"] for row in log(query)]
+    assert len(logged) == sum("\nyes, that one" in one for one in logged) == 2
+    assert not any(TOKEN[part : part + 8] in one for one in logged for part in range(len(TOKEN) - 8))
+
+
 def test_other_queries_are_logged_as_they_are(deploy: Memory, query: Query) -> None:
     deploy.search("deploy job since May")
 

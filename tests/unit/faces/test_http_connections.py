@@ -35,6 +35,7 @@ def opened(many: Connections, network: str, count: int) -> list[Client]:
 def few(monkeypatch: pytest.MonkeyPatch) -> Connections:
     """At most 3 of an address wait, and 6 together; 10 are open."""
     monkeypatch.setattr(module, "MAX_WAITING_OF_ADDRESS", 3)
+    monkeypatch.setattr(module, "MANY_WAITING", 0)
     monkeypatch.setattr(module, "MAX_WAITING", 6)
     seconds = itertools.count(step=4)
     return Connections(limit=10, clock=lambda: next(seconds))
@@ -55,6 +56,19 @@ def test_many_that_begin_at_once_displace_nobody(few: Connections) -> None:
     now[0] = 3.0
     opened(many, "one", 1)
     assert [client.displaced for client in made] == [True] * 6 + [False] * 2
+
+
+def test_a_crowd_of_one_address_is_let_alone_while_there_is_room(
+    few: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine, its requests come after more than the three seconds."""
+    monkeypatch.setattr(module, "MANY_WAITING", 5)
+    made = opened(few, "one", 5)
+    assert not any(client.displaced for client in made)
+    opened(few, "other", 1)
+    assert not any(client.displaced for client in made)
+    opened(few, "one", 1)
+    assert [client.displaced for client in made] == [True, True, False, False, False]
 
 
 def test_one_whose_request_is_not_read_yet_is_not_displaced(few: Connections) -> None:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+import time
 import tracemalloc
+from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.chat.transcript_end import last_turns
 from pgrecall.importers.chat.turns import OTHER_FILES
 from pgrecall.importers.detect import KnownKind, known_kind, open_source
 from pgrecall.importers.json_stream import MAX_CONTAINERS
+from pgrecall.importers.markdown.templates import SETTINGS
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
+from tests.waiting import PATIENCE
 
 KINDS = [kind for kind in get_args(KnownKind) if kind != "markdown"]
 LARGE = 2**28
@@ -94,6 +100,49 @@ def test_pipes_devices_and_circles_in_a_folder_of_sessions_are_not_opened(tmp_pa
     assert [item.body for item in found if isinstance(item, Draft)] == ["Hello."]
     assert [item.count for item in found if isinstance(item, Skipped) and item.what == OTHER_FILES] == [3]
     assert [Path(item.where).name for item in found if isinstance(item, Problem)] == ["c.jsonl"]
+
+
+def test_settings_of_a_vault_that_never_end_are_not_read(tmp_path: Path) -> None:
+    """A watched folder would be imported no more."""
+    settings = tmp_path / SETTINGS
+    settings.mkdir()
+    pipe = settings / "daily-notes.json"
+    os.mkfifo(pipe)
+    with (settings / "templates.json").open("wb") as made:
+        made.truncate(LARGE)
+    (tmp_path / "note.md").write_text("Hello.")
+    reading = threading.Thread(target=open_notes, args=(tmp_path, found := []), daemon=True)
+    reading.start()
+    assert not is_opened(pipe)
+    reading.join(PATIENCE)
+    assert found == ["Hello."]
+
+
+def is_opened(pipe: Path) -> bool:
+    """Whether somebody opens a pipe within a second."""
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        with suppress(OSError):  # nobody reads it
+            os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def open_notes(folder: Path, found: list[str]) -> None:
+    found += [item.body for item in open_source(folder) if isinstance(item, Draft)]
+
+
+def test_signs_that_no_search_takes_are_left_out_of_the_last_turns(tmp_path: Path) -> None:
+    """Otherwise no prompt of the session would get a memory."""
+    turn = {
+        "type": "user",
+        "uuid": "u",
+        "sessionId": "s",
+        "message": {"role": "user", "content": "A \ud83d\0b"},
+    }
+    (tmp_path / "a.jsonl").write_text(json.dumps(turn))
+    assert [turn.text for turn in last_turns(tmp_path / "a.jsonl", "claude-code")] == ["A ?b"]
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "/etc/group"])

@@ -47,7 +47,11 @@ TOKENS = {
 
 
 @pytest.mark.parametrize("kind", TOKENS)
-@pytest.mark.parametrize("around", ["{}", "my key is {}.", 'x = "{}"\n', "({}), then go on", "a\n{}\nb"])
+@pytest.mark.parametrize("around", [
+    "{}", "my key is {}.", 'x = "{}"\n', "({}), then go on", "a\n{}\nb",
+    # Beside letters of other scripts, and after a sign that is written as letters.
+    "鍵は{}です", "ключ{}и", "naïveté{}é", r"a\n{}\nb", r"\u0022{}\u0022", "?q=a%3D{}%26b", "a=20{}",
+])  # fmt: skip
 def test_a_token_is_replaced_and_the_rest_stays(kind: str, around: str) -> None:
     for token in TOKENS[kind]:
         text, found = without_secrets(around.format(token))
@@ -70,6 +74,10 @@ def test_keys_passwords_and_variables_are_replaced() -> None:
     line = f"export DB_PASSWORD='{password}zz'"
     assert without_secrets(line)[0] == "export DB_PASSWORD='[removed: Secret]'"
     assert without_secrets(f"API_KEY=7{some(20)}\nPORT=80")[0] == "API_KEY=[removed: Secret]\nPORT=80"
+    line = f"  API_KEY=7{some(20)}\r\nPORT=80\r\n"
+    assert without_secrets(line)[0] == "  API_KEY=[removed: Secret]\r\nPORT=80\r\n"
+    assert without_secrets(f"接続{url}")[0].endswith(":[removed: Password]@db.internal:5432/app")
+    assert without_secrets(f"{lines}\n{end}\nb")[0] == "[removed: Private Key]\nb"  # cut off before
 
 
 @pytest.mark.parametrize("text", [
