@@ -1,4 +1,4 @@
-"""The explanation of a hit in words: why a memory has its rank, and the numbers behind it.
+"""The explanation of a hit in words: why a memory has its rank. Its numbers are in `explained_numbers`.
 
 Reads only what ``recall.search`` returns as ``explanation``. Every part may be absent. An unknown arm or
 term is shown under its own name.
@@ -8,22 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pgrecall.nouns.quality.models import percent
-from pgrecall.search.probabilities import logistic
+from pgrecall.search.explained_numbers import ARMS, Part, accesses_words, number
 from pgrecall.search.projects import other_project
 
-Part = Mapping[str, Any]
-
-_ARMS = {
-    "semantic": "meaning",
-    "lexical": "words",
-    "name": "name",
-    "cue": "association",
-    "graph": "links",
-    "question": "question",
-}
 _MIN_GRAPH_LOG_ODDS = 0.1
 """Minimum contribution of links, in log-odds, to be named as a reason."""
 
@@ -33,10 +22,6 @@ _MIN_ADDED = 0.1
 _MIN_NEAR = 0.1
 """Minimum match with a period to be called near it."""
 
-_VITALITY_TERMS = ("recent", "tail", "spread", "revival")
-_WEIGHED = ("odds", "unbounded", "bounded")
-"""The modes that have a weight."""
-_NO_RELEVANCE_TERM = ("logit", "probability")
 _REFERENCES = (("cue", "cue"), ("graph", "from"), ("question", "answers"))
 """The arms that reach a memory by way of another, and where that one is named."""
 _STEPS = {
@@ -141,38 +126,9 @@ def referenced(explanation: Part) -> tuple[int, ...]:
     return tuple(arms[arm][name] for arm, name in _REFERENCES if name in arms.get(arm, {}))
 
 
-def terms(explanation: Part) -> tuple[tuple[str, str], ...]:
-    """Returns every number of an explanation, as pairs of heading and text, in the order of computation."""
-    rows = [
-        (_ARMS.get(name, name), _arm_terms(name, arm)) for name, arm in explanation.get("arms", {}).items()
-    ]
-    if relevance := explanation.get("relevance"):
-        rows.append(("relevance", _relevance_terms(relevance)))
-    if rerank := explanation.get("rerank"):
-        rows.append(("reranker", _rerank_terms(rerank)))
-    if project := explanation.get("project"):
-        rows.append(("project", f"{project['name']}; log-odds {_number(project['log_odds'])}"))
-    if vitality := explanation.get("vitality"):
-        rows.append(("vitality", activation_terms(vitality)))
-    if score := explanation.get("score"):
-        rows.append(("score", _score_terms(score)))
-    return tuple(rows)
-
-
-def activation_terms(vitality: Part) -> str:
-    """S with its terms, B and vitality."""
-    parts = [f"{name} {_number(vitality[name])}" for name in _VITALITY_TERMS if vitality.get(name)]
-    accesses = _accesses(vitality.get("accesses", 0))
-    return (
-        f"S {_number(vitality.get('activation', 0))} = {' + '.join(parts) or '0'}, from "
-        f"{accesses}; B {_number(vitality.get('base', 0))}, "
-        f"vitality {vitality.get('vitality', 0):.2f}, {vitality.get('zone', 'unknown')}"
-    )
-
-
 def _contributing_arms(arms: Mapping[str, Part], relevance: Part) -> Mapping[str, Part]:
-    """The arms in the order of ``_ARMS``, without links that contributed almost nothing."""
-    order = (*_ARMS, *(name for name in arms if name not in _ARMS))
+    """The arms in the order of ``ARMS``, without links that contributed almost nothing."""
+    order = (*ARMS, *(name for name in arms if name not in ARMS))
     omitted = "graph" if relevance.get("graph", _MIN_GRAPH_LOG_ODDS) < _MIN_GRAPH_LOG_ODDS else None
     return {name: arms[name] for name in order if name in arms and name != omitted}
 
@@ -199,7 +155,7 @@ def _way(name: str, arm: Part, spellings: Mapping[str, str], names: Mapping[int,
         return f"its links to {_other(arm['from'], names)}"
     if name == "question" and "answers" in arm:
         return f"its answer to {_other(arm['answers'], names)}"
-    return f"{_ARMS.get(name, name)}{rank}"
+    return f"{ARMS.get(name, name)}{rank}"
 
 
 def _other(memory: int, names: Mapping[int, str]) -> str:
@@ -229,14 +185,6 @@ def _reranked(rerank: Part) -> str:
     return f"The reranker moved it {moved}, with a probability of {percent(rerank['probability'])}"
 
 
-def _rerank_terms(rerank: Part) -> str:
-    return (
-        f"{rerank.get('reranker', 'reranker')} score {_number(rerank.get('score', 0))}; rank "
-        f"{rerank.get('original_rank')} became rank {rerank.get('new_rank')}; with the fused relevance "
-        f"log-odds {_number(rerank.get('logit', 0))}, p = {rerank.get('probability', 0):.3f}"
-    )
-
-
 def _weighted(vitality: Part, score: Part) -> str:
     if score.get("exempt"):
         return "The query names it exactly, so vitality does not count"
@@ -245,10 +193,10 @@ def _weighted(vitality: Part, score: Part) -> str:
     change = score.get("vitality")
     if change is None or not vitality:
         return ""
-    state = f"After {_accesses(vitality.get('accesses', 0))} {_state(vitality)}"
+    state = f"After {accesses_words(vitality.get('accesses', 0))} {_state(vitality)}"
     if abs(change) < 0.05:
         return f"{state}; vitality hardly changes its odds"
-    return f"{state}; vitality multiplies its odds by {_number(math.exp(min(change, 50.0)))}"
+    return f"{state}; vitality multiplies its odds by {number(math.exp(min(change, 50.0)))}"
 
 
 def _state(vitality: Part) -> str:
@@ -258,79 +206,5 @@ def _state(vitality: Part) -> str:
     return f"it is {zone}"
 
 
-def _arm_terms(name: str, arm: Part) -> str:
-    rank = f"rank {arm['rank']}" if "rank" in arm else ""
-    if name == "lexical":
-        texts = [
-            f"strength {_number(arm.get('strength', 0))}",
-            f"coverage {_number(arm.get('coverage') or 0)}",
-            rank,
-            ", ".join(f"{word} {_number(idf)}" for word, idf in arm.get("words", {}).items()),
-        ]
-    elif name == "graph" and "from" in arm:
-        texts = [f"receives {_number(arm.get('share', 0))} of the relevance of memory {arm['from']}"]
-    elif name == "cue" and "cue" in arm:
-        texts = [f"associated with memory {arm['cue']}; strength {_number(arm.get('strength', 0))}"]
-    else:
-        raw = [(term, value) for term, value in arm.items() if term != "rank" and _is_number(value)]
-        if name == "semantic" and not rank:
-            rank = "not among the nearest"
-        texts = [*(f"{term} {_number(value)}" for term, value in raw), rank]
-    return "; ".join(text for text in texts if text)
-
-
-def _relevance_terms(relevance: Part) -> str:
-    parts = [
-        (name, value)
-        for name, value in relevance.items()
-        if name not in _NO_RELEVANCE_TERM and _is_number(value) and value
-    ]
-    parts.sort(key=lambda part: part[0] != "intercept")
-    return (
-        f"log-odds {_number(relevance.get('logit', 0))} = {_sum(parts)}; "
-        f"p = {relevance.get('probability', 0):.3f}"
-    )
-
-
-def _score_terms(score: Part) -> str:
-    log_odds, change = score.get("log_odds", 0.0), score.get("vitality", 0.0)
-    mode = "exempt: named exactly" if score.get("exempt") else f"mode {score.get('mode', 'unknown')}"
-    if "weight" in score and not score.get("exempt") and score.get("mode") in _WEIGHED:
-        mode += f", weight {_number(score['weight'])}"
-    moved = score.get("moved") or 0.0
-    total = _sum([("relevance", log_odds - change - moved), ("vitality", change)])
-    if moved < 0:
-        total += f" − {_number(-moved)} to rank behind the memory that supersedes it"
-    elif moved:
-        total += f" + {_number(moved)} to rank before another version"
-    return f"log-odds {_number(log_odds)} = {total} ({mode}); score = {logistic(log_odds):.3f}"
-
-
-def _sum(parts: Sequence[tuple[str, float]]) -> str:
-    text = ""
-    for name, value in parts:
-        sign = (" − " if value < 0 else " + ") if text else ("−" if value < 0 else "")
-        text += f"{sign}{_number(abs(value))} {name}"
-    return text or "0"
-
-
-def _number(value: float) -> str:
-    """Three significant digits with a true minus sign; an exponent only for extreme values."""
-    size = abs(value)
-    if size >= 1_000_000 or 0 < size < 0.0001:
-        text = f"{size:.2g}"
-    else:
-        text = f"{size:.0f}" if size >= 100 or size == 0 else f"{size:.3g}"
-    return f"−{text}" if value < 0 else text
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _listed(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else "".join(items)
-
-
-def _accesses(count: int) -> str:
-    return f"{count:,} {'access' if count == 1 else 'accesses'}"

@@ -9,7 +9,8 @@ import pytest
 
 from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput
-from pgrecall.search.explanation import sentence, terms
+from pgrecall.search.explained_numbers import terms
+from pgrecall.search.explanation import sentence
 from pgrecall.search.projects import OTHER_PROJECT
 
 pytestmark = pytest.mark.in_turns

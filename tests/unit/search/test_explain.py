@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from pgrecall.search.explanation import reason, referenced, sentence, terms
+from pgrecall.search.explained_numbers import terms
+from pgrecall.search.explanation import reason, referenced, sentence
 
 FULL = {
     "arms": {

@@ -53,7 +53,7 @@ from pgrecall.nouns.memories.models import (
     ListOrder,
     StoredMemory,
 )
-from pgrecall.search.explanation import activation_terms
+from pgrecall.search.explained_numbers import activation_terms
 
 
 @click.command("list")

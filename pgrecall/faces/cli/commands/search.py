@@ -44,7 +44,7 @@ from pgrecall.faces.other_memories import names_of_others
 from pgrecall.faces.snippets import explanation_sentence, matched_words, shown_text, snippet
 from pgrecall.faces.wording import name_of
 from pgrecall.nouns.search.models import Hit, SearchResult, VitalityMode
-from pgrecall.search.explanation import terms
+from pgrecall.search.explained_numbers import terms
 
 NARROW = 72
 _WIDTHS = {"#": 3, "score": 5, "relevance": 9, "vitality": 13, "layer": 9}

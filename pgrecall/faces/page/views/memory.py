@@ -22,7 +22,7 @@ from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.faces.page.views.actions import undo_of
 from pgrecall.nouns.charts.models import AccessRecord, GraphNode, Neighbourhood
 from pgrecall.nouns.memories.models import StoredMemory
-from pgrecall.search.explanation import activation_terms
+from pgrecall.search.explained_numbers import activation_terms
 
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory
