@@ -171,10 +171,11 @@ def _require_notes(folder: Path, names: Sequence[str]) -> None:
     """Raises InvalidInput for a folder without notes that has texts of other kinds."""
     if any(name.lower().endswith(_OTHER_TEXTS) for name in names):
         records = any(name.lower().endswith((".jsonl", ".ndjson")) for name in names)
+        instead = "Import a file of records by its own name." if records else OTHER_CHATS
         raise InvalidInput(
             f"{printable_path(folder)} contains no notes and no chats that can be read: it has only "
             f"{_endings(names)}.",
-            hint=f"Notes end in .md. {'Import a file of records by its own name.' if records else OTHER_CHATS}",
+            hint=f"Notes end in .md. {instead}",
         )
 
 
