@@ -174,7 +174,6 @@ def _memory_indexes() -> tuple[Index, ...]:
         # Memories that default search may hide. A memory that is not in this index passes.
         index_where(HIDEABLE, "memory_hideable_idx", "tenant", "id"),
         index_where("source IS NOT NULL", "memory_source_idx", "tenant", "source"),
-        # A session is forgotten and brought back as a whole. Storing costs no more that can be measured.
         index_where("session_id IS NOT NULL", "memory_session_idx", "tenant", "session_id"),
         # The path of a value is indexed with it, so it begins with the tenant. Most memories have none.
         index_where(

@@ -212,7 +212,7 @@ def _for_plans(reader: Reader) -> None:
 
 PREPARED: dict[str, Callable[[Reader], object]] = {
     "README.md": _for_readme,
-    "context.md": lambda reader: _notes(reader, "gauge"),
+    "context.md": lambda reader: _notes(reader, "Tomas keeps the gauges at Skarvik running"),
     "forget.md": _for_forget,
     "import.md": _for_import,
     "install.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),

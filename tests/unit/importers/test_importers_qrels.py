@@ -83,7 +83,10 @@ def test_a_time_is_the_end_itself(tmp_path: Path) -> None:
     assert found.question.until == datetime(2026, 1, 31, 8, tzinfo=UTC)
 
 
-QUERIES = sorted(path.stem for path in EXAMPLES.glob("*.jsonl") if path.stem != "statements")
+OTHERS = ("statements", "follow-ups")
+"""What is no file of queries: follow-ups have conversations, which `calibration fit` does not read."""
+
+QUERIES = sorted(path.stem for path in EXAMPLES.glob("*.jsonl") if path.stem not in OTHERS)
 
 
 @pytest.mark.parametrize("name", QUERIES)
