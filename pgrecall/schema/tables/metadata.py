@@ -152,12 +152,9 @@ def _memory_indexes() -> tuple[Index, ...]:
         index_where("author IS NOT NULL", "memory_author_idx", "tenant", author),
         # Every search asks for the directives, wherever else it looks.
         index_where(
-            "speech_act IN ('instruction', 'preference') AND archived_at IS NULL",
-            "memory_directives_idx",
-            "tenant",
-            text("happened_at DESC"),
-            "id",
-        ),
+            "speech_act IN ('instruction', 'preference') AND archived_at IS NULL", "memory_directives_idx",
+            "tenant", text("happened_at DESC"), "id",
+        ),  # fmt: skip
         index_where("speech_act IS NULL", "memory_without_act_idx", "tenant", "id"),
         # Reports and refreshes read these columns of every memory without the wide rows.
         Index("memory_state_idx", "tenant", "id", postgresql_include=["layer", "pinned", "archived_at"]),
