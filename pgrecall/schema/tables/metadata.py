@@ -134,6 +134,10 @@ def _memory_rules() -> tuple[Constraint, ...]:
     )
 
 
+_SAME_WORDS = r"hashtextextended(btrim(lower(regexp_replace(left(body, 4000), '\W+', ' ', 'g'))), 0)"
+"""`remember` looks for memories with the same words, whatever their case and punctuation."""
+
+
 def _memory_indexes() -> tuple[Index, ...]:
     words = text("recall_private.tenant_words(tenant, search_text)")
     author = text('recall_private.plain(lower(author)) COLLATE "C"')
@@ -143,18 +147,16 @@ def _memory_indexes() -> tuple[Index, ...]:
             "memory_words_idx", words, postgresql_using="gin", postgresql_with={"gin_pending_list_limit": 64}
         ),
         Index("memory_happened_at_idx", "tenant", "happened_at"),
-        # `remember` looks for memories with the same words, whatever their case and punctuation.
-        Index(
-            "memory_same_words_idx",
-            "tenant",
-            text(r"hashtextextended(btrim(lower(regexp_replace(left(body, 4000), '\W+', ' ', 'g'))), 0)"),
-        ),
+        Index("memory_same_words_idx", "tenant", text(_SAME_WORDS)),
         index_where("author IS NOT NULL", "memory_author_idx", "tenant", author),
         # Every search asks for the directives, wherever else it looks.
         index_where(
-            "speech_act IN ('instruction', 'preference') AND archived_at IS NULL", "memory_directives_idx",
-            "tenant", text("happened_at DESC"), "id",
-        ),  # fmt: skip
+            "speech_act IN ('instruction', 'preference') AND archived_at IS NULL",
+            "memory_directives_idx",
+            "tenant",
+            text("happened_at DESC"),
+            "id",
+        ),
         index_where("speech_act IS NULL", "memory_without_act_idx", "tenant", "id"),
         # Reports and refreshes read these columns of every memory without the wide rows.
         Index("memory_state_idx", "tenant", "id", postgresql_include=["layer", "pinned", "archived_at"]),
