@@ -148,8 +148,7 @@ def figures(tenant: Ranked, log_odds: torch.Tensor) -> Iterator[tuple[float, flo
     for row, question in enumerate(tenant.questions):
         order = torch.argsort(log_odds[row], descending=True)
         found = [tenant.keys[place] for place in order.tolist() if tenant.log_odds[row, place] > NOT_FOUND]
-        first = next((place for place, key in enumerate(found, 1) if key in question.evidence), None)
-        yield question.recall(found, 5), question.recall(found, 10), 1 / first if first else 0.0
+        yield question.recall(found, 5), question.recall(found, 10), question.reciprocal_rank(found)
 
 
 def main() -> None:

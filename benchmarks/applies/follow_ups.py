@@ -52,7 +52,7 @@ class Pairs:
             for k in (5, 10)
         }
         measured["mrr"] = [
-            (_reciprocal(one, alone), _reciprocal(one, told)) for one, alone, told in self.found
+            (one.reciprocal_rank(alone), one.reciprocal_rank(told)) for one, alone, told in self.found
         ]
         return {
             "questions": len(self.found),
@@ -71,10 +71,6 @@ class Pairs:
                     "first": told[:5],
                     "rank": min(ranks, default=None),
                 }
-
-
-def _reciprocal(question: Question, found: Sequence[str]) -> float:
-    return next((1 / place for place, key in enumerate(found, 1) if key in question.evidence), 0.0)
 
 
 def _compared(pairs: Sequence[tuple[float, float]]) -> dict[str, Any]:

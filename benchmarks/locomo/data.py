@@ -77,6 +77,10 @@ class Question:
         parts = self.groups or tuple(frozenset({key}) for key in self.evidence)
         return sum(bool(part & first) for part in parts) / len(parts)
 
+    def reciprocal_rank(self, found: Sequence[str]) -> float:
+        """1 / rank of the first turn of the evidence; 0 without one."""
+        return next((1 / rank for rank, key in enumerate(found, 1) if key in self.evidence), 0.0)
+
     def newer_first(self, found: Sequence[str]) -> bool:
         """Whether the evidence is found, and before everything stale."""
         places = {key: place for place, key in reversed(list(enumerate(found)))}

@@ -44,8 +44,7 @@ def is_vscode(value: object) -> bool:
 def _state(line: object) -> dict[str, Any] | None:
     """The chat in its first line; None for any other line."""
     state = line.get("v") if isinstance(line, dict) and line.get("kind") == 0 else None
-    is_chat = isinstance(state, dict) and isinstance(state.get("requests"), list)
-    return state if is_chat and isinstance(state, dict) else None
+    return state if isinstance(state, dict) and isinstance(state.get("requests"), list) else None
 
 
 def _is_event(value: object) -> bool:

@@ -28,7 +28,9 @@ class AdaptedQueries:
     """Embeds queries with an embedder of memories, and adapts their vectors; token signs stay.
 
     Args:
-        embedder: gives the vectors of memories; its vectors are those of all-MiniLM-L6-v2.
+        embedder: gives the vectors of memories, those of all-MiniLM-L6-v2.
+        name: the name of the embedder.
+        dimensions: the length of its vectors.
     """
 
     def __init__(self, embedder: TokenEmbedder, name: str, dimensions: int) -> None:
