@@ -283,8 +283,8 @@ export class PlansGroup {
   /**
    * Find passwords, keys and tokens in stored texts, and plans to replace them. Replaces nothing yet.
    *
-   * Reads the titles, bodies, contexts, tags, aliases and metadata of all memories, archived ones too, and
-   * of their earlier versions. Neither the plan nor anything that shows it has the secrets themselves.
+   * Reads all texts of memories, archived ones too, and of their earlier versions: also keys, metadata and
+   * targets of links, but no names of sessions. Neither the plan nor anything that shows it has the secrets themselves.
    *
    * @returns The redact plan: of at most 1,000 memories, where secrets are and of what kind.
    */

@@ -369,8 +369,8 @@ export interface paths {
          * Plan Redact
          * @description Find passwords, keys and tokens in stored texts, and plans to replace them. Replaces nothing yet.
          *
-         *     Reads the titles, bodies, contexts, tags, aliases and metadata of all memories, archived ones too, and
-         *     of their earlier versions. Neither the plan nor anything that shows it has the secrets themselves.
+         *     Reads all texts of memories, archived ones too, and of their earlier versions: also keys, metadata and
+         *     targets of links, but no names of sessions. Neither the plan nor anything that shows it has the secrets themselves.
          */
         readonly post: operations["plan_redact"];
         readonly delete?: never;
@@ -2224,6 +2224,8 @@ export interface components {
             readonly cursor: string;
             readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
             readonly session_id: string | null;
+            /** @description Of an instruction or a preference the sentence that says it; None if no sentence does by itself. */
+            readonly directive: string | null;
         };
         /** @description Why a search does not show a memory, or at which rank it does. */
         readonly Miss: {

@@ -178,7 +178,8 @@ def _said(one: ListedMemory) -> str:
 
 
 def _line(one: ListedMemory) -> str:
-    return _short(f"{one.title}: {one.body}" if one.title else one.body, _LINE_CHARACTERS)
+    body = one.directive or one.body  # what to keep to, not what led up to it
+    return _short(f"{one.title}: {body}" if one.title else body, _LINE_CHARACTERS)
 
 
 def _short(text: str, characters: int) -> str:

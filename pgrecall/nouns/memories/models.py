@@ -188,6 +188,8 @@ class ListedMemory:
         vitality: its vitality at the time of the list, 0 to 1.
         zone: active, stale, fading or dormant, by its vitality.
         cursor: pass it as ``after`` to continue the list after this memory.
+        directive: of an instruction or a preference the sentence that says it; None if no sentence
+            does by itself.
     """
 
     id: int
@@ -209,6 +211,7 @@ class ListedMemory:
     cursor: str
     speech_act: SpeechAct | None = None
     session_id: str | None = None
+    directive: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

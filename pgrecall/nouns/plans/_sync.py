@@ -129,8 +129,9 @@ class PlansGroup(Group):
     def redact(self, *, now: datetime | None = None) -> RedactPlan:
         """Finds passwords, keys and tokens in stored texts, and plans to replace them. Replaces nothing yet.
 
-        Reads the titles, bodies, contexts, tags, aliases and metadata of all memories, archived ones too, and
-        of their earlier versions. Neither the plan nor anything that shows it has the secrets themselves.
+        Reads all texts of memories, archived ones too, and of their earlier versions: also keys, metadata and
+        targets of links, but no names of sessions. Neither the plan nor anything that shows it has the
+        secrets themselves.
 
         Args:
             now: time to use instead of the database's clock.

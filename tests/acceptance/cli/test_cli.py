@@ -133,6 +133,14 @@ def test_a_list_has_filters_and_pages(pgrecall: Command, notes: Path) -> None:
     assert pgrecall("list", "--metadata", "half").code == 2
 
 
+def test_a_list_shows_the_sentence_that_is_the_directive(pgrecall: Command) -> None:
+    told = "The build broke again this morning. " * 4 + "From now on, run the linter first. Thanks!"
+    assert pgrecall("remember", told, "--role", "user").code == 0
+    shown = pgrecall("list", "--directives").out
+    assert "From now on, run the linter first." in " ".join(shown.split())
+    assert "broke again" not in shown
+
+
 def test_a_session_is_listed_and_forgotten(pgrecall: Command) -> None:
     for number in range(3):
         session = () if number == 2 else ("--session", "chat-42")

@@ -77,7 +77,7 @@ def captured(memory: Memory, made: Editor, event: str, file: Path, count: int, *
 
 
 TURNS = [
-    ("user", "From now on, run the linter before you commit."),
+    ("user", "The build broke again. From now on, run the linter before you commit."),
     ("assistant", "I will run the linter before each commit."),
     ("user", "Let the escapement tick twice a second."),
     ("assistant", "The escapement ticks twice a second now; the tests of the pendulum still fail."),

@@ -213,3 +213,27 @@ def test_the_operation_reads_a_page(seven: Query) -> None:
 def test_the_operation_refuses_what_postgres_cannot_hold() -> None:
     with pytest.raises(InvalidInput, match="NUL"):
         list_memories(SearchFilter(sources=("a\x00",)), order="newest", after=None, limit=3, now=None)
+
+
+SPOKEN = {
+    "Morning. The bus was late. From now on, run the linter. Thanks!": "From now on, run the linter.",
+    "We met at two.\nI never eat peanuts, they hurt.\nSee you.": "I never eat peanuts, they hurt.",
+    "```\nalways use tabs\n```\nPlease always use spaces.": "Please always use spaces.",
+    "The ferry was late. It rained.": None,
+}
+
+
+@pytest.mark.parametrize("body", SPOKEN)
+def test_a_directive_has_the_sentence_that_says_it(query: Query, body: str) -> None:
+    remember(query, "spoken", 1, body=body, role="user")
+    [row] = page(query)
+    assert row["directive"] == SPOKEN[body]
+    assert (row["speech_act"] in ("instruction", "preference")) is (SPOKEN[body] is not None)
+
+
+def test_a_directive_marked_by_hand_may_have_no_such_sentence(query: Query) -> None:
+    remember(query, "marked", 1, body="Tabs, not spaces.")
+    marked = json.dumps({"speech_act": "instruction"})
+    query("SELECT recall.edit(recall.id_of('marked'), %s::jsonb, p_now => %s)", (marked, NOW))
+    [row] = page(query)
+    assert (row["speech_act"], row["directive"]) == ("instruction", None)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pgrecall import Draft, InvalidInput, Memory
+from pgrecall.nouns.memories.models import DraftLink
 from pgrecall.nouns.plans import _sync as plans_group
 from pgrecall.nouns.plans.redact import RedactPlan
 from tests.conftest import Query
@@ -157,6 +158,36 @@ def test_authors_sources_and_logged_queries_hold_it_no_more(memory: Memory, quer
     assert problems(query) == []
 
 
+def test_keys_and_targets_of_links_hold_it_no_more(memory: Memory, query: Query) -> None:
+    for number, text in enumerate(("The first.", "The second.")):
+        draft = Draft(
+            text, key=GITHUB if number else f"to {GITHUB}",
+            links=(DraftLink(f"see {GITHUB}"), DraftLink(f"see {GITHUB}", "supports"), DraftLink("winch")),
+        )  # fmt: skip
+        memory.remember_many([draft], now=NOW)
+    taken = store(memory, "Its key is what the second would get.", key="[removed: GitHub Token]", at=NOW)
+    assert held(query) >= {"memory", "pending_link"}
+    plan = memory.plans.redact(now=NOW)
+    assert [(one.field, one.count) for one in plan.items[0].findings] == [("key", 1), ("links", 2)]
+    outcome = memory.plans.apply(plan.id, now=LATER)
+    assert [one.note for one in outcome.skipped] == ["another memory has its key with the placeholder"]
+    assert memory.get("to [removed: GitHub Token]").body == "The first."
+    memory.forget(taken, hard=True, now=LATER)
+    second = memory.plans.redact(now=LATER)
+    memory.plans.apply(second.id, now=LATER)
+    assert held(query) == set()
+    targets = "SELECT DISTINCT target FROM recall.pending_link ORDER BY 1"
+    left = {row["target"] for row in query(targets)}
+    assert left == {"see [removed: GitHub Token]", "winch"}
+    assert problems(query) == []
+    store(memory, "It has the key by now.", key=f"to {GITHUB}", at=LATER)
+    assert memory.plans.undo(second.id, now=LATER).restored == 1
+    undone = memory.plans.undo(plan.id, now=LATER)
+    assert (undone.restored, undone.back_before) == (0, 1)
+    assert memory.get(GITHUB).body == "The second."
+    assert {row["target"] for row in query(targets)} == left
+
+
 def test_the_statistics_of_postgres_quote_nothing_either(
     memory: Memory, query: Query, stored: dict[str, int]
 ) -> None:
@@ -298,7 +329,7 @@ def unit(**changes: Any) -> dict[str, Any]:
 
 BAD: list[Any] = [
     {}, [1], [{"id": 1}], None, [unit(places=[])], [unit(id=1.5)], [unit(version=-1)], [unit(digest="x")],
-    [unit(path=["key"])], [unit(spans=[[0, 0, "Key"]])], [unit(spans=[[5, 2, "Key"], [6, 1, "Key"]])],
+    [unit(path=["session_id"])], [unit(spans=[[0, 0, "Key"]])], [unit(spans=[[5, 2, "Key"], [6, 1, "Key"]])],
     [unit(spans=[[0, 1, "hunter2"]])], [unit(spans={"a": 1})], [unit(spans=[])],
 ]  # fmt: skip
 

@@ -200,7 +200,8 @@ def _show_list(console: SafeConsole, page: Sequence[ListedMemory], more: bool) -
     rows = table("id", "happened", "vitality", "layer", "memory", right=("id",))
     for memory in page:
         bar = vitality_bar(memory.vitality, memory.zone, unicode=console.unicode)
-        name = name_of(memory.title or snippet(memory.body, {}, 80)[0], memory.key, memory.id)
+        text = memory.title or snippet(memory.directive or memory.body, {}, 80)[0]
+        name = name_of(text, memory.key, memory.id)
         description = styled(
             (name, "bold"),
             (f" {memory.key}" if memory.key else "", "cyan"),

@@ -6,14 +6,14 @@
 -- vitality keeps the moment of its first page. Archived, superseded and invalid memories are left out unless the
 -- filter includes them. With p_session_id, only memories of that session. A page ends before p_limit where its texts and
 -- metadata would exceed p_max_bytes (NULL: no limit), but has at least one memory if there is one; after the last memory
--- it is empty. Listing does not count as an access.
+-- it is empty. `directive` is the sentence that makes a memory a directive. Listing does not count as an access.
 CREATE OR REPLACE FUNCTION recall.list_memories(
     p_filter jsonb DEFAULT '{}', p_order text DEFAULT 'newest', p_after text DEFAULT NULL, p_limit int DEFAULT 50,
     p_now timestamptz DEFAULT now(), p_max_bytes bigint DEFAULT 16000000, p_session_id text DEFAULT NULL
 ) RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, source text, tags text[],
     metadata jsonb, happened_at timestamptz, pinned boolean, superseded_by bigint, archived_at timestamptz,
-    vitality double precision, zone text, cursor text, speech_act text, session_id text
+    vitality double precision, zone text, cursor text, speech_act text, session_id text, directive text
 )
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT AS $$
@@ -70,7 +70,8 @@ BEGIN
                s.activation / (1 + s.activation), a.protected OR m.pinned, v_weights), l),
            CASE p_order WHEN 'newest' THEN jsonb_build_array('newest', m.id, m.happened_at)
                         ELSE jsonb_build_array('vitality', m.id, s.activation, v_moment) END::text,
-           m.speech_act, m.session_id
+           m.speech_act, m.session_id, CASE WHEN recall_private.is_directive(m.speech_act)
+               THEN recall_private.directive_sentence(m.body, m.speech_act) END
     FROM (
         SELECT u.id, u.activation, u.place,
                sum(octet_length(o.body) + octet_length(o.metadata::text)) OVER (ORDER BY u.place) AS bytes

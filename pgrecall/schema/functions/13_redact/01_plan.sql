@@ -2,7 +2,8 @@
 -- because the patterns are those of Python. A plan says where they are and of what kind, never what they are.
 
 -- version_texts: the texts of a version of a memory as a JSON object, in which a path names a text; 0 is the current one,
--- which also has the number of the newest version, so that it changes with every rewrite. NULL if there is no such version.
+-- which also has its key, the targets of links that wait for a memory, and the number of the newest version, so that it changes
+-- with every rewrite. NULL if there is no such version.
 CREATE OR REPLACE FUNCTION recall_private.version_texts(p_tenant text, p_memory_id bigint, p_version int) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -10,7 +11,9 @@ BEGIN
         RETURN (
             SELECT jsonb_build_object('title', m.title, 'body', m.body, 'context', m.context, 'tags', m.tags,
                                       'aliases', m.aliases, 'author', m.author, 'source', m.source,
-                                      'metadata', m.metadata, 'newest', (
+                                      'metadata', m.metadata, 'key', m.key, 'links', (
+                       SELECT coalesce(jsonb_agg(l.target ORDER BY l.target, l.relation), '[]')
+                       FROM recall.pending_link l WHERE l.tenant = p_tenant AND l.src = m.id), 'newest', (
                        SELECT max(v.number) FROM recall.memory_version v WHERE v.tenant = p_tenant AND v.memory_id = m.id))
             FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_memory_id);
     END IF;
@@ -89,7 +92,8 @@ LANGUAGE sql IMMUTABLE AS $$
                 SELECT FROM jsonb_array_elements(CASE WHEN a.ok THEN u.unit -> 'places' ELSE '[]' END) p(place)
                 WHERE NOT coalesce(
                     jsonb_typeof(p.place -> 'path') = 'array' AND recall_private.are_spans(p.place -> 'spans')
-                    AND p.place -> 'path' ->> 0 IN ('title', 'body', 'context', 'tags', 'aliases', 'author', 'source', 'metadata'), false)), false))
+                    AND p.place -> 'path' ->> 0 IN ('title', 'body', 'context', 'tags', 'aliases', 'author', 'source', 'metadata',
+                                                'key', 'links'), false)), false))
 $$;
 
 -- plan_redact: stores a plan to replace the secrets that a client found in what stored_texts returned, and returns its id.

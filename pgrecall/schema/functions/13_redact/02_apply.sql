@@ -79,18 +79,34 @@ BEGIN
     END IF;
     SELECT m.* INTO v_old FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_memory_id;
     UPDATE recall.memory m SET title = p_texts ->> 'title', body = p_texts ->> 'body', context = p_texts ->> 'context',
-        tags = v_tags, aliases = v_aliases, author = p_texts ->> 'author', source = p_texts ->> 'source',
+        key = p_texts ->> 'key', tags = v_tags, aliases = v_aliases, author = p_texts ->> 'author', source = p_texts ->> 'source',
         metadata = p_texts -> 'metadata',
         embedded_with = CASE WHEN (m.title, m.body) = (p_texts ->> 'title', p_texts ->> 'body') THEN m.embedded_with END,
         passage_count = CASE WHEN (m.title, m.body) = (p_texts ->> 'title', p_texts ->> 'body') THEN m.passage_count END
     WHERE m.tenant = p_tenant AND m.id = p_memory_id
     RETURNING m.* INTO v_new;
+    WITH changed AS (
+        SELECT l.*, p_texts -> 'links' ->> (row_number() OVER (ORDER BY l.target, l.relation) - 1)::int AS new_target
+        FROM recall.pending_link l WHERE l.tenant = p_tenant AND l.src = p_memory_id
+    ), gone AS (
+        DELETE FROM recall.pending_link l USING changed c
+        WHERE l.tenant = p_tenant AND l.src = p_memory_id AND (l.target, l.relation) = (c.target, c.relation)
+          AND c.new_target <> c.target
+    )
+    INSERT INTO recall.pending_link (tenant, src, target, relation, weight, created_at)
+    SELECT c.tenant, c.src, c.new_target, c.relation, c.weight, c.created_at FROM changed c WHERE c.new_target <> c.target
+    ON CONFLICT DO NOTHING;
     IF v_new.content_hash <> v_old.content_hash THEN
         PERFORM recall_private.delete_vectors(p_tenant, p_memory_id);
     END IF;
     RETURN ARRAY(SELECT unnest(tsvector_to_array(v_old.search_text))
                  EXCEPT SELECT unnest(tsvector_to_array(v_new.search_text)));
 END $$;
+
+-- has_other_key: whether another memory has this key.
+CREATE OR REPLACE FUNCTION recall_private.has_other_key(p_tenant text, p_memory_id bigint, p_key text) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = p_key AND m.id <> p_memory_id);
 
 -- redact_memory: replaces the secrets of an item of a plan, whose memory is locked. Returns why it was skipped, or the words
 -- that left.
@@ -113,9 +129,15 @@ BEGIN
         END IF;
         v_done := recall_private.redacted_unit(v_texts, v_unit);
         IF length(v_done.texts ->> 'title') > 1000 OR length(v_done.texts ->> 'body') > 1000000
-           OR greatest(octet_length(v_done.texts ->> 'author'), octet_length(v_done.texts ->> 'source')) > 2000
+           OR greatest(length(v_done.texts ->> 'key'), (
+                  SELECT max(length(l)) FROM jsonb_array_elements_text(v_done.texts -> 'links') l)) > 1000
+           OR greatest(octet_length(v_done.texts ->> 'author'), octet_length(v_done.texts ->> 'source'),
+                       octet_length(v_done.texts ->> 'key')) > 2000
            OR recall_private.metadata_problem(v_done.texts -> 'metadata') IS NOT NULL THEN
             note := 'too long with the placeholder';
+            RETURN;
+        ELSIF recall_private.has_other_key(p_item.tenant, p_item.memory_id, v_done.texts ->> 'key') THEN
+            note := 'another memory has its key with the placeholder';
             RETURN;
         END IF;
         v_written := v_written || v_done.texts;
@@ -263,7 +285,8 @@ BEGIN
     RETURN v_whole;
 END $$;
 
--- unredact_memory: gives a memory back what was taken out. Returns whether all texts were as the plan left them.
+-- unredact_memory: gives a memory back what was taken out, but for targets of links, which no text needs. Returns whether all
+-- texts were as the plan left them, and nobody has its key.
 CREATE OR REPLACE FUNCTION recall_private.unredact_memory(p_kept recall.redacted_text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -277,7 +300,10 @@ BEGIN
         v_texts := recall_private.version_texts(p_kept.tenant, p_kept.memory_id, (v_unit ->> 'version')::int);
         FOR v_place IN SELECT * FROM jsonb_array_elements(v_unit -> 'places') LOOP
             v_path := recall_private.path_of(v_place);
-            IF md5(v_texts #>> v_path) = v_place ->> 'digest' THEN
+            CONTINUE WHEN v_path[1] = 'links';
+            IF md5(v_texts #>> v_path) = v_place ->> 'digest'
+               AND NOT (v_path[1] = 'key' AND recall_private.has_other_key(p_kept.tenant, p_kept.memory_id,
+                            recall_private.replaced_spans(v_texts ->> 'key', v_place -> 'spans'))) THEN
                 v_texts := jsonb_set(v_texts, v_path, to_jsonb(
                     recall_private.replaced_spans(v_texts #>> v_path, v_place -> 'spans')));
             ELSE
