@@ -406,3 +406,12 @@ def test_a_page_of_a_list_reads_little(corpus: Corpus, chosen: str, index: str) 
     found = corpus.plans("SELECT * FROM recall.list_memories(%s, p_limit => 20)", (chosen,), tenant="big")
     assert index in indexes(found)
     assert touched(found, "memory") <= 100
+
+
+def test_a_session_is_looked_up_in_its_index(corpus: Corpus) -> None:
+    corpus.run("UPDATE recall.memory SET session_id = 's7' WHERE key IN ('m7', 'm99', 'm5990')", tenant="big")
+    corpus.run("ANALYZE recall.memory (session_id)", tenant="big")
+    for call in ("list_memories(p_session_id => 's7')", "forget_session('s7', p_dry_run => true)"):
+        found = corpus.plans(f"SELECT * FROM recall.{call}", tenant="big")
+        assert "memory_session_idx" in indexes(found)
+        assert touched(found, "memory") <= 100
