@@ -284,7 +284,8 @@ export class PlansGroup {
    * Find passwords, keys and tokens in stored texts, and plans to replace them. Replaces nothing yet.
    *
    * Reads all texts of memories, archived ones too, and of their earlier versions: also keys, metadata and
-   * targets of links, but no names of sessions. Neither the plan nor anything that shows it has the secrets themselves.
+   * targets of links, but no names of sessions. Neither the plan nor anything that shows it has the
+   * secrets themselves.
    *
    * @returns The redact plan: of at most 1,000 memories, where secrets are and of what kind.
    */

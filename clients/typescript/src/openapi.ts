@@ -370,7 +370,8 @@ export interface paths {
          * @description Find passwords, keys and tokens in stored texts, and plans to replace them. Replaces nothing yet.
          *
          *     Reads all texts of memories, archived ones too, and of their earlier versions: also keys, metadata and
-         *     targets of links, but no names of sessions. Neither the plan nor anything that shows it has the secrets themselves.
+         *     targets of links, but no names of sessions. Neither the plan nor anything that shows it has the
+         *     secrets themselves.
          */
         readonly post: operations["plan_redact"];
         readonly delete?: never;
