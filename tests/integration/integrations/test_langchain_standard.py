@@ -1,4 +1,10 @@
-"""LangChain's own standard tests for retrievers, if `langchain-tests` is installed."""
+"""LangChain's own standard tests for retrievers, if FOLDER has `langchain-tests` and what it needs.
+
+The plugins that it brings do not get on with our settings, so it runs alone:
+
+    PYTHONPATH=FOLDER python -m pytest THIS_FILE -p no:benchmark -p no:codspeed -o asyncio_mode=auto \\
+        -o asyncio_default_fixture_loop_scope=function -o markers=$'benchmark: no\\nin_turns: no\\nslow: no'
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ from pgrecall import Memory
 
 pytest.importorskip("langchain_tests", reason="langchain-tests is not installed")
 
-from langchain_tests.integration_tests.retrievers import (  # type: ignore[import-not-found]
+from langchain_tests.integration_tests.retrievers import (  # type: ignore[import-not-found]  # an option
     RetrieversIntegrationTests,
 )
 
@@ -19,7 +25,7 @@ from pgrecall.integrations.langchain import PgrecallRetriever
 pytestmark = pytest.mark.in_turns
 
 
-class TestStandard(RetrieversIntegrationTests):  # type: ignore[misc]  # it is not installed
+class TestStandard(RetrieversIntegrationTests):  # type: ignore[misc]  # an option
     """Inherited tests of what every retriever of LangChain does."""
 
     @pytest.fixture(autouse=True)
