@@ -54,6 +54,7 @@ ATTACKS = {
     "tests/attack/test_revoked_keys.py": "nothing begins after its key was revoked",
     "tests/attack/test_shared_tenants.py": "a shared tenant is read and never written by others",
     "tests/attack/test_sharing.py": "a copy for another tenant takes nothing else along",
+    "tests/attack/test_own_exports.py": "what a role stores does not spoil the export of its tenant",
     "tests/acceptance/test_secrets.py": "no interface prints or logs a secret",
     "tests/acceptance/page/test_page_attacks.py": "forms of other sites and scripts in texts do nothing",
     "tests/acceptance/page/test_page_keys.py::test_a_thousand": "sign-ins end no session of others",

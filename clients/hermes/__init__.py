@@ -9,7 +9,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -107,6 +111,7 @@ class PgrecallProvider(MemoryProvider):  # type: ignore[misc]  # Hermes is not i
             # An answer that is not compressed is no larger than what was received of it.
             headers={"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {}),
             timeout=_SECONDS,
+            limits=httpx.Limits(max_keepalive_connections=0),  # `_connection` sees only new ones
         )
 
     def on_session_switch(self, new_session_id: str, **kwargs: Any) -> None:
@@ -194,16 +199,18 @@ class PgrecallProvider(MemoryProvider):  # type: ignore[misc]  # Hermes is not i
         Raises:
             ServiceError: it refuses, or does not answer with an object in time.
         """
-        latest = time.monotonic() + _SECONDS
         answer = bytearray()
         # Half a sign, at which some program cut a text, becomes a question mark.
         sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         asked = {"content": sent, "headers": {"Content-Type": "application/json"}} if sent else {}
         try:
-            with self._client().stream(method, path, params=query, **asked) as reply:
+            with (
+                _connection(_SECONDS) as trace,
+                self._client().stream(method, path, params=query, extensions=trace, **asked) as reply,
+            ):
                 for part in reply.iter_raw():
                     answer += part
-                    if len(answer) > _BYTES or time.monotonic() > latest:
+                    if len(answer) > _BYTES:
                         raise ServiceError("The answer of pgrecall has no end. Go on without memories.")
             found = json.loads(answer or b"{}")
         except httpx.HTTPError as error:
@@ -225,6 +232,32 @@ class PgrecallProvider(MemoryProvider):  # type: ignore[misc]  # Hermes is not i
 
     def _session_id(self, given: str) -> str:
         return f"hermes/{given or self._session}"[:250]
+
+
+@contextmanager
+def _connection(seconds: float) -> Iterator[dict[str, Any]]:
+    """Extensions of a request that end its connection after so long; those of httpx begin anew each byte."""
+    latest = time.monotonic() + seconds
+    opened: list[socket.socket] = []
+
+    def trace(event: str, told: dict[str, Any]) -> None:
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            opened.append(told["return_value"].get_extra_info("socket"))
+            if time.monotonic() > latest:
+                raise ServiceError("pgrecall does not answer. Go on without memories.")
+
+    def end() -> None:
+        for one in opened:
+            with suppress(OSError):  # it is closed, or another now has its place
+                socket.socket.shutdown(one, socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield {"trace": trace}
+    finally:
+        timer.cancel()
 
 
 def _beginning(text: str) -> str:

@@ -102,7 +102,10 @@ def parse_logged(text: str) -> tuple[datetime, bool]:
         return _worded(worded, text), False
     if _MAILED.fullmatch(text.strip()) is None:
         return parse_with_zone(_SILLYTAVERN.sub(r"\1T\2:\3:\4", text))
-    moment = parsedate_to_datetime(text.strip())
+    try:
+        moment = parsedate_to_datetime(text.strip())
+    except OverflowError as error:  # of a zone
+        raise ValueError(f"{text[:60]!r} is not a date") from error
     return _utc(moment), moment.tzinfo is not None
 
 

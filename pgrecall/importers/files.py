@@ -55,12 +55,17 @@ def require_folder(path: Path) -> None:
 
 
 def require_file(path: Path) -> None:
-    """Raises InvalidInput unless ``path`` exists and is not a folder."""
+    """Raises InvalidInput unless ``path`` is a file. A pipe or a device may never end, and is read twice."""
     if path.is_dir():
         raise InvalidInput(f"{printable_path(path)} is a folder, not a file.", hint="Pass one file in it.")
     if not path.exists():
         raise InvalidInput(
             f"There is no file {printable_path(path)}.", hint="Check the path; it must exist and be readable."
+        )
+    if not path.is_file():
+        raise InvalidInput(
+            f"{printable_path(path)} is a pipe or a device, not a file.",
+            hint="Save what it gives in a file. An export can be piped: pgrecall import -",
         )
 
 

@@ -255,7 +255,7 @@ def retry_after(headers: httpx.Headers) -> float | None:
         return min(float(asked), RETRY_AFTER_CAP)
     try:
         until = parsedate_to_datetime(asked) - parsedate_to_datetime(headers.get("Date", ""))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return min(max(until.total_seconds(), 0.0), RETRY_AFTER_CAP)
 

@@ -27,6 +27,8 @@ from pgrecall.settings import Settings
 _PREFIX = "PGRECALL_LLM"
 _ATTEMPTS = 2
 _MINUTE = 60.0
+_MOST_TOKENS = 10**9
+"""Of one question; a larger number may have thousands of digits, which neither metrics nor JSON take."""
 
 
 class _Malformed(LanguageModelError):
@@ -157,12 +159,12 @@ class LanguageModel(HttpService):
 
 
 def _tokens(answer: Any) -> tuple[int, int]:
-    """The tokens of a question and of its answer, as the server counts them; 0 where it does not."""
+    """The tokens of a question and of its answer, as the server counts them; 0 where it does not, or lies."""
     use = answer.get("usage") if isinstance(answer, dict) else None
     counts = [
         use.get(name) if isinstance(use, dict) else 0 for name in ("prompt_tokens", "completion_tokens")
     ]
-    read, written = (count if type(count) is int and count >= 0 else 0 for count in counts)
+    read, written = (count if type(count) is int and 0 <= count <= _MOST_TOKENS else 0 for count in counts)
     return read, written
 
 

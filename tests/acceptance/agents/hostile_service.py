@@ -29,7 +29,7 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
 }
 """Answers with the status 200."""
 
-OTHERS = ("packed", "endless", "slow", "redirect", "problem")
+OTHERS = ("packed", "endless", "slow", "headers", "redirect", "problem")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -43,7 +43,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers.get("Content-Length", "0")))
         answer = self.headers.get("Authorization", "").removeprefix("Bearer ")
         try:
-            if answer in ("endless", "slow"):
+            if answer == "headers":
+                self._trickle()
+            elif answer in ("endless", "slow"):
                 self._go_on(answer)
             elif answer == "redirect":
                 self._send(b"{}", 307, Location="/elsewhere")
@@ -70,6 +72,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
+
+    def _trickle(self) -> None:
+        self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            self.wfile.write(b"X: a\r\n")
+            time.sleep(0.5)
 
     def _go_on(self, answer: str) -> None:
         self.send_response(200)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -286,6 +287,16 @@ def test_the_commands_list_and_end_what_is_granted(world: World, pgrecall: Comma
         "file:///etc/passwd",
         "https://agents.example/" + "x" * 300,
         "http://127.0.0.1.evil.example/",
+        "http://127.0.0.1%2eevil.example/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://0.0.0.0/",
+        "http://localhost./back",
+        "java\nscript:alert(1)",
+        "feed:javascript:alert(1)",
+        "ms-msdt:/id",
+        "search-ms:query=x",
+        "chrome-extension://abc/x",
+        "smb://evil.example/share",
     ],
 )
 def test_redirects_that_nobody_may_register(world: World, uri: str) -> None:
@@ -315,6 +326,11 @@ def test_registrations_are_small_and_store_nothing(world: World) -> None:
         {"redirect_uri": "https://evil.example/"},
         {"redirect_uri": BACK + "/more"},
         {"redirect_uri": "http://127.0.0.1:43210@evil.example/callback"},
+        {"redirect_uri": BACK.replace("43210", "43211")},
+        {"redirect_uri": BACK.replace("127.0.0.1", "localhost")},
+        {"redirect_uri": BACK.replace("callback", "%63allback")},
+        {"redirect_uri": BACK + "?code=stolen"},
+        {"redirect_uri": BACK + "#"},
         {"client_id": "unknown"},
         {"client_id": "eyJuYW1lIjoiIiwicmVkaXJlY3RzIjpbImphdmFzY3JpcHQ6YWxlcnQoMSkiXX0"},
         {"redirect_uri": None},
@@ -408,6 +424,45 @@ def test_a_refresh_token_is_for_its_client_and_works_once(world: World) -> None:
     assert admitted(served, second["access_token"])
     assert refreshed(served, client, first["refresh_token"]).json()["error"] == "invalid_grant"
     assert not admitted(served, second["access_token"])
+
+
+@pytest.mark.parametrize("kind", ["code", "refresh"])
+def test_what_is_sent_by_many_at_once_works_for_none(world: World, kind: str) -> None:
+    """At most one gets tokens, and the others end them: one of them has stolen it."""
+    client, secret = world.connected()
+    form = {"client_id": client, "redirect_uri": BACK, "code_verifier": VERIFIER}
+    if kind == "code":
+        form |= {"grant_type": "authorization_code", "code": secret}
+    else:
+        refresh = exchanged(world.served, client, secret).json()["refresh_token"]
+        form |= {"grant_type": "refresh_token", "refresh_token": refresh}
+
+    def send(_: int) -> httpx.Response:
+        with httpx.Client(base_url=world.served.url, **PLAIN) as own:
+            return own.post("/token", data=form)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(send, range(8)))
+    got = [answer.json()["access_token"] for answer in answers if answer.status_code == 200]
+    assert len(got) <= 1
+    assert all(answer.json()["error"] == "invalid_grant" for answer in answers if answer.status_code != 200)
+    assert not any(admitted(world.served, token) for token in got)
+
+
+def test_a_key_that_may_only_read_writes_in_no_session_of_another(world: World) -> None:
+    _, got = world.tokens()
+
+    def post(holder: str, method: str, parameters: object, **headers: str) -> httpx.Response:
+        headers |= {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {holder}"}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+        return world.served.client.post("/mcp", json=asked, headers=headers)
+
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    session = {"mcp-session-id": post(got["access_token"], "initialize", hello).headers["mcp-session-id"]}
+    call = {"name": "remember", "arguments": {"body": "Written by a reader."}}
+    called = post(world.keys["acme, reading"], "tools/call", call, **session)
+    assert "is not served" in called.text
+    assert world.run("SELECT count(*) FROM recall.memory WHERE body = 'Written by a reader.'") == [(0,)]
 
 
 def test_no_client_revokes_what_another_has(world: World) -> None:

@@ -67,6 +67,16 @@ def test_a_model_that_fails_took_its_time_too(memory: Memory, endpoint: Endpoint
     assert used(memory.search("harbour", plan=True).model_use) == (1, 0, 0)
 
 
+@pytest.mark.parametrize("digits", [10, 310, 4300])
+def test_no_count_of_a_model_stops_a_search(memory: Memory, endpoint: Endpoint, digits: int) -> None:
+    """Whatever it says, the hits are there, and metrics and JSON can hold the count."""
+    endpoint.replies = [answering({"queries": ["ferry"]}, read=10**digits - 1, written=9)]
+    with Telemetry(metrics=Metrics()).searches():
+        result = memory.search("harbour", plan=True)
+    assert result.hits
+    assert used(result.model_use) == (1, 0, 9)
+
+
 def test_a_plan_that_leaves_out_every_hit_is_counted_once(memory: Memory, endpoint: Endpoint) -> None:
     endpoint.replies = [answering({"roles": ["tool"]}, read=70, written=9)]
     metrics = Metrics()

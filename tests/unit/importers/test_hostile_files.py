@@ -19,6 +19,7 @@ from pgrecall.importers.chat.turns import OTHER_FILES
 from pgrecall.importers.detect import KnownKind, known_kind, open_source
 from pgrecall.importers.json_stream import MAX_CONTAINERS
 from pgrecall.importers.markdown.templates import SETTINGS
+from pgrecall.importers.qrels import read_qrels
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 from tests.waiting import PATIENCE
@@ -100,6 +101,28 @@ def test_pipes_devices_and_circles_in_a_folder_of_sessions_are_not_opened(tmp_pa
     assert [item.body for item in found if isinstance(item, Draft)] == ["Hello."]
     assert [item.count for item in found if isinstance(item, Skipped) and item.what == OTHER_FILES] == [3]
     assert [Path(item.where).name for item in found if isinstance(item, Problem)] == ["c.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.jsonl", "a.json", "a.zip", "a.jsonl.gz", "a"])
+def test_a_pipe_is_refused_by_every_importer(name: str, tmp_path: Path) -> None:
+    """Nobody may ever write to it, or end what they write."""
+    pipe = tmp_path / name
+    os.mkfifo(pipe)
+    refused: list[str] = []
+
+    def read() -> None:
+        for kind in ("auto", *get_args(KnownKind)):
+            with pytest.raises(InvalidInput, match="is a pipe or a device, not a file"):
+                list(open_source(pipe, kind=kind))
+            refused.append(kind)
+        with pytest.raises(InvalidInput, match="is a pipe"):
+            read_qrels(pipe)
+        refused.append("qrels")
+
+    reading = threading.Thread(target=read, daemon=True)
+    reading.start()
+    reading.join(PATIENCE)
+    assert refused == ["auto", *get_args(KnownKind), "qrels"]
 
 
 def test_settings_of_a_vault_that_never_end_are_not_read(tmp_path: Path) -> None:

@@ -402,7 +402,16 @@ def test_times_of_chats_in_words(text: str, moment: str) -> None:
     assert parse_logged(text)[0].isoformat()[:19] == moment
 
 
-@pytest.mark.parametrize("text", ["June 31, 2025", "Foo 3, 2025", "April 3, 2024 13:01pm", "Ma 3, 2025"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "June 31, 2025",
+        "Foo 3, 2025",
+        "April 3, 2024 13:01pm",
+        "Ma 3, 2025",
+        "03 Mar 2026 10:15:00 +99999999999999999999",
+    ],
+)
 def test_words_that_are_no_date(text: str) -> None:
     with pytest.raises(ValueError, match="is not a date"):
         parse_logged(text)

@@ -27,10 +27,13 @@ MAX_REDIRECT = 300
 MAX_NAME = 80
 
 _OF_BROWSERS = {
-    "about", "blob", "chrome", "data", "file", "filesystem", "ftp", "intent", "javascript", "mailto", "tel",
-    "vbscript", "view-source", "ws", "wss",
+    "about", "blob", "data", "feed", "file", "filesystem", "ftp", "intent", "jar", "javascript", "livescript",
+    "mailto", "mhtml", "mocha", "resource", "sms", "tel", "vbscript", "view-source", "ws", "wss", "wyciwyg",
+    "hcp", "ldap", "nfs", "res", "search", "shell", "smb", "ssh",
 }  # fmt: skip
-"""Schemes that a browser acts on itself; others open the program that has registered them."""
+_BEGIN_OF_BROWSERS = ("chrome", "itms", "moz-", "ms-", "search-")
+"""Schemes that a browser or the system acts on itself, such as `ms-msdt`; others open the program that has
+registered them."""
 
 
 class _Description(BaseModel):
@@ -103,4 +106,4 @@ def _is_safe(redirect: AnyUrl) -> bool:
         return False
     if redirect.scheme in ("http", "https"):
         return bool(host) and (redirect.scheme == "https" or host.strip("[]") in LOOPBACK)
-    return redirect.scheme not in _OF_BROWSERS
+    return redirect.scheme not in _OF_BROWSERS and not redirect.scheme.startswith(_BEGIN_OF_BROWSERS)

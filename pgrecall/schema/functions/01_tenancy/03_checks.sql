@@ -31,7 +31,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF NOT coalesce(isfinite(p_now), false) THEN
         PERFORM recall_private.raise_invalid(format('p_now is %s; it must be a moment.', coalesce(p_now::text, 'NULL')));
-    ELSIF p_now < '0001-01-01 00:00:00+00' OR p_now >= '10000-01-01 00:00:00+00' THEN
+    ELSIF p_now < '0001-01-03 UTC' OR p_now >= '9999-12-30 UTC' THEN  -- as for imported times: in no time zone another year
         PERFORM recall_private.raise_invalid(format('p_now is %s; it must lie in the years 1 to 9999.', p_now));
     END IF;
     RETURN p_now;

@@ -74,7 +74,9 @@ BEGIN
                THEN recall_private.directive_sentence(m.body, m.speech_act) END
     FROM (
         SELECT u.id, u.activation, u.place,
-               sum(octet_length(o.body) + octet_length(o.metadata::text)) OVER (ORDER BY u.place) AS bytes
+               sum(octet_length(o.body) + octet_length(o.metadata::text)
+                   + octet_length(concat(o.key, o.title, o.author, o.source, o.tags, o.session_id)))
+                   OVER (ORDER BY u.place) AS bytes
         FROM unnest(v_ids, v_sums) WITH ORDINALITY u(id, activation, place)
         JOIN recall.memory o ON o.tenant = v_tenant AND o.id = u.id) u
     JOIN recall.memory m ON m.tenant = v_tenant AND m.id = u.id

@@ -81,7 +81,8 @@ BEGIN
            x.valid_until, x.written_at, x.written_by, x.written_through, x.replaced_at
     FROM (
         SELECT p.*, row_number() OVER w AS place,
-               sum(octet_length(p.body) + octet_length(p.metadata::text)) OVER w AS bytes
+               sum(octet_length(p.body) + octet_length(p.metadata::text)
+                   + octet_length(concat(p.title, p.author, p.tags, p.aliases))) OVER w AS bytes
         FROM (
             SELECT o.* FROM (
                 SELECT * FROM recall_private.present_versions(v_tenant, ARRAY[p_memory_id])

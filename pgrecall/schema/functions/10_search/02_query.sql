@@ -14,14 +14,14 @@ BEGIN
         PERFORM recall_private.raise_invalid(format('There are %s queries; the limit is 16.', cardinality(p_queries)),
             'Give only those that matter.');
     END IF;
-    FOREACH v_query IN ARRAY coalesce(p_queries, '{}') LOOP
+    FOREACH v_query IN ARRAY coalesce(recall_private.require_one_dimension(p_queries), '{}') LOOP
         PERFORM recall_private.check_query(v_query);
     END LOOP;
     IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
         RETURN coalesce(p_queries, '{}');
     END IF;
     PERFORM recall_private.check_query(p_query);
-    RETURN p_query || coalesce(recall_private.require_one_dimension(p_queries), '{}');
+    RETURN p_query || coalesce(p_queries, '{}');
 END $$;
 
 -- check_query_vectors: raises an error if the number of vectors p_given differs from the number of sub-queries (NULL

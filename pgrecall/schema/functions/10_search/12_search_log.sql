@@ -53,6 +53,11 @@ BEGIN
     IF p_query <> '' THEN
         PERFORM recall_private.check_query(p_query);
     END IF;
+    PERFORM recall_private.combined_queries(p_query, p_queries);
+    IF length(p_profile) > 100 THEN  -- an export with it could not be imported
+        PERFORM recall_private.raise_invalid(
+            format('The profile %L is unknown.', left(p_profile, 100)), 'Give the profile of the search.');
+    END IF;
     RETURN recall_private.log_search(
         v_tenant, ARRAY(
             SELECT m.id FROM recall.memory m
