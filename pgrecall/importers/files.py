@@ -20,13 +20,17 @@ from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
 OTHER_CHATS = (
-    'Chats of other programs are imported as records in a .jsonl file, one a line: {"body": "See you at '
-    'noon", "author": "Ann", "session_id": "team", "occurred_at": "2026-05-08T11:30:00Z"}.'
+    "Export notes of other programs as Markdown. Chats of other programs are imported as records in a .jsonl "
+    'file, one a line: {"body": "See you at noon", "author": "Ann", "session_id": "team", '
+    '"occurred_at": "2026-05-08T11:30:00Z"}.'
 )
 """The way out for exports that no importer reads."""
 
 MAX_BYTES = 10_000_000
 _SAYS_UTF8 = 0x800
+_WESTERN = re.compile(rb"(?=.*[\xc0-\xe0\xe2-\xff])[\x20-\x7e\xc0-\xff]+")
+"""A name in Windows-1252; one whose only letter beside ASCII has the byte E1 may have the sharp s of DOS."""
+
 _ROOT = re.compile("^(?:[A-Za-z]:)?/+")
 READ_FAULTS = (OSError, EOFError, zlib.error)
 ZIP_FAULTS = (
@@ -117,12 +121,15 @@ def repeated_names(archive: ZipFile) -> list[str]:
 def _meant(entry: ZipInfo) -> str:
     """The name of an entry: macOS writes UTF-8 without saying so, and Windows separates folders by ``\\``.
 
+    Some programs of Windows write its own letters instead of those of DOS, which has boxes in their place.
+
     A path from the root of a disk is one in the archive, as programs that unpack it take it.
     """
     name = entry.filename
     if not entry.flag_bits & _SAYS_UTF8:
         with suppress(UnicodeError):
-            name = name.encode("cp437").decode("utf-8")
+            packed = name.encode("cp437")
+            name = packed.decode("cp1252") if _WESTERN.fullmatch(packed) else packed.decode("utf-8")
     return _ROOT.sub("", name.replace("\\", "/"))
 
 

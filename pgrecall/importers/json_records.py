@@ -14,10 +14,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.dates import parse_time
-from pgrecall.importers.encodings import WINDOWS_1252, decode, wrong_byte
+from pgrecall.importers.encodings import decode, wrong_byte
 from pgrecall.importers.fields import Fields, Rules
 from pgrecall.importers.files import MAX_BYTES, printable_path, read_bytes, read_lines
-from pgrecall.importers.json_stream import require_few_containers
+from pgrecall.importers.json_stream import require_few_containers, whole_number
 from pgrecall.importers.other_records import as_records
 from pgrecall.nouns.imports.report import Problem, Skipped
 
@@ -38,9 +38,8 @@ _SNIFFED = 20
 """Records at the beginning of a file by which its format is detected."""
 
 DOUBLED = "fields given twice, of which the first counts"
-TOO_LONG = "it has a number of more digits than can be read"
 
-_LENIENT = json.JSONDecoder(strict=False)
+_LENIENT = json.JSONDecoder(strict=False, parse_int=whole_number)
 """Tabs and line breaks in texts do no harm."""
 
 _SPACE = re.compile(r"[\s,]*")
@@ -49,22 +48,23 @@ _BETWEEN = re.compile(r"[\s,\[\]]*")
 
 AnyShape = TypeVar("AnyShape", bound=BaseModel)
 T = TypeVar("T")
+Notice = tuple[str, int]
+"""What a report counts, and how often."""
 
 
 def record_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Problem | Skipped]:
     """Each object of a file with the number of the line in which it begins.
 
     It is one a line, or a list of objects, or objects over several lines. A Problem takes the place of a line
-    without an object. A notice goes before one that is not UTF-8 and was read as Windows-1252, or in which a
-    field is given twice.
+    without an object. A notice goes before one that is not UTF-8, or in which a field is given twice.
     """
     for line in _written_out(path) if _is_written_out(path) else _lines(path, _object_reader()):
         if isinstance(line, Problem):
             yield line
         else:
             number, (record, notices) = line
-            for what in notices:
-                yield Skipped(what, 1, (f"{printable_path(path)}: line {number}",))
+            for what, count in notices:
+                yield Skipped(what, count, (f"{printable_path(path)}: line {number}",))
             if "body" in record:
                 yield number, record
             else:
@@ -78,23 +78,21 @@ def _is_written_out(path: Path) -> bool:
     return bool(begins) and (begins[0].startswith(b"[{") or (begins[0] in (b"[", b"{") and len(begins) == 2))
 
 
-def _written_out(path: Path) -> Iterator[tuple[int, tuple[dict[str, Any], list[str]]] | Problem]:
+def _written_out(path: Path) -> Iterator[tuple[int, tuple[dict[str, Any], list[Notice]]] | Problem]:
     """The objects of a file as a whole. What follows a mistake is not read, and is reported with it."""
-    text, guessed = decode(read_bytes(path))
-    notices = [WINDOWS_1252] if guessed else []
+    decoded = decode(read_bytes(path))
+    text, notices = decoded.text, decoded.notices
     number, at, read = 1, 0, 0
     while (at := _BETWEEN.match(text, at).end()) < len(text):  # type: ignore[union-attr]  # it matches nothing too
         number += text.count("\n", read, at)
         read = at
-        doubled: list[str] = []
+        doubled: list[Notice] = []
         try:
             value, at = _first_of_doubled(doubled).raw_decode(text, at)
         except RecursionError:
             reason = "its JSON is nested too deep"
         except json.JSONDecodeError as error:
             number, reason = error.lineno, _words(error)
-        except ValueError:
-            reason = TOO_LONG
         else:
             if isinstance(value, dict):
                 yield number, (value, notices + doubled)
@@ -105,17 +103,17 @@ def _written_out(path: Path) -> Iterator[tuple[int, tuple[dict[str, Any], list[s
         return
 
 
-def _first_of_doubled(doubled: list[str]) -> json.JSONDecoder:
+def _first_of_doubled(doubled: list[Notice]) -> json.JSONDecoder:
     """Reads JSON. Of a field that an object has twice the first counts, and it is noted in ``doubled``."""
 
     def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            doubled.append(DOUBLED)
+            doubled.append((DOUBLED, 1))
             found = dict(reversed(pairs))
         return found
 
-    return json.JSONDecoder(object_pairs_hook=read, strict=False)
+    return json.JSONDecoder(object_pairs_hook=read, parse_int=whole_number, strict=False)
 
 
 def validated_lines(path: Path, shape: type[AnyShape]) -> Iterator[tuple[int, AnyShape] | Problem]:
@@ -144,19 +142,21 @@ def _lines(path: Path, read: Callable[[bytes], Iterator[T]]) -> Iterator[tuple[i
                 yield Problem(printable_path(path), f"line {number}: {_words(error)}.")
 
 
-def _object_reader() -> Callable[[bytes], Iterator[tuple[dict[str, Any], list[str]]]]:
+def _object_reader() -> Callable[[bytes], Iterator[tuple[dict[str, Any], list[Notice]]]]:
     """What reads the objects of a line, each with its notices. To make a decoder takes as long as a line."""
-    doubled: list[str] = []
+    doubled: list[Notice] = []
     decoder = _first_of_doubled(doubled)
 
-    def read(line: bytes) -> Iterator[tuple[dict[str, Any], list[str]]]:
-        text, guessed = decode(line)
+    def read(line: bytes) -> Iterator[tuple[dict[str, Any], list[Notice]]]:
+        decoded = decode(line)
         doubled.clear()
-        for value in values_in(text, decoder):
+        notices = decoded.notices
+        for value in values_in(decoded.text, decoder):
             if not isinstance(value, dict):
                 raise ValueError("must be a JSON object")
-            yield value, [WINDOWS_1252] * guessed + doubled
+            yield value, notices + doubled
             doubled.clear()
+            notices = []
 
     return read
 
@@ -201,12 +201,12 @@ def load_json(path: Path, thing: str, hint: str, notices: list[Skipped]) -> Any:
     """The one JSON value of a file; ``thing`` and ``hint`` name what is expected. Raises InvalidInput.
 
     Args:
-        notices: gets one if the file is not UTF-8 and was read as Windows-1252.
+        notices: gets one if the file is not UTF-8.
     """
     try:
-        text, guessed = decode(read_bytes(path))
-        notices += [Skipped(WINDOWS_1252, 1, (printable_path(path),))] if guessed else []
-        return parse_json(text)
+        decoded = decode(read_bytes(path))
+        notices += [Skipped(what, count, (printable_path(path),)) for what, count in decoded.notices]
+        return parse_json(decoded.text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise InvalidInput(f"{printable_path(path)} is not JSON: {place}: {error.msg}.", hint=hint) from error
@@ -219,12 +219,7 @@ def load_json(path: Path, thing: str, hint: str, notices: list[Skipped]) -> Any:
 def parse_json(text: str) -> Any:
     """The JSON value in ``text``. Raises ValueError, or RecursionError if it is nested too deeply."""
     require_few_containers(text)
-    try:
-        return _LENIENT.decode(text)
-    except json.JSONDecodeError:
-        raise
-    except ValueError as error:  # Python's own sentence is about a function of Python
-        raise ValueError(TOO_LONG) from error
+    return _LENIENT.decode(text)
 
 
 def values_in(text: str, decoder: json.JSONDecoder = _LENIENT) -> Iterator[Any]:
@@ -235,12 +230,7 @@ def values_in(text: str, decoder: json.JSONDecoder = _LENIENT) -> Iterator[Any]:
     require_few_containers(text)
     at = _SPACE.match(text).end()  # type: ignore[union-attr]  # it matches nothing too
     while True:
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except json.JSONDecodeError:
-            raise
-        except ValueError as error:
-            raise ValueError(TOO_LONG) from error
+        value, at = decoder.raw_decode(text, at)
         yield value
         at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
         if at == len(text):

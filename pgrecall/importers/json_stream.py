@@ -9,11 +9,12 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from pgrecall.encoding import without_json_strings
-from pgrecall.importers.encodings import western, wrong_byte
+from pgrecall.importers.encodings import WINDOWS_1252, WRONG_BYTES, decoded_anyway
 
 _CHUNK = 1 << 20
 MAX_ELEMENT_LENGTH = 128_000_000
@@ -25,7 +26,15 @@ MAX_CONTAINERS = 500_000
 _MAX_TOKEN_LENGTH = 12
 """Characters of a literal or escape that the end of the buffer can cut: ``\\ud83d\\ude00``."""
 
+_MOST_DIGITS = 4_000
 _SPACE = re.compile(r"[ \t\r\n]*")
+_ESCAPED = re.compile("[\udc80-\udcff]")
+"""Wrong bytes, as Python's ``surrogateescape`` decodes them."""
+
+
+def whole_number(digits: str) -> int | str:
+    """A number in JSON; as text if it has more digits than Python converts."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else digits
 
 
 def require_few_containers(text: str) -> None:
@@ -41,7 +50,7 @@ class JsonStream:
 
     Attributes:
         is_array: whether the file contains an array.
-        guessed: whether it is not UTF-8, and is read as Windows-1252.
+        notices: how what is not UTF-8 is read, and how often.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -49,8 +58,8 @@ class JsonStream:
         self._file = file
         self._decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._ascii = True
-        self.guessed = False
-        self._json = json.JSONDecoder(strict=False)
+        self.notices = Counter[str]()
+        self._json = json.JSONDecoder(strict=False, parse_int=whole_number)
         self._text = ""
         self._at = 0
         self._bytes = 0
@@ -92,7 +101,7 @@ class JsonStream:
                 self._read_on()
                 continue
             except RecursionError as error:
-                raise ValueError("its JSON is nested too deep") from error
+                raise self._fault("its JSON is nested too deep", self._at) from error
             if end == len(self._text) and not self._ended:  # a number may continue
                 self._read_on()
                 continue
@@ -128,21 +137,28 @@ class JsonStream:
                 f"{MAX_ELEMENT_LENGTH // 1_000_000} million characters"
             )
         data = self._file.read(max(_CHUNK, len(self._text)))
-        try:
-            read = self._decoder.decode(data, final=not data)
-        except UnicodeDecodeError as error:
-            guess = western(error.object) if self._ascii and not self.guessed else None
-            if guess is None:
-                pending = len(error.object) - len(data)
-                encoding = "Windows-1252" if self.guessed else "UTF-8"
-                raise ValueError(wrong_byte(error, encoding, self._bytes - pending)) from error
-            read, self.guessed = guess, True
-            self._decoder = codecs.getincrementaldecoder("cp1252")()
+        read = self._decoded(data)
         self._ascii = self._ascii and read.isascii()
         self._text += read
         self._bytes += len(data)
         self._ended = not data
         require_few_containers(self._text)  # it begins with an element, or between two
+
+    def _decoded(self, data: bytes) -> str:
+        """The text of what was read next. Raises ValueError if no encoding explains it."""
+        try:
+            read = self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            before = self._bytes - (len(error.object) - len(data))
+            anyway = decoded_anyway(error, "utf-8", is_whole=self._ascii, before=before)
+            is_western = anyway.what == WINDOWS_1252
+            self.notices.update([WINDOWS_1252] * is_western)
+            decoder = codecs.getincrementaldecoder("cp1252" if is_western else "utf-8")
+            self._decoder = decoder("surrogateescape")
+            read = self._decoder.decode(error.object, final=not data)
+        read, wrong = _ESCAPED.subn("\ufffd", read)
+        self.notices.update({WRONG_BYTES: wrong} if wrong else {})
+        return read
 
     def _fault(self, words: str, at: int) -> ValueError:
         line = self._lines + self._text.count("\n", 0, at) + 1

@@ -13,7 +13,7 @@ from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat.other_forms import held_in
-from pgrecall.importers.encodings import WINDOWS_1252, as_utf8, decode
+from pgrecall.importers.encodings import as_utf8, decode
 from pgrecall.importers.files import (
     MAX_BYTES,
     ZIP_FAULTS,
@@ -215,7 +215,7 @@ def _require_readable(path: Path, entry: ZipInfo) -> None:
         )
 
 
-def json_values(file: ChatFile, count: Callable[[str], None]) -> Iterator[Any]:
+def json_values(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[Any]:
     """The elements of a JSON file's array, the conversations of an export, or its one value.
 
     Args:
@@ -229,15 +229,13 @@ def json_values(file: ChatFile, count: Callable[[str], None]) -> Iterator[Any]:
             stream = JsonStream(data)
             for value in stream:
                 yield from [value] if stream.is_array else held_in(value) or [value]
-            if stream.guessed:
-                count(WINDOWS_1252)
+            for what, times in stream.notices.items():
+                count(what, times)
         except ValueError as error:
-            raise InvalidInput(
-                f"{file.shown} is not JSON: {error}.", hint="What came before it may be stored already."
-            ) from error
+            raise InvalidInput(f"{file.shown} is not JSON: {error}.", hint=_REPACK) from error
 
 
-def json_lines(file: ChatFile, count: Callable[[str], None]) -> Iterator[tuple[str, Any] | Problem]:
+def json_lines(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[tuple[str, Any] | Problem]:
     """The values of each line that is not blank, with their places; a Problem for what is not JSON.
 
     Args:
@@ -254,10 +252,10 @@ def json_lines(file: ChatFile, count: Callable[[str], None]) -> Iterator[tuple[s
                 yield Problem(file.shown, f"{place}: longer than {_MAX_LINE_BYTES // 1_000_000} MB.")
             elif line.strip():
                 try:
-                    text, guessed = decode(line)
-                    if guessed:
-                        count(WINDOWS_1252)
-                    for index, value in enumerate(values_in(text), start=1):
+                    decoded = decode(line)
+                    for what, times in decoded.notices:
+                        count(what, times)
+                    for index, value in enumerate(values_in(decoded.text), start=1):
                         yield place if index == 1 else f"{place}, value {index}", value
                 except RecursionError:
                     yield Problem(file.shown, f"{place}: its JSON is nested too deep.")

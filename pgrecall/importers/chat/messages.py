@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 from pgrecall.importers.chat.other_forms import as_messages
@@ -63,12 +62,16 @@ def read_messages(
         values: messages or objects with ``messages``, each with its place, such as ``message 1``.
         problems: where messages that cannot be used are added, with the place as ``where``.
     """
-    rest = ((place, as_messages(value)) for place, value in values)
-    for number, (place, value) in enumerate(rest, start=1):
-        if not is_messages(value):
-            yield from _sessions(chain([(place, value)], rest), name, tally, problems, tools)
-            return
-        yield _conversation(value, name, number, place, tally, problems, tools)
+    loose: list[tuple[str, Any]] = []
+    whole = 0
+    for number, (place, given) in enumerate(values, start=1):
+        value = as_messages(given)
+        if is_messages(value):
+            whole += 1
+            yield _conversation(value, name, number, place, tally, problems, tools)
+        else:
+            loose.append((place, value))
+    yield from _sessions(loose, f"{name}#messages" if whole else name, tally, problems, tools)
 
 
 def _sessions(
@@ -125,7 +128,7 @@ def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools:
     value = as_messages(value)
     if not isinstance(value, dict):
         raise ValueError("must be an object")
-    if "role" not in value and "content" not in value and isinstance(value.get("type"), str):
+    if "role" not in value and value.get("content") is None and isinstance(value.get("type"), str):
         tally.add(of_type("lines", value["type"]))
         return None
     speaker = required_text(value.get("role"), "role")

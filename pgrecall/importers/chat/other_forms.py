@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from pgrecall.importers.chat.turns import list_of, shown_branch
+from pgrecall.importers.chat.agent_forms import AGENT_FORMS
+from pgrecall.importers.chat.turns import kind_of, list_of, shown_branch
 
 _Object = dict[str, Any]
 
@@ -213,7 +214,7 @@ def _said_in_deepseek(name: str, node: Any) -> _Object | None:
     said = {"REQUEST": "user", "RESPONSE": "assistant"}
     content = [
         {"type": "text", "text": one.get("content")}
-        if one.get("type") in said else {"type": str(one.get("type")).lower()}
+        if kind_of(one) in said else {"type": kind_of(one).lower()}
         for one in fragments
     ]  # fmt: skip
     role = "user" if any(one.get("type") == "REQUEST" for one in fragments) else "assistant"
@@ -250,18 +251,6 @@ def _of_sillytavern(value: _Object) -> _Object | None:
     }  # fmt: skip
 
 
-def _of_agent(value: _Object) -> _Object | None:
-    """A line of OpenClaw, Pi or Droid, which has a message or a text, or of Grok, whose type is the role."""
-    kind, said = value.get("type"), value.get("message")
-    if kind == "message" and isinstance(said, dict) and "role" in said:
-        given = {name: value[name] for name in ("id", "timestamp") if name in value}
-        return {name: said[name] for name in ("role", "content") if name in said} | given
-    if kind == "message" and "role" in value and "text" in value and "content" not in value:
-        return _without(value, "text") | {"content": value["text"]}
-    is_role = kind in ("user", "assistant", "system", "tool_result") and "role" not in value
-    return {"role": kind, "content": value["content"]} if is_role and "content" in value else None
-
-
 def _renamed(value: _Object) -> _Object | None:
     """Chats with other names of fields: Continue, TypingMind, Chatbox, Zep, extensions of a browser."""
     if isinstance(value.get("history"), list) and "sessionId" in value:
@@ -283,5 +272,5 @@ def _renamed(value: _Object) -> _Object | None:
 
 _FORMS: Sequence[Callable[[_Object], _Object | None]] = (
     _of_gemini_cli, _of_sharegpt, of_requests, _of_open_webui, _of_librechat, _of_grok, _of_deepseek,
-    _of_takeout, _of_sillytavern, _of_agent, _renamed,
+    _of_takeout, _of_sillytavern, *AGENT_FORMS, _renamed,
 )  # fmt: skip

@@ -100,7 +100,7 @@ def _first_of(file: ChatFile) -> Iterator[Any]:
         return
 
 
-def _uncounted(_: str) -> None:
+def _uncounted(_: str, __: int) -> None:
     """The beginning of a file is read twice, and counted once."""
 
 
@@ -159,7 +159,7 @@ def read_chats(
     tally = Tally(rules)
     tally.add(OTHER_FILES, count_other_files(path, files, follow_links=follow_links))
     formats = ((file, _format(file, usual) if kind == "auto" else usual) for file in files)
-    return chain(left_out, _read(formats, usual, target, tally, keep.tools))
+    return chain(left_out, _read(formats, usual, target, tally, keep.tools, is_alone=len(files) == 1))
 
 
 def read_transcript(
@@ -183,20 +183,37 @@ def _format(file: ChatFile, of_folder: ChatKind) -> ChatKind:
 
 
 def _read(
-    files: Iterable[tuple[ChatFile, ChatKind]], usual: ChatKind, target: Target, tally: Tally, tools: bool
+    files: Iterable[tuple[ChatFile, ChatKind]],
+    usual: ChatKind,
+    target: Target,
+    tally: Tally,
+    tools: bool,
+    *,
+    is_alone: bool,
 ) -> Iterator[Item]:
+    """The drafts of all files. One that cannot be read is a problem, unless it is alone."""
     seen: set[str] = set()
     for file, kind in files:
         own = replace(target, source=_source(file, kind)) if target.source == usual else target
         problems: list[Problem] = []
-        for conversation in _conversations(file, kind, tally, problems, tools):
-            if isinstance(conversation, Problem):
-                yield conversation
-            else:
-                yield from conversation_drafts(conversation, Path(file.shown), own, seen, tally)
-            yield from _reported(problems, file)
+        try:
+            for conversation in _conversations(file, kind, tally, problems, tools):
+                if isinstance(conversation, Problem):
+                    yield conversation
+                else:
+                    yield from conversation_drafts(conversation, Path(file.shown), own, seen, tally)
+                yield from _reported(problems, file)
+        except InvalidInput as error:
+            if is_alone:
+                raise
+            problems.append(_unread(file, error))
         yield from _reported(problems, file)
     yield from tally.skipped()
+
+
+def _unread(file: ChatFile, error: InvalidInput, rest: str = "") -> Problem:
+    """The problem of a file that cannot be read, or not to its end."""
+    return Problem(file.shown, f"It {error.message.removeprefix(file.shown).strip()}{rest}")
 
 
 def _source(file: ChatFile, kind: ChatKind) -> str:
@@ -218,7 +235,7 @@ def _conversations(
 ) -> Iterator[Conversation | Problem]:
     match kind:
         case "chatgpt" | "claude":
-            return _exported(file, kind, tally, tools)
+            return _exported(file, kind, tally, problems, tools)
         case "chat":
             return read_messages(_placed(file, problems, tally), file.name, tally, problems, tools=tools)
         case "claude-code":
@@ -230,9 +247,11 @@ def _conversations(
             return SESSIONS[kind](_placed(file, problems, tally), file.stem, tally, tools=tools)
 
 
-def _exported(file: ChatFile, kind: ChatKind, tally: Tally, tools: bool) -> Iterator[Conversation | Problem]:
+def _exported(
+    file: ChatFile, kind: ChatKind, tally: Tally, problems: list[Problem], tools: bool
+) -> Iterator[Conversation | Problem]:
     empty = True
-    for number, value in enumerate(json_values(file, tally.add), start=1):
+    for number, value in enumerate(_values(file, problems, tally), start=1):
         empty = False
         place = f"conversation {number}"
         try:
@@ -243,10 +262,23 @@ def _exported(file: ChatFile, kind: ChatKind, tally: Tally, tools: bool) -> Iter
         tally.add("files without a conversation")
 
 
+def _values(file: ChatFile, problems: list[Problem], tally: Tally) -> Iterator[Any]:
+    """The values of a JSON file; where it is cut off or damaged after the first, those before it."""
+    is_first = True
+    try:
+        for value in json_values(file, tally.add):
+            is_first = False
+            yield value
+    except InvalidInput as error:
+        if is_first:
+            raise
+        problems.append(_unread(file, error, " What follows is not read."))
+
+
 def _placed(file: ChatFile, problems: list[Problem], tally: Tally) -> Iterator[tuple[str, Any]]:
     """The values of a file with their places; lines that are not JSON become problems."""
     if not file.has_lines:
-        for number, value in enumerate(json_values(file, tally.add), start=1):
+        for number, value in enumerate(_values(file, problems, tally), start=1):
             yield f"message {number}", value
         return
     for line in json_lines(file, tally.add):

@@ -9,7 +9,7 @@ from typing import Any
 from zipfile import ZipFile
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.encodings import WINDOWS_1252, decode
+from pgrecall.importers.encodings import decode
 from pgrecall.importers.files import ZIP_FAULTS, failure_reason, printable_path
 from pgrecall.importers.hindsight.facts import NamedFact, fact_name
 from pgrecall.importers.json_records import parse_json
@@ -140,9 +140,9 @@ def _entry(archive: ZipFile, name: str, notices: list[Skipped]) -> Any:
     if archive.getinfo(name).file_size > MAX_ENTRY_BYTES:
         raise ValueError(f"{name} is larger than {MAX_ENTRY_BYTES // 1_000_000} MB")
     try:
-        text, guessed = decode(archive.read(name))
-        notices += [Skipped(WINDOWS_1252, 1, (name,))] if guessed else []
-        return parse_json(text)
+        decoded = decode(archive.read(name))
+        notices += [Skipped(what, count, (name,)) for what, count in decoded.notices]
+        return parse_json(decoded.text)
     except RecursionError as error:
         raise ValueError("its JSON is nested too deep") from error
 

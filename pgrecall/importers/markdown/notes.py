@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from pgrecall.importers.dates import day_in_name
-from pgrecall.importers.encodings import WINDOWS_1252, decode
+from pgrecall.importers.encodings import decode
 from pgrecall.importers.fields import ANY, Rules, fits
 from pgrecall.importers.files import MAX_BYTES, failure_reason, leads_out, link_problem, printable_path
 from pgrecall.importers.markdown.blocks import Block, read_blocks
@@ -23,6 +23,7 @@ from pgrecall.importers.markdown.front_matter import (
     with_properties,
 )
 from pgrecall.importers.markdown.inline import Line, RawLink
+from pgrecall.importers.markdown.joplin import item_in, read_item
 from pgrecall.importers.markdown.names import Named
 from pgrecall.importers.markdown.sections import Section, split_sections
 from pgrecall.importers.text import composed, file_words, folded_name, normalized_name, slugify, unique
@@ -104,16 +105,18 @@ class Note:
 def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
     """Reads and parses one note. Raises ValueError if it cannot be used."""
     data, changed_at = _read(file.path)
-    text, guessed = decode(data)
+    decoded = decode(data)
+    text = decoded.text
     if not text.strip():
         raise ValueError("the file is empty")
-    front, body = read_front_matter(text, rules)
+    item = item_in(text, file.stem)
+    front, body = read_item(item, rules) if item else read_front_matter(text, rules)
     name = _NOTION.sub("", file.stem)
     if name != file.stem:
         front = with_properties(front, body, rules)
     shown_path = printable_path(file.path)
     notices = [Skipped(what, 1, (f"{shown_path}: line {line}",)) for what, line in front.notices]
-    notices += [Skipped(WINDOWS_1252, 1, (shown_path,))] if guessed else []
+    notices += [Skipped(what, count, (shown_path,)) for what, count in decoded.notices]
     day = day_in_name(file.stem)
     if day is not None and fits("occurred_at", day, rules):
         changed_at = day

@@ -11,6 +11,7 @@ from pgrecall.importers.draft_checks import MAX_BODY_LENGTH, storable
 from pgrecall.importers.fields import ANY, Rules
 from pgrecall.importers.files import leads_out, printable_path, require_file, require_folder
 from pgrecall.importers.markdown.inline import RawLink
+from pgrecall.importers.markdown.joplin import OTHER_ITEMS, Joplin
 from pgrecall.importers.markdown.names import Named, NameIndex
 from pgrecall.importers.markdown.notes import (
     TEMPLATES,
@@ -109,6 +110,7 @@ class _Vault:
         self._rules = rules
         self._names = NameIndex(prefix)
         self._templates = Templates(folder)
+        self._joplin = Joplin()
 
     def read(
         self, paths: Iterable[Path | Problem | Skipped], only: Path | None
@@ -118,8 +120,8 @@ class _Vault:
         keys: dict[str, Path] = {}
         for path in paths:
             found = self._file(path, keys) if isinstance(path, Path) else path
-            if isinstance(found, NoteFile) and only is None and found.relative in self._templates:
-                yield Skipped(TEMPLATES, 1, (printable_path(found.path),))
+            if isinstance(found, NoteFile) and only is None and (passed_over := self._passed_over(found)):
+                yield Skipped(passed_over, 1, (printable_path(found.path),))
             elif isinstance(found, NoteFile):
                 self._names.add(self._named(found))
                 files.append(found)
@@ -128,6 +130,12 @@ class _Vault:
         for file in files:
             if only is None or file.path == only:
                 yield from self._drafts(file)
+
+    def _passed_over(self, file: NoteFile) -> str:
+        """What a file is called that is no note; empty for a note."""
+        if file.relative in self._templates:
+            return TEMPLATES
+        return OTHER_ITEMS if self._joplin.takes(file.path) else ""
 
     def _file(self, path: Path, keys: dict[str, Path]) -> NoteFile | Problem:
         try:
@@ -155,6 +163,7 @@ class _Vault:
         except ValueError as error:
             yield _problem(file.path, error)
             return
+        note = replace(note, front=self._joplin.completed(note.front, file.stem))
         where = printable_path(file.path)
         if note.is_template:
             yield Skipped(TEMPLATES, 1, (where,))

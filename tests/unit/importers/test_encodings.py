@@ -13,7 +13,7 @@ import pytest
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers import detect
-from pgrecall.importers.encodings import WINDOWS_1252, decode
+from pgrecall.importers.encodings import WINDOWS_1252, WRONG_BYTES, decode
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
@@ -99,11 +99,9 @@ def test_packed_files_too(name: str, packing: str, encoding: str, tmp_path: Path
     [
         "Здравствуйте, товарищи!".encode("cp1251"),
         "日本語の文章です。".encode("shift_jis"),
-        "caf\u00e9 and cut off: \u00e9".encode()[:-1],
         b"a picture \x00\x01 \xff\xd8",
-        b"undefined \x81",
     ],
-    ids=["Russian", "Japanese", "damaged UTF-8", "binary", "no character"],
+    ids=["Russian", "Japanese", "binary"],
 )
 def test_what_may_be_something_else_is_refused_with_its_place(data: bytes, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^byte [0-9]+ \(0x[0-9a-f]{2}\) is not UTF-8; convert"):
@@ -114,6 +112,43 @@ def test_what_may_be_something_else_is_refused_with_its_place(data: bytes, tmp_p
     assert "is not UTF-8" in problems[0].reason
 
 
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("caf\u00e9 and cut off: \u00e9".encode()[:-1], "caf\u00e9 and cut off: \ufffd"),
+        (b"undefined \x81", "undefined \ufffd"),
+        ("Noon, as said.".encode("utf-16")[:-1], "Noon, as said\ufffd"),
+        (f"{TEXT} \ufffd ".encode() + b"\xff", f"{TEXT} \ufffd \ufffd"),
+    ],
+)
+def test_a_few_wrong_bytes_are_replaced_and_counted(data: bytes, text: str, tmp_path: Path) -> None:
+    assert decode(data) == (text, WRONG_BYTES, 1)
+    (tmp_path / "note.md").write_bytes(data)
+    [notice, draft] = detect.open_source(tmp_path / "note.md")
+    assert isinstance(notice, Skipped)
+    assert isinstance(draft, Draft)
+    assert (draft.body, notice.count) == (text, 1)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_one_wrong_byte_costs_no_text(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(FILES[name].encode().replace(b"noon", b"no\xffn", 1))
+    items = list(detect.open_source(tmp_path / name))
+    draft = next(item for item in items if isinstance(item, Draft))
+    assert TEXT.replace("noon", "no\ufffdn") in draft.body
+    assert not any(isinstance(item, Problem) for item in items)
+    assert [item.count for item in items if isinstance(item, Skipped) and item.what == WRONG_BYTES] == [1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", FILES)
+def test_utf_16_without_a_mark(name: str, encoding: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(FILES[name].encode(encoding))
+    drafts, problems, _ = imported(tmp_path / name)
+    assert TEXT in drafts[0].body
+    assert not problems
+
+
 def test_damaged_utf_16_is_refused(tmp_path: Path) -> None:
     (tmp_path / "conversations.json").write_bytes(FILES["conversations.json"].encode("utf-16")[:-1])
     with pytest.raises(InvalidInput, match="damaged UTF-16"):
@@ -122,9 +157,10 @@ def test_damaged_utf_16_is_refused(tmp_path: Path) -> None:
 
 def test_a_foreign_line_costs_no_neighbour(tmp_path: Path) -> None:
     lines = [json.dumps({"body": f"{TEXT} {number}"}, ensure_ascii=False) for number in range(3)]
-    (tmp_path / "r.jsonl").write_bytes(b"\n".join(
-        [lines[0].encode(), lines[1].encode("cp1252"), b'{"body": "caf\xc3\xa9 \x81"}', lines[2].encode()]
-    ))  # fmt: skip
+    russian = '{"body": "Привет"}'.encode("cp1251")
+    (tmp_path / "r.jsonl").write_bytes(
+        b"\n".join([lines[0].encode(), lines[1].encode("cp1252"), russian, lines[2].encode()])
+    )
     drafts, problems, notices = imported(tmp_path / "r.jsonl")
     assert [draft.body[-1] for draft in drafts] == ["0", "1", "2"]
     assert [problem.reason.partition(":")[0] for problem in problems] == ["line 3"]

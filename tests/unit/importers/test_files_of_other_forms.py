@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pgrecall.importers.detect import open_source
-from pgrecall.importers.json_records import DOUBLED, TOO_LONG
+from pgrecall.importers.json_records import DOUBLED
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
@@ -120,13 +119,10 @@ def test_tags_of_several_words(tmp_path: Path, text: str, tags: tuple[str, ...])
     assert (draft.tags, problems) == (tags, [])
 
 
-def test_a_list_ends_at_a_number_that_cannot_be_read(tmp_path: Path) -> None:
-    """Its end is not known, so the rest cannot be told from it. It is reported once."""
-    path = tmp_path / "records.jsonl"
-    path.write_text('[{"body": "Noon."},\n{"body": "One.", "n": ' + "9" * 5_000 + '},\n{"body": "Two."}]')
-
-    items = list(islice(open_source(path), 10))
-
-    assert [item.body for item in items if isinstance(item, Draft)] == ["Noon."]
-    [problem] = [item for item in items if isinstance(item, Problem)]
-    assert problem.reason == f"line 2: {TOO_LONG}; what follows is not read."
+@pytest.mark.parametrize("name", ["records.jsonl", "records.json"])
+def test_a_number_of_too_many_digits_is_a_text(tmp_path: Path, name: str) -> None:
+    digits = "9" * 5_000
+    written = '[{"body": "Noon."},\n{"body": "One.", "n": ' + digits + '},\n{"body": "Two."}]'
+    drafts, problems, _ = read(tmp_path / name, written)
+    assert ([draft.body for draft in drafts], problems) == (["Noon.", "One.", "Two."], [])
+    assert drafts[1].metadata == {"n": digits}

@@ -214,7 +214,7 @@ def test_another_file_is_refused_with_the_way_out(write: Write, text: str) -> No
     [
         ({}, "There is no item named 'manifest.json'"),
         ({"manifest.json": {"schema_version": 2}}, "of an unknown version"),
-        ({"manifest.json": b"\x81"}, "not UTF-8"),
+        ({"manifest.json": b"\x81\x81"}, "not UTF-8"),
     ],
 )
 def test_another_archive_is_refused(tmp_path: Path, entries: dict[str, Any], words: str) -> None:

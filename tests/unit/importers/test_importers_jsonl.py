@@ -112,7 +112,7 @@ def test_a_packed_file_is_read(tmp_path: Path) -> None:
         ({"body": 7}, "line 1: body must be a text."),
         ({"body": "x" * 1_000_001}, "line 1: the body has 1,000,001 characters"),
         ('{"body": ' + "[" * 100_000, "line 1: its JSON is nested too deep."),
-        (b'{"body": "\x81"}', "line 1: byte 10 (0x81) is not UTF-8; convert the file to UTF-8."),
+        (b'{"body": "\x81\x81"}', "line 1: byte 10 (0x81) is not UTF-8; convert the file to UTF-8."),
         (b"x" * 10_000_001, "line 1: longer than 10 MB."),
         (b"x" * 25_000_000, "line 1: longer than 10 MB."),
     ],

@@ -391,7 +391,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_not_text(vault: Vault) -> N
         ("", "The file is empty."),
         (" \n\n", "The file is empty."),
         ("<!-- only -->", "The file contains no text."),
-        (b"abc\x81", "Byte 3 (0x81) is not UTF-8; convert the file to UTF-8."),
+        (b"abc\x81\x81", "Byte 3 (0x81) is not UTF-8; convert the file to UTF-8."),
         (b"x" * 10_000_001, "The file is larger than 10 MB."),
     ],
 )  # fmt: skip

@@ -163,7 +163,7 @@ def test_a_broken_structure_is_named(write: Write, value: object, reason: str) -
         ("[]", "contains no conversation"),
         ('{"a": 1}', "contains no conversation"),
         ("[" * 200_000, "nested too deep"),
-        (f"[{'9' * 5000}]", r"not JSON: it has a number of more digits than can be read\."),
+        (f"[{'9' * 5000}]", "contains no conversation"),
         ('"\x00"', "contains no conversation"),
     ],
 )
@@ -176,7 +176,7 @@ def test_bytes_and_paths_that_cannot_be_read_are_refused(tmp_path: Path) -> None
     path = tmp_path / "a.json"
     with pytest.raises(InvalidInput, match="There is no file"):
         read_transcript(path, source="s")
-    path.write_bytes(b'"\xff"')
+    path.write_bytes(b'"\xff\xff"')
     with pytest.raises(InvalidInput, match=r"byte 1 \(0xff\) is not UTF-8"):
         read_transcript(path, source="s")
 

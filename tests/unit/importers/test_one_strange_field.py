@@ -16,10 +16,10 @@ from pgrecall.importers.detect import open_source
 from pgrecall.importers.fields import Rules
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
-from tests.unit.importers.three_records import BODIES, KINDS, records, write
+from tests.unit.importers.three_records import BODIES, KINDS, OTHERS, records, write
 
 RULES = Rules(datetime(2026, 6, 1, tzinfo=UTC), frozenset({"knowledge", "entity", "episodic"}))
-FORMATS = {"list": "chat", "lines": "chat", "locomo": "chat"}
+FORMATS = dict.fromkeys((*OTHERS, "list", "lines", "locomo"), "chat") | {"graph": "jsonl"}
 Items = list[Draft | Problem | Skipped]
 
 
@@ -95,8 +95,8 @@ def test_a_value_that_does_not_fit_is_kept_as_metadata_with_a_notice(
 def test_characters_that_cannot_be_stored_are_replaced_and_counted(kind: str, tmp_path: Path) -> None:
     spoilt = json.dumps(records(kind)).replace("The second lock", "The \\u0000second \\ud83dlock")
     items = read(kind, write(kind, tmp_path, json.loads(spoilt)))
-    if kind == "markdown":  # half a character is not UTF-8, and so is in no file
-        assert [item.reason for item in items if isinstance(item, Problem)] != []
+    if kind == "markdown":  # half a character is not UTF-8, and so its three bytes are replaced
+        assert bodies(items)[1] == "The \ufffdsecond \ufffd\ufffd\ufffdlock is shut."
         return
     assert bodies(items) == [BODIES[0], "The \ufffdsecond \ufffdlock is shut.", BODIES[2]]
     [count] = [item.count for item in items if isinstance(item, Skipped) and "U+FFFD" in item.what]

@@ -116,6 +116,15 @@ CHATS: dict[str, tuple[str, Any]] = {
             {"uuid": "b", "role": "", "role_type": "assistant", "content": "The brass one."},
         ]},
     ),
+    "opencode": (
+        "session.json",
+        {"info": {"id": "s", "title": "Keys", "time": {"created": AT * 1000}}, "messages": [
+            {"info": {"id": "a", "role": "user", "time": {"created": AT * 1000}},
+             "parts": [{"type": "text", "text": "Which key?"}]},
+            {"info": {"id": "b", "role": "assistant"},
+             "parts": [{"type": "step-start"}, {"type": "text", "text": "The brass one."}, {"type": "tool"}]},
+        ]},
+    ),
     "a part as the content": (
         "chat.json",
         [{"role": "user", "content": {"type": "text", "text": "Which key?"}},
@@ -272,6 +281,11 @@ def _qwen(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _kimi(role: str, text: str, origin: str) -> dict[str, Any]:
+    said = {"role": role, "content": [{"type": "text", "text": text}], "origin": {"kind": origin}}
+    return {"type": "context.append_message", "message": said, "time": AT * 1000}
+
+
 AGENTS: dict[str, list[dict[str, Any]]] = {
     "OpenClaw and Pi": [
         {"type": "session", "id": "s", "timestamp": TIME, "cwd": "/tmp"},
@@ -296,6 +310,31 @@ AGENTS: dict[str, list[dict[str, Any]]] = {
         {"type": "tool_result", "content": "a list"},
         {"type": "assistant", "content": "The brass one.", "model_id": "grok"},
     ],
+    "Kimi, the context": [
+        {"role": "_system_prompt", "content": "You are an agent."},
+        {"role": "_checkpoint", "id": 0},
+        {"role": "user", "content": "Which key?"},
+        {"role": "_usage", "token_count": 7},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "think", "think": "Hm."},
+                {"type": "text", "text": "The brass one."},
+            ],
+        },
+    ],
+    "Kimi, the events": [
+        {"type": "metadata", "protocol_version": "1.4"},
+        {"type": "plugin.session_start", "content": None},
+        {"type": "turn.prompt", "input": [{"type": "text", "text": "Which key?"}]},
+        _kimi("user", "Be brief.", "injection"),
+        _kimi("user", "Which key?", "user"),
+        {
+            "type": "context.append_loop_event",
+            "event": {"type": "content.part", "part": {"type": "text", "text": "The brass one."}},
+        },
+        {"type": "context.append_loop_event", "event": {"type": "step.end"}},
+    ],
     "Qwen Code": [
         _qwen("user", {"text": "Which key?"}),
         _qwen("model", {"text": "Hm.", "thought": True}, {"text": "The brass one."}, {"functionCall": {}}),
@@ -309,6 +348,40 @@ def test_sessions_of_other_agents(program: str, tmp_path: Path) -> None:
     drafts, problems, _ = read(tmp_path)
     assert (said(drafts), problems) == (SAID, [])
     assert said(read(tmp_path / "s.jsonl")[0]) == SAID
+
+
+def test_what_codex_prints_and_the_wire_of_kimi(tmp_path: Path) -> None:
+    """The prompt is not in what ``codex exec --json`` prints; the wire repeats the context beside it."""
+    item = {"id": "item_1", "type": "agent_message", "text": "The brass one."}
+    path = tmp_path / "out.jsonl"
+    path.write_text(lines(
+        {"type": "thread.started", "thread_id": "t"}, {"type": "turn.started"},
+        {"type": "item.completed", "item": {"id": "item_0", "type": "reasoning", "text": "Hm."}},
+        {"type": "item.completed", "item": item}, {"type": "turn.completed", "usage": {}},
+    ))  # fmt: skip
+    assert said(read(path)[0]) == SAID[1:]
+    wire = {"timestamp": AT, "message": {"type": "TurnBegin", "payload": {"user_input": "Which key?"}}}
+    (tmp_path / "wire.jsonl").write_text(lines({"type": "metadata"}, wire))
+    drafts, problems, _ = read(tmp_path)
+    assert (said(drafts), problems) == (SAID[1:], [])
+
+
+def test_a_damaged_chat_costs_neither_its_beginning_nor_the_others(tmp_path: Path) -> None:
+    whole = json.dumps([{"role": role, "content": text} for role, text in SAID])
+    (tmp_path / "a.json").write_text(whole[:-9])
+    drafts, [problem], _ = read(tmp_path / "a.json")
+    assert (said(drafts), "line 1, column" in problem.reason) == (SAID[:1], True)
+    (tmp_path / "b.json").write_text(whole[:9])
+    (tmp_path / "c.json").write_text(whole)
+    drafts, problems, _ = read(tmp_path)
+    assert said(drafts) == SAID[:1] + SAID
+    assert [Path(problem.where).name for problem in problems] == ["a.json", "b.json"]
+    assert all(problem.reason.startswith("It is not JSON: line 1") for problem in problems)
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("conversations-000.json", whole[:9])
+        archive.writestr("conversations-001.json", whole)
+    drafts, [problem], _ = read(tmp_path / "export.zip")
+    assert (said(drafts), problem.where.endswith("conversations-000.json")) == (SAID, True)
 
 
 def test_each_file_of_a_folder_has_its_own_form(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from pgrecall import InvalidInput
 from pgrecall.importers.dates import day_in_name, parse_time
-from pgrecall.importers.detect import known_kind
+from pgrecall.importers.detect import known_kind, open_source
+from pgrecall.importers.markdown.joplin import OTHER_ITEMS
 from pgrecall.importers.markdown.notes import OLD_COPIES
 from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.nouns.imports.report import Problem, Skipped
@@ -145,3 +146,50 @@ def test_a_folder_of_org_files_is_called_what_it_is(tmp_path: Path) -> None:
     (tmp_path / "a.org").write_text("* Gate")
     with pytest.raises(InvalidInput, match=r"it has only \.org"):
         known_kind(tmp_path)
+
+
+NOTE, OTHER, BOOK, TAG, TAGGED = (f"{number:032x}" for number in range(1, 6))
+JOPLIN = {
+    NOTE: f"Gate keys\n\nThe key hangs, see [it](:/{OTHER}).\n\nid: {NOTE}\nparent_id: {BOOK}\n"
+    "created_time: 2026-05-02T10:00:00.000Z\nuser_created_time: 2026-05-01T10:00:00.000Z\nauthor: Ann\n"
+    "source_url: https://example.org\nlatitude: 0.00000000\ntype_: 1",
+    OTHER: f"Shed\n\nOpen.\n\nid: {OTHER}\nparent_id: \nencryption_applied: 1\ntype_: 1",
+    BOOK: f"House\n\nid: {BOOK}\nparent_id: \ntype_: 2",
+    TAG: f"lock\n\nid: {TAG}\ntype_: 5",
+    TAGGED: f"id: {TAGGED}\nnote_id: {NOTE}\ntag_id: {TAG}\ntype_: 6",
+}
+
+
+def test_the_raw_export_of_joplin(tmp_path: Path) -> None:
+    drafts, others = read(tmp_path, {f"{name}.md": text for name, text in JOPLIN.items()})
+    [draft] = drafts.values()
+    assert (draft.key, draft.title, draft.body) == (NOTE, "Gate keys", "The key hangs, see it.")
+    assert (draft.tags, draft.author, draft.occurred_at) == (
+        ("lock",), "Ann", datetime(2026, 5, 1, 10, tzinfo=UTC),
+    )  # fmt: skip
+    assert draft.metadata == {"source_url": "https://example.org", "notebook": "House"}
+    assert [link.target for link in draft.links] == [OTHER]
+    assert [item.what for item in others if isinstance(item, Skipped)] == [OTHER_ITEMS] * 3
+    [problem] = [item for item in others if isinstance(item, Problem)]
+    assert "is encrypted" in problem.reason
+
+
+def test_a_note_that_ends_in_fields_is_a_note(tmp_path: Path) -> None:
+    drafts, others = read(tmp_path, {f"{NOTE}.md": f"Gate\n\nid: {OTHER}\ntype_: 5", "b.md": JOPLIN[TAG]})
+    assert others == []
+    assert [draft.body.splitlines()[0] for draft in drafts.values()] == ["Gate", "lock"]
+
+
+@pytest.mark.parametrize(
+    ("packed", "name"),
+    [(b"f\xfcrs", "fürs"), (b"f\x81rs", "fürs"), (b"Stra\xe1e", "Straße"), (b"caf\xc3\xa9", "café")],
+)
+def test_names_of_entries_in_the_letters_of_windows_or_dos(packed: bytes, name: str, tmp_path: Path) -> None:
+    plain = "x" * len(packed)
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(f"{plain}.md", "Noon.")
+    data = (tmp_path / "a.zip").read_bytes().replace(plain.encode(), packed)
+    (tmp_path / "a.zip").write_bytes(data)
+    [draft] = open_source(tmp_path / "a.zip")
+    assert isinstance(draft, Draft)
+    assert draft.title == name

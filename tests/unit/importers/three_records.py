@@ -6,7 +6,7 @@ import copy
 import json
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +78,61 @@ def _record(kind: str, number: int, body: str) -> Any:  # noqa: C901 -- one case
             turns = [{"speaker": "Ada", "dia_id": "D1", "text": body}]
             dated = {"session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}
             return {"sample_id": f"s{number}", "conversation": dated}
+    if kind in OTHERS:
+        return OTHERS[kind](f"c{number}", body, at)
     return {"role": "user", "content": body, "timestamp": at, "id": f"i{number}", "name": "Ada"}
 
 
+def _open_webui(own: str, body: str, at: str) -> Any:
+    message = {"id": "m", "role": "user", "content": body, "timestamp": at, "parentId": None}
+    history = {"currentId": "m", "messages": {"m": {**message, "childrenIds": []}}}
+    chat = {"messages": [message], "history": history}
+    return {"id": own, "title": "Locks", "created_at": at, "chat": chat}
+
+
+def _deepseek(own: str, body: str, at: str) -> Any:
+    message = {"inserted_at": at, "fragments": [{"type": "REQUEST", "content": body}]}
+    tree = {
+        "root": {"parent": None, "children": ["1"], "message": None},
+        "1": {"parent": "root", "children": [], "message": message},
+    }
+    return {"id": own, "title": "Locks", "mapping": tree}
+
+
+def _opencode(own: str, body: str, at: str) -> Any:
+    info = {"id": "m", "role": "user", "time": {"created": at}}
+    parts = [{"type": "text", "text": body}]
+    return {"info": {"id": own, "title": "Locks"}, "messages": [{"info": info, "parts": parts}]}
+
+
+OTHERS: dict[str, Callable[[str, str, str], Any]] = {
+    "graph": lambda own, body, at: {
+        "type": "entity", "name": own, "entityType": "place", "observations": [body], "created_at": at},
+    "Open WebUI": _open_webui,
+    "LibreChat": lambda own, body, at: {"conversationId": own, "title": "Locks", "messages": [
+        {"messageId": "m", "text": body, "isCreatedByUser": True, "createdAt": at, "children": []}]},
+    "Grok": lambda own, body, at: {"conversation": {"id": own, "title": "Locks"}, "responses": [
+        {"response": {"_id": "m", "sender": "human", "message": body, "create_time": {"$date": at}}}]},
+    "DeepSeek": _deepseek,
+    "Takeout": lambda _, body, at: {
+        "header": "Gemini Apps", "title": f"Prompted {body}", "time": at, "safeHtmlItem": []},
+    "SillyTavern": lambda _, body, at: {"name": "Ada", "is_user": True, "mes": body, "send_date": at},
+    "Pi": lambda own, body, at: {"type": "message", "id": own, "timestamp": at, "message": {
+        "role": "user", "content": [{"type": "text", "text": body}]}},
+    "Kimi": lambda _, body, at: {"type": "context.append_message", "time": at, "message": {
+        "role": "user", "content": [{"type": "text", "text": body}], "origin": {"kind": "user"}}},
+    "opencode": _opencode,
+    "ShareGPT": lambda own, body, _: {"id": own, "conversations": [{"from": "human", "value": body}]},
+    "Copilot": lambda own, body, at: {"responderUsername": "Copilot", "customTitle": own, "requests": [
+        {"requestId": own, "timestamp": at, "message": {"text": body}, "response": [{"value": ""}]}]},
+    "Continue": lambda own, body, _: {"sessionId": own, "title": "Locks", "history": [
+        {"message": {"role": "user", "content": body}}]},
+}  # fmt: skip
+"""A conversation, a message or a record of other programs, by its id, text and time."""
+
 KINDS = (
     "markdown", "jsonl", "mem0", "hindsight", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini",
-    "vscode", "locomo", "list", "lines",
+    "vscode", "locomo", "list", "lines", *OTHERS,
 )  # fmt: skip
 
 
@@ -91,7 +140,10 @@ def write(kind: str, folder: Path, values: Sequence[Any]) -> Path:
     """A file, or for notes a folder, with these records."""
     if kind == "markdown":
         return _write_notes(folder / "vault", values)
-    if kind in ("jsonl", "claude-code", "codex", "cursor", "gemini", "vscode", "lines"):
+    if kind in (
+        "jsonl", "claude-code", "codex", "cursor", "gemini", "vscode", "lines", "graph", "SillyTavern",
+        "Pi", "Kimi",
+    ):  # fmt: skip
         head: list[Any] = [chat_forms.gemini_session()[0]] if kind == "gemini" else []
         return write_lines(folder / "a.jsonl", [*head, *values])
     return write_json(folder / ("conversations.json" if kind in ("chatgpt", "claude") else "a.json"), values)
