@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from tests.conftest import Query
+from tests.databases import Query
 
 Row = tuple[Any, ...]
 STALE = "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'"

@@ -18,7 +18,7 @@ import pytest
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.schema.state import BASELINE
-from tests.conftest import _database
+from tests.databases import new_database
 from tests.migration.catalogue import WHOLE, fetch
 from tests.migration.old_schemas import REVISIONS, add, fill, take_to
 from tests.tenant_world import all_answers
@@ -121,7 +121,7 @@ def settled(url: str) -> list[Any]:
 @pytest.fixture(scope="module")
 def fresh(server: EmbeddedServer, template: str) -> Iterator[str]:
     """This version, never upgraded, filled as the newest revision is."""
-    for url in _database(server, template):
+    for url in new_database(server, template):
         fill(url, REVISIONS[-1])
         fetch(url, "SELECT recall_private.count_lexemes('acme')")
         yield url

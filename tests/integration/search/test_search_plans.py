@@ -17,7 +17,8 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from pgrecall.embedded.shared_server import EmbeddedServer
-from tests.conftest import DIMENSIONS, NOW, cloned, dropped
+from tests.conftest import DIMENSIONS, NOW
+from tests.databases import cloned, dropped
 
 BIG, SMALL = 6_000, 300
 PAGE_COSTS = {"fast disk": 1.1, "as Postgres ships": 4.0}
