@@ -6,8 +6,7 @@ import gc
 import os
 import shutil
 import sys
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,13 +25,14 @@ from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests import scheduling
+from tests.databases import Query, alone, new_database, runner
 from tests.emptying import Emptying
 from tests.given_server import GIVEN, Server, in_use, leave_alone, own_server_only, template_of
 from tests.http_endpoint import Endpoint
 from tests.scale import SCALE
 from tests.server_folders import PREFIX, parent_folder, remove_forgotten
 from tests.slow import SLOW
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE
 
 # Bytecode is kept even where the environment says otherwise: each process that a test starts would compile
 # its imports again, which doubles the time of a command and makes torch take 12 seconds instead of 6.
@@ -151,7 +151,7 @@ def template(server: Server, testrun_uid: str, run_folder: Path) -> str:
 @pytest.fixture
 def empty_database(server: Server) -> Iterator[str]:
     """The URL of a new database without pgrecall's schema."""
-    yield from _database(server, "template1")
+    yield from new_database(server, "template1")
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def database_url(request: pytest.FixtureRequest, server: Server, template: str) 
     Tests marked ``in_turns`` share one database per file, which is emptied after each test.
     """
     if not _in_turns(request):
-        yield from _database(server, template)
+        yield from new_database(server, template)
         return
     empty = request.getfixturevalue("emptying")
     yield request.getfixturevalue("shared_url")
@@ -170,48 +170,6 @@ def database_url(request: pytest.FixtureRequest, server: Server, template: str) 
 
 def _in_turns(request: pytest.FixtureRequest) -> bool:
     return request.node.get_closest_marker("in_turns") is not None
-
-
-def _database(server: Server, template: str) -> Iterator[str]:
-    name = f"test_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(server.url, autocommit=True) as admin:
-        cloned(admin, name, template)
-        try:
-            yield make_conninfo(server.url, dbname=name)
-        finally:
-            dropped(admin, name)
-
-
-# Postgres 18 may let the kernel copy files, which takes little more than half the processor time.
-BY_KERNEL = (
-    "SELECT set_config(name, 'clone', false) FROM pg_settings "
-    "WHERE name = 'file_copy_method' AND 'clone' = ANY (enumvals)"
-)
-
-
-def cloned(admin: psycopg.Connection[Any], name: str, template: str) -> None:
-    """Creates a database as a copy of another that has no sessions."""
-    admin.execute(BY_KERNEL)
-    alone(admin, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
-
-
-def dropped(admin: psycopg.Connection[Any], name: str) -> None:
-    """Drops a database with its sessions."""
-    alone(admin, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-
-
-def alone(admin: psycopg.Connection[Any], statement: str) -> None:
-    """Runs a statement that needs a database without sessions; retries while sessions are still ending, which
-    may take longer than the five seconds that Postgres waits."""
-
-    def tried() -> bool:
-        try:
-            admin.execute(statement.encode())
-        except psycopg.errors.ObjectInUse:
-            return False
-        return True
-
-    until(tried, statement)
 
 
 @pytest.fixture
@@ -249,9 +207,6 @@ def endpoint(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     server.stop()
 
 
-Query = Callable[..., list[dict[str, Any]]]
-
-
 @pytest.fixture
 def query(request: pytest.FixtureRequest) -> Iterator[Query]:
     """Runs one SQL statement as tenant ``acme`` (or ``tenant=``); returns its rows.
@@ -261,28 +216,18 @@ def query(request: pytest.FixtureRequest) -> Iterator[Query]:
     """
     if "database_url" in request.fixturenames and _in_turns(request):
         request.getfixturevalue("database_url")
-        yield _runner(request.getfixturevalue("kept_connection"))
+        yield runner(request.getfixturevalue("kept_connection"))
     elif "database_url" in request.fixturenames:
         with psycopg.connect(request.getfixturevalue("database_url"), row_factory=dict_row) as connection:
-            yield _runner(connection)
+            yield runner(connection)
     else:
         yield request.getfixturevalue("sql")
-
-
-def _runner(connection: psycopg.Connection[Any]) -> Query:
-    def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
-        with connection.transaction():  # a savepoint where one has begun
-            connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
-            cursor = connection.execute(sql, parameters)
-            return cursor.fetchall() if cursor.description is not None else []
-
-    return run
 
 
 @pytest.fixture(scope="module")
 def shared_url(server: Server, template: str) -> Iterator[str]:
     """The URL of one migrated database for all tests of a file."""
-    yield from _database(server, template)
+    yield from new_database(server, template)
 
 
 @pytest.fixture(scope="module")
@@ -326,7 +271,7 @@ def sql(request: pytest.FixtureRequest, shared_connection: psycopg.Connection[An
         # Set up first, torn down last: emptying the database waits for the locks of these statements.
         request.getfixturevalue("database_url")
     with shared_connection.transaction(force_rollback=True):
-        yield _runner(shared_connection)
+        yield runner(shared_connection)
 
 
 @pytest.fixture

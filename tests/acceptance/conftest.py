@@ -21,7 +21,7 @@ from tests.acceptance.cli.command_tools import (
     without_progress,
 )
 from tests.acceptance.http.http_tools import Served, serving
-from tests.conftest import _database
+from tests.databases import new_database
 from tests.given_server import own_server_only
 from tests.server_folders import server_folder
 from tests.waiting import PATIENCE, until
@@ -30,7 +30,7 @@ from tests.waiting import PATIENCE, until
 @pytest.fixture(scope="module")
 def url(server: EmbeddedServer, template: str) -> Iterator[str]:
     """A migrated database that the tests of a file share."""
-    yield from _database(server, template)
+    yield from new_database(server, template)
 
 
 @pytest.fixture(scope="module")

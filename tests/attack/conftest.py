@@ -13,7 +13,8 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from tests.acceptance.conftest import bare_pgrecall
 from tests.attack.world import World, attackers, fill, vanish
-from tests.conftest import DIMENSIONS, _database
+from tests.conftest import DIMENSIONS
+from tests.databases import new_database
 from tests.given_server import GIVEN, Server, leave_alone
 from tests.server_folders import server_folder
 
@@ -23,7 +24,7 @@ __all__ = ["bare_pgrecall"]
 @pytest.fixture(scope="module")
 def with_globex(server: EmbeddedServer, template: str) -> Iterator[World]:
     """The database in which there is somebody to attack."""
-    for url in _database(server, template):
+    for url in new_database(server, template):
         with psycopg.connect(url, autocommit=True) as admin:
             world = World(url, admin)
             fill(world)
@@ -34,7 +35,7 @@ def with_globex(server: EmbeddedServer, template: str) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def without_globex(server: EmbeddedServer, template: str) -> Iterator[World]:
     """The same database without."""
-    for url in _database(server, template):
+    for url in new_database(server, template):
         with psycopg.connect(url, autocommit=True) as admin:
             world = World(url, admin)
             fill(world)
@@ -71,7 +72,7 @@ def alone(server: Server) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def installed(alone: Server) -> Iterator[str]:
     """The name of a migrated, empty database there."""
-    for url in _database(alone, "template1"):
+    for url in new_database(alone, "template1"):
         migrate.upgrade(url, dimensions=DIMENSIONS)
         yield conninfo_to_dict(url)["dbname"]
 

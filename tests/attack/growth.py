@@ -18,7 +18,8 @@ from psycopg.conninfo import conninfo_to_dict
 
 from tests.attack import world as worlds
 from tests.attack.world import NOW, TABLES, World, fill, read_on
-from tests.conftest import DIMENSIONS, _database
+from tests.conftest import DIMENSIONS
+from tests.databases import new_database
 from tests.given_server import Server
 
 OTHER_WORDS = {"GUESSED": "wolframites", "UNKNOWN": "brachiosauruses"[:14]}
@@ -128,7 +129,7 @@ def vector(seed: int) -> str:
 
 def in_other_words(server: Server, template: str) -> Iterator[tuple[World, World]]:
     """Two databases: in the second, globex uses other words and other vectors."""
-    for url in _database(server, template):
+    for url in new_database(server, template):
         with _connected(url) as one:
             _fill_both(one)
             _settle(one)
@@ -136,7 +137,7 @@ def in_other_words(server: Server, template: str) -> Iterator[tuple[World, World
                 for name, word in OTHER_WORDS.items():
                     assert len(word) == len(getattr(worlds, name))
                     patch.setattr(worlds, name, word)
-                for other_url in _database(server, template):
+                for other_url in new_database(server, template):
                     with _connected(other_url) as other:
                         _fill_both(other)
                         _settle(other)
@@ -146,7 +147,7 @@ def in_other_words(server: Server, template: str) -> Iterator[tuple[World, World
 
 def grown(server: Server, template: str) -> Iterator[tuple[World, World]]:
     """Two databases: in the second, globex and a tenant with a vector table have four times as much."""
-    for url in _database(server, template):
+    for url in new_database(server, template):
         with _connected(url) as made:
             _fill_both(made)
             grow(made, "globex", worlds.GUESSED, 13, 32)
@@ -155,7 +156,7 @@ def grown(server: Server, template: str) -> Iterator[tuple[World, World]]:
             made.admin.execute("SELECT recall.move_vectors_to_own_table(0)")
             _settle(made)
             _make_room(made)
-        for copied_url in _database(server, str(conninfo_to_dict(url)["dbname"])):
+        for copied_url in new_database(server, str(conninfo_to_dict(url)["dbname"])):
             with _connected(url) as much, _connected(copied_url) as little:
                 for world in (much, little):
                     world.own, world.ids = made.own, made.ids

@@ -17,7 +17,7 @@ from tests.attack import world as worlds
 from tests.attack.calls import Attack
 from tests.attack.growth import OTHER_WORDS
 from tests.attack.world import GUESSED, NOW, World, attackers, fill
-from tests.conftest import _database
+from tests.databases import new_database
 from tests.given_server import Server
 
 pytestmark = pytest.mark.attack
@@ -52,7 +52,7 @@ def renamed(alone: Server, installed: str) -> Iterator[World]:
         for name, word in OTHER_WORDS.items():
             assert len(word) == len(getattr(worlds, name))
             patch.setattr(worlds, name, word)
-        for url in _database(alone, installed):
+        for url in new_database(alone, installed):
             with psycopg.connect(url, autocommit=True) as admin:
                 changed = World(url, admin)
                 fill(changed)
@@ -62,7 +62,7 @@ def renamed(alone: Server, installed: str) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def original(alone: Server, installed: str) -> Iterator[World]:
-    for url in _database(alone, installed):
+    for url in new_database(alone, installed):
         with psycopg.connect(url, autocommit=True) as admin:
             same = World(url, admin)
             fill(same)

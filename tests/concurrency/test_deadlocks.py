@@ -10,7 +10,8 @@ import pytest
 from tests.concurrency.crowd import call, connected, deadlocks, in_background
 from tests.concurrency.stress import digest_of, stress
 from tests.concurrency.test_races import sound
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.prune.prune_tools import note
 from tests.scale import SCALE, tell
 from tests.waiting import blocked, until

@@ -12,7 +12,8 @@ import psycopg
 import pytest
 
 from pgrecall import Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.dedupe.dedupe_tools import problems, store
 
 pytestmark = pytest.mark.timeout(300)

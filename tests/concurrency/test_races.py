@@ -21,7 +21,8 @@ from tests.concurrency.crowd import (
     in_processes,
     together,
 )
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.prune.prune_tools import LONG_AGO, note, notes, plan
 from tests.scale import SCALE
 from tests.waiting import blocked

@@ -14,7 +14,8 @@ import pytest
 
 from tests.concurrency.client import BIRTH, GROUP, MEMORIES, REPLACED, Told, run
 from tests.concurrency.crowd import connected, deadlocks, in_processes
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.access.use_tools import KIND_WEIGHTS, states, summary_of
 from tests.scale import SCALE, tell
 from tests.vitality_reference.access_log import LoggedAccess, fold

@@ -14,7 +14,8 @@ from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.http.http_tools import waiting
 from tests.concurrency.test_races import sound
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.scale import SCALE, tell
 from tests.waiting import PATIENCE, until
 

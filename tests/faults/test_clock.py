@@ -16,7 +16,8 @@ from pgrecall.jobs import worker
 from pgrecall.jobs.catalogue import JOBS
 from pgrecall.jobs.runner import Runner
 from pgrecall.jobs.worker import Worker
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.waiting import PATIENCE, until

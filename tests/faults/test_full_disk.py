@@ -21,7 +21,8 @@ from pgrecall.errors import DatabaseError, DatabaseUnavailable
 from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, alone, dropped
+from tests.conftest import DIMENSIONS
+from tests.databases import alone, dropped
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import Victim

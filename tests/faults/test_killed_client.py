@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.cli.command_tools import command_line, environment
-from tests.conftest import Query
+from tests.databases import Query
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.scale import SCALE

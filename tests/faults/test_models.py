@@ -22,7 +22,8 @@ from pgrecall.search.embed.http import HttpEmbedder
 from pgrecall.search.rerank.http import HttpReranker
 from pgrecall.search.rerank.reranker import CallableReranker
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.http_endpoint import Endpoint, Reply
@@ -112,10 +113,10 @@ def committed(shared_url: str) -> Iterator[Query]:
     import psycopg
     from psycopg.rows import dict_row
 
-    from tests.conftest import _runner
+    from tests.databases import runner
 
     with psycopg.connect(shared_url, row_factory=dict_row, autocommit=True) as connection:
-        yield _runner(connection)
+        yield runner(connection)
 
 
 @pytest.mark.usefixtures("quick")

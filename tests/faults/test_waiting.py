@@ -18,7 +18,8 @@ from pgrecall.nouns.operation import Operation
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.http.http_tools import serving
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.integration.client.blocking import memories_locked

@@ -21,7 +21,8 @@ from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseError, DatabaseTimeout, DatabaseUnavailable
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.faults.conftest import Inject
 from tests.faults.wire import QUICKLY, Wire, wire
 from tests.integration.client.blocking import memories_locked, waiting

@@ -16,7 +16,7 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.jobs import worker
 from pgrecall.jobs.runner import Runner
 from pgrecall.jobs.worker import Worker
-from tests.conftest import Query
+from tests.databases import Query
 from tests.faults.conftest import Inject
 from tests.waiting import PATIENCE, until
 

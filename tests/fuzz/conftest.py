@@ -10,7 +10,7 @@ import pytest
 
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.attack.world import World, _tenant
-from tests.conftest import _database
+from tests.databases import new_database
 from tests.fuzz.outcomes import STATEMENT_SECONDS
 from tests.fuzz.scale import MINUTES
 
@@ -18,7 +18,7 @@ from tests.fuzz.scale import MINUTES
 @pytest.fixture(scope="module")
 def acme(server: EmbeddedServer, template: str) -> Iterator[World]:
     """A database in which tenant ``acme`` has something of everything; its connection acts for it."""
-    for url in _database(server, template):
+    for url in new_database(server, template):
         with psycopg.connect(url, autocommit=True) as connection:
             world = World(url, connection)
             world.ids = _tenant(

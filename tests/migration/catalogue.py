@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from tests.conftest import Query
+from tests.databases import Query
 
 Row = tuple[Any, ...]
 STALE = "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'"
@@ -106,7 +106,9 @@ WHOLE = (
     "LEFT JOIN pg_depend d ON d.objid = s.oid AND d.deptype IN ('a', 'i') "
     "WHERE schemaname = 'recall' "
     "UNION ALL SELECT 'function', p.oid::regprocedure::text, CASE WHEN prokind <> 'a' "
-    "THEN pg_get_functiondef(p.oid) END, concat_ws(' ', pg_get_userbyid(proowner), proacl) "
+    "THEN pg_get_functiondef(p.oid) END, concat_ws(' ', pg_get_userbyid(proowner), "
+    # The private schema is closed; functions that came to it after an installation are closed themselves too.
+    "CASE pronamespace WHEN 'recall'::regnamespace THEN proacl END) "
     "FROM pg_proc p WHERE pronamespace IN ('recall'::regnamespace, 'recall_private'::regnamespace) "
     "UNION ALL SELECT 'schema', nspname, pg_get_userbyid(nspowner), nspacl::text FROM pg_namespace "
     "WHERE nspname IN ('recall', 'recall_private') "

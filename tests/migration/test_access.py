@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import Query
+from tests.databases import Query
 
 WHOLE_DATABASE = {
     "begin_reembedding", "caller", "census", "close_page_session", "completed_query", "due_tenants",

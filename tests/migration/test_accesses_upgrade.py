@@ -13,7 +13,7 @@ from sqlalchemy import text
 from pgrecall.database.connections import connect
 from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate
-from tests.conftest import Query, _database
+from tests.databases import Query, new_database
 from tests.given_server import Server
 from tests.integration.access.use_tools import fold_all, fold_of_log, folded, rebuild, record, states
 from tests.migration.catalogue import statements
@@ -131,7 +131,7 @@ class Upgraded(NamedTuple):
 
 @pytest.fixture(scope="module")
 def upgraded(server: Server) -> Iterator[Upgraded]:
-    for url in _database(server, "template1"):
+    for url in new_database(server, "template1"):
         install_0001(url)
         with statements(url) as old:
             memories = remember_all(old)
@@ -148,7 +148,7 @@ def memories(upgraded: Upgraded) -> dict[str, int]:
 @pytest.fixture
 def old(server: Server, upgraded: Upgraded) -> Iterator[Query]:
     """A copy of the upgraded database; statements run in it, committed, as tenant ``acme``."""
-    for url in _database(server, upgraded.name):
+    for url in new_database(server, upgraded.name):
         with statements(url) as run:
             yield run
 

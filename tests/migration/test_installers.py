@@ -17,7 +17,7 @@ from pgrecall.embedded.shared_server import SERVING_ROLE, EmbeddedServer
 from pgrecall.faces import doctor
 from pgrecall.schema import migrate, roles, state
 from pgrecall.settings import Settings
-from tests.conftest import dropped
+from tests.databases import dropped
 from tests.given_server import GIVEN, GivenServer, Server, embedded_only
 from tests.server_folders import server_folder
 

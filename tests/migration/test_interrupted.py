@@ -14,7 +14,7 @@ from pgrecall import DatabaseError, DatabaseUnavailable
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.schema.migrate import LockRetry
-from tests.conftest import _database
+from tests.databases import new_database
 from tests.migration.catalogue import catalogue, fetch
 from tests.migration.old_schemas import fill, take_to
 from tests.migration.test_every_revision import rows, settled
@@ -30,7 +30,7 @@ OLD_FUNCTION = (
 @pytest.fixture(scope="module")
 def filled(server: EmbeddedServer) -> Iterator[str]:
     """The name of a database at 0001, filled, with a function of then."""
-    for url in _database(server, "template1"):
+    for url in new_database(server, "template1"):
         take_to(url, "0001")
         fill(url, "0001")
         fetch(url, OLD_FUNCTION)
@@ -39,7 +39,7 @@ def filled(server: EmbeddedServer) -> Iterator[str]:
 
 @pytest.fixture
 def old(server: EmbeddedServer, filled: str) -> Iterator[str]:
-    yield from _database(server, filled)
+    yield from new_database(server, filled)
 
 
 def unharmed(url: str, before: object) -> None:

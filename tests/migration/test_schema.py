@@ -17,7 +17,7 @@ from sqlalchemy import create_engine, pool
 from pgrecall.schema import migrate, state
 from pgrecall.schema.function_replacement import DEFAULTS
 from pgrecall.schema.tables.metadata import SCHEMA, describe
-from tests.conftest import _database
+from tests.databases import new_database
 from tests.given_server import Server
 from tests.migration.catalogue import DEFINITIONS, WHOLE, fetch
 from tests.migration.old_schemas import take_to
@@ -55,7 +55,7 @@ def test_the_baseline_is_what_the_earlier_revisions_make(
     dimensions: int, server: Server, empty_database: str
 ) -> None:
     take_to(empty_database, state.BASELINE, dimensions)
-    for upgraded in _database(server, "template1"):
+    for upgraded in new_database(server, "template1"):
         take_to(upgraded, "0001", dimensions)
         take_to(upgraded, state.BASELINE, dimensions)
         assert fetch(empty_database, WHOLE) == fetch(upgraded, WHOLE)

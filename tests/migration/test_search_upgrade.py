@@ -10,7 +10,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from pgrecall.schema import migrate, state
-from tests.conftest import Query, _database
+from tests.databases import Query, new_database
 from tests.given_server import Server
 from tests.migration.catalogue import fetch, statements
 from tests.migration.old_schemas import take_to
@@ -66,7 +66,7 @@ STORED = "SELECT id, tenant, key, title, body, author, tags FROM recall.memory O
 @pytest.fixture(scope="module")
 def upgraded(server: Server) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The name of a database of 0003 that came up to this version, and its memories before."""
-    for url in _database(server, "template1"):
+    for url in new_database(server, "template1"):
         install_0003(url)
         with statements(url) as old:
             before = old(STORED)
@@ -77,7 +77,7 @@ def upgraded(server: Server) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 @pytest.fixture
 def filled(server: Server, upgraded: tuple[str, list[dict[str, Any]]]) -> Iterator[Query]:
     """A copy of the upgraded database."""
-    for url in _database(server, upgraded[0]):
+    for url in new_database(server, upgraded[0]):
         with statements(url) as run:
             yield run
 

@@ -16,7 +16,7 @@ import os
 from pathlib import Path
 
 from pgrecall.schema.compatibility import CALLS, DECLARED
-from tests.conftest import Query
+from tests.databases import Query
 
 FILE = Path(__file__).with_name("signatures.txt")
 PUBLIC = (

@@ -19,7 +19,7 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import Embedder
 from pgrecall.settings import Settings
-from tests.conftest import alone, dropped
+from tests.databases import alone, dropped
 
 DIMENSIONS = 384
 

@@ -15,7 +15,8 @@ import pytest
 from pgrecall import Draft, Memory
 from pgrecall.schema import migrate
 from pgrecall.settings import Settings
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 PAIRS = [
     json.loads(line)

@@ -14,7 +14,7 @@ from benchmarks.examples.judged import CORPORA, read_follow_ups, read_judged
 from benchmarks.locomo.data import RememberedVectors
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.local import LocalEmbedder
-from tests.conftest import Query
+from tests.databases import Query
 from tests.quality.judged_examples import Examples, assert_floor, examples, without
 
 FOLLOW_UPS = read_follow_ups()

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tests.conftest import NOW, Query, _runner
+from tests.conftest import NOW
+from tests.databases import Query, runner
 from tests.stateful.remembered import Remembered
 from tests.stateful.tenant import Draft, Tenant
 
@@ -40,7 +41,7 @@ class TenantMachine(RuleBasedStateMachine):
         self.tenants = {name: Tenant() for name in NAMES}
         self._stack = ExitStack()
         self._stack.enter_context(self.connection.transaction(force_rollback=True))
-        self._run: Query = _runner(self.connection)
+        self._run: Query = runner(self.connection)
 
     def sql(self, tenant: str, call: str, *parameters: Any) -> list[dict[str, Any]]:
         function = call.partition("recall.")[2].partition("(")[0]

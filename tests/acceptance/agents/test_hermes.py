@@ -15,7 +15,7 @@ from tests.acceptance.agents.conftest import SECRET
 from tests.acceptance.agents.hostile_service import ANSWERS, OTHERS, hostile_service
 from tests.acceptance.deploy.compose_tools import ROOT
 from tests.acceptance.http.http_tools import member
-from tests.conftest import Query
+from tests.databases import Query
 from tests.waiting import PATIENCE
 
 HERMES = os.environ.get("PGRECALL_TEST_HERMES", "")

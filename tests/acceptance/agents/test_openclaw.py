@@ -15,7 +15,7 @@ from tests.acceptance.agents.conftest import SECRET
 from tests.acceptance.deploy.compose_tools import ROOT
 from tests.acceptance.http.http_tools import member
 from tests.acceptance.typescript.node_tools import CLIENT, install, node
-from tests.conftest import Query
+from tests.databases import Query
 
 PLUGIN = ROOT / "clients" / "openclaw"
 

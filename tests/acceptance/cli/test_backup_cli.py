@@ -14,7 +14,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from tests.acceptance.cli.command_tools import Command, command_line, environment, started
-from tests.conftest import Query
+from tests.databases import Query
 from tests.faults.test_full_disk import mount
 from tests.given_server import embedded_only
 from tests.waiting import PATIENCE, until

@@ -10,7 +10,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from tests.acceptance.cli.command_tools import Command
-from tests.conftest import Query
+from tests.databases import Query
 
 NOTE = '{"key": "harbour", "title": "Harbour", "body": "Mira signs."}'
 

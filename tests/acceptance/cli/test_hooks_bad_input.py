@@ -13,7 +13,7 @@ from pgrecall import Memory
 from pgrecall.nouns.memories.models import PROJECT
 from tests.acceptance.cli.editor_tools import FERRY, Editor, warm
 from tests.acceptance.cli.test_session_hooks import TURNS, captured, hook, told, transcript
-from tests.conftest import Query
+from tests.databases import Query
 from tests.unit.importers.test_projects import repository
 from tests.waiting import until
 

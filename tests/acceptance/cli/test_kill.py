@@ -18,7 +18,8 @@ from psycopg.rows import dict_row
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.jobs.catalogue import JOBS
 from pgrecall.jobs.job import Job
-from tests.conftest import NOW, cloned, dropped
+from tests.conftest import NOW
+from tests.databases import cloned, dropped
 from tests.scale import SCALE
 from tests.waiting import until
 

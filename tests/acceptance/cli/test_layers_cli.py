@@ -14,7 +14,7 @@ from pgrecall.faces.cli.commands.layers import duration
 from pgrecall.vitality.parameters import PRESETS
 from pgrecall.vitality.score import TEN_DAILY, days_in_zones
 from tests.acceptance.cli.command_tools import Command
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -14,7 +14,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from tests.acceptance.cli.command_tools import Command
-from tests.conftest import dropped
+from tests.databases import dropped
 from tests.given_server import Server
 from tests.unit.importers.chat_forms import write_lines
 

@@ -15,7 +15,7 @@ from pgrecall.faces.editors.hooks import HOOKS
 from pgrecall.importers.chat.recalled import without_marked
 from tests.acceptance.cli.command_tools import Ended
 from tests.acceptance.cli.editor_tools import FERRY, Editor, editor, stop, warm
-from tests.conftest import Query
+from tests.databases import Query
 from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Python has no Unix sockets on Windows")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.cli.command_tools import Command
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

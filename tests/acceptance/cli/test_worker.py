@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.jobs.catalogue import JOBS
 from tests.acceptance.cli.command_tools import Command, started, without_progress
-from tests.conftest import Query
+from tests.databases import Query
 from tests.waiting import PATIENCE, until
 
 Start = Callable[..., "subprocess.Popen[str]"]

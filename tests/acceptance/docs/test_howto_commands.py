@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.cli.command_tools import Command, environment, put_program
 from tests.acceptance.docs.doc_blocks import ROOT, blocks_of
-from tests.conftest import Query, dropped
+from tests.databases import Query, dropped
 from tests.given_server import GIVEN
 from tests.waiting import PATIENCE
 

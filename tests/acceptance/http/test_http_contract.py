@@ -21,7 +21,7 @@ from pgrecall.nouns.plans.dedupe import DedupeReport
 from pgrecall.nouns.plans.operations import DedupeRequest, PruneRequest
 from pgrecall.nouns.plans.prune import PlanReport
 from tests.acceptance.http.http_tools import Served, serving
-from tests.conftest import _database
+from tests.databases import new_database
 from tests.scale import SCALE
 from tests.waiting import PATIENCE
 
@@ -56,7 +56,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def api(server: EmbeddedServer, template: str) -> Iterator[Served]:
-    for url in _database(server, template):
+    for url in new_database(server, template):
         with serving(url, http_body_bytes="2147483648") as served:
             yield served
 

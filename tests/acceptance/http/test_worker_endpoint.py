@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.acceptance.cli.command_tools import Command, started
-from tests.conftest import Query
+from tests.databases import Query
 from tests.waiting import PATIENCE, until
 
 

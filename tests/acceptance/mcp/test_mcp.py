@@ -13,7 +13,7 @@ from mcp.types import TextContent
 
 from pgrecall import __version__
 from tests.acceptance.mcp.mcp_tools import TOOLS, answer, connected, over_stdio, run, served_over_http
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

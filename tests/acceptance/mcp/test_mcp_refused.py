@@ -18,7 +18,7 @@ from tests.acceptance.mcp.mcp_tools import (
     run,
     served_over_http,
 )
-from tests.conftest import _database as database_of
+from tests.databases import new_database as database_of
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     # One for each tool, and of each class: invalid arguments, InvalidInput, MemoryNotFound.

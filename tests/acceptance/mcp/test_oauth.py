@@ -37,7 +37,7 @@ from tests.acceptance.mcp.oauth_tools import (
     values_of,
 )
 from tests.acceptance.page.page_tools import Page, sent
-from tests.conftest import _database
+from tests.databases import new_database
 from tests.waiting import PATIENCE
 
 
@@ -76,7 +76,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(server: EmbeddedServer, template: str) -> Iterator[World]:
-    for url in _database(server, template):
+    for url in new_database(server, template):
         keys = {}
         for tenant in ("acme", "other"):
             with member(url, tenant=tenant) as memory:

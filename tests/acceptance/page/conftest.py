@@ -11,7 +11,7 @@ from pgrecall import Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, member
 from tests.acceptance.page.browser_tools import browsing, watched_page
-from tests.conftest import _database
+from tests.databases import new_database
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -26,7 +26,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def database(browser: Browser, server: EmbeddedServer, template: str) -> Iterator[str]:
     """An empty database; none is made where there is no browser."""
-    yield from _database(server, template)
+    yield from new_database(server, template)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,8 @@ from tests.acceptance.cli.command_tools import DIMENSIONS
 from tests.acceptance.deploy.compose_tools import ROOT
 from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.typescript.node_tools import CLIENT, install, node, npm
-from tests.conftest import Server, _database
+from tests.conftest import Server
+from tests.databases import new_database
 
 RENEW = "run python -m scripts.openapi"
 PAGE = (ROOT / "docs" / "howto" / "clients.md").read_text(encoding="utf-8")
@@ -61,7 +62,7 @@ def _compile(build: Path, shown: Path) -> None:
 @pytest.fixture(scope="module")
 def keyed(server: Server, template: str) -> Iterator[tuple[Served, dict[str, str], str]]:
     """A service that wants keys, what the client reads of the environment, and the URL of the database."""
-    for url in _database(server, template):
+    for url in new_database(server, template):
         with member(url) as memory:
             writing = memory.keys.create("node").secret
             reading = memory.keys.create("page", read_only=True).secret

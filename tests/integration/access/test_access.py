@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from pgrecall import Access, InvalidInput, Memory, MemoryNotFound
 from pgrecall.vitality.activation import AccessSummary
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import BIRTH, logged, note, record, state, summary
 from tests.scale import SCALE
 from tests.waiting import PATIENCE

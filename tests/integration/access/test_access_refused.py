@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import BIRTH, logged, note, rebuild, record, state
 
 

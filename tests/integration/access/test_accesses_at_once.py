@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import (
     BIRTH,
     Use,

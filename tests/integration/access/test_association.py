@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import Use, fold_all, log_later, note, notes, rebuild, record, state
 from tests.scale import SCALE
 

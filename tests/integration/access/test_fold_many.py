@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import (
     BIRTH,
     Use,

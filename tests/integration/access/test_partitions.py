@@ -11,7 +11,7 @@ import pytest
 from psycopg.types.json import Json, Jsonb
 
 from pgrecall import Memory
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import as_tenant, fold_all, note, rebuild, record, state
 from tests.waiting import PATIENCE, blocked
 

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import (
     Use,
     as_tenant,

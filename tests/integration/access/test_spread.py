@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import BIRTH, Use, fold_all, join, log_later, note, notes, stored, use
 from tests.scale import SCALE
 from tests.vitality_reference.spreading import spread_targets

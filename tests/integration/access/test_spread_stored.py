@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import (
     BIRTH,
     Use,

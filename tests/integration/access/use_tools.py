@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from pgrecall.vitality.activation import AccessSummary
-from tests.conftest import Query
+from tests.databases import Query
 from tests.vitality_reference.access_log import FoldedLog, LoggedAccess, fold
 
 BIRTH = datetime(2026, 1, 1, tzinfo=UTC)

@@ -20,7 +20,8 @@ from pgrecall.schema.aside import ASIDE
 from pgrecall.schema.backups.making import make_backup
 from pgrecall.schema.backups.programs import BrokenOff, find_program
 from pgrecall.schema.backups.restoring import restore_backup
-from tests.conftest import DIMENSIONS, _database
+from tests.conftest import DIMENSIONS
+from tests.databases import new_database
 from tests.given_server import Server
 from tests.integration.export.export_tools import client, lines_of
 from tests.migration.old_schemas import fill, take_to
@@ -42,7 +43,7 @@ def _programs(server: Server) -> None:
 @pytest.fixture(scope="module", params=(1, 7))
 def world(request: pytest.FixtureRequest, server: Server, template: str) -> Iterator[str]:
     """A database with two tenants, of which one has a vector table of its own."""
-    for url in _database(server, template):
+    for url in new_database(server, template):
         for number, tenant in enumerate(TENANTS):
             with client(url, tenant) as memory:
                 fill_tenant(memory, url, seed=request.param + number)
@@ -98,7 +99,7 @@ def test_every_tenant_is_as_before(world: str, backup: Path, empty_database: str
 
 def test_a_wreck_is_replaced(world: str, backup: Path, server: Server) -> None:
     name = conninfo_to_dict(world)["dbname"]
-    for wreck in _database(server, str(name)):
+    for wreck in new_database(server, str(name)):
         with psycopg.connect(wreck) as connection:
             connection.execute("TRUNCATE recall.access; DELETE FROM recall.memory WHERE tenant = 'globex'")
         wrecked = exported(wreck)
@@ -176,7 +177,7 @@ def test_what_is_left_of_memories_that_were_dropped_is_refused(backup: Path, dat
 def test_an_older_backup_is_upgraded_and_a_newer_one_refused(
     server: Server, database_url: str, tmp_path: Path, empty_database: str
 ) -> None:
-    for old in _database(server, "template1"):
+    for old in new_database(server, "template1"):
         take_to(old, "0012")
         fill(old, "0012")
         assert make_backup(old, tmp_path / "old.dump").revision == "0012"
@@ -189,7 +190,7 @@ def test_an_older_backup_is_upgraded_and_a_newer_one_refused(
         with psycopg.connect(database_url) as connection:
             connection.execute("UPDATE recall.alembic_version SET version_num = %s", (revision,))
         make_backup(database_url, tmp_path / revision)
-        for target in _database(server, "template1"):
+        for target in new_database(server, "template1"):
             with pytest.raises(SchemaMismatch, match=words):
                 restore_backup(target, tmp_path / revision)
             assert migrate.inspect(target).revision is None

@@ -21,7 +21,8 @@ from pgrecall.schema.backups.folder import BackupFolder
 from pgrecall.schema.backups.restoring import restore_backup
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, NOW, Query
+from tests.conftest import DIMENSIONS, NOW
+from tests.databases import Query
 from tests.integration.export.export_tools import client
 
 Made = Callable[..., Memory]

@@ -20,7 +20,8 @@ from pgrecall.nouns.search.models import Hit, SearchRequest
 from pgrecall.search.calibration.fitting import relevance_row, relevance_terms
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.integration.calibration.calibration_world import TOPICS, fill, judged, question, words, write_qrels
 
 

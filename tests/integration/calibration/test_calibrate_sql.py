@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from psycopg.errors import InvalidParameterValue
 
-from tests.conftest import Query
+from tests.databases import Query
 
 
 def fitted(coefficients: object, **fields: Any) -> dict[str, str]:

@@ -20,7 +20,8 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, _database
+from tests.conftest import DIMENSIONS
+from tests.databases import new_database
 from tests.given_server import Server, own_server_only
 from tests.server_folders import server_folder
 from tests.waiting import PATIENCE
@@ -79,7 +80,7 @@ class Installation:
 def installed(server: Server, template: str, cells: int) -> Iterator[Installation]:
     """Databases for an installation, none of which is a cell yet."""
     with ExitStack() as stack:
-        fresh = contextmanager(_database)
+        fresh = contextmanager(new_database)
         directory = stack.enter_context(fresh(server, "template1"))
         urls = [stack.enter_context(fresh(server, template)) for _ in range(cells)]
         made = Installation(directory, urls)
@@ -91,7 +92,7 @@ def installed(server: Server, template: str, cells: int) -> Iterator[Installatio
 def copied(server: Server, source: Installation) -> Iterator[Installation]:
     """Clones of the databases of two empty cells, which takes a third of adding two anew."""
     with ExitStack() as stack:
-        fresh = contextmanager(_database)
+        fresh = contextmanager(new_database)
         names = [str(conninfo_to_dict(url)["dbname"]) for url in (source.directory, *source.cells)]
         directory, *urls = [stack.enter_context(fresh(server, name)) for name in names]
         made = Installation(directory, urls)

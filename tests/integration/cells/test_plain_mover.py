@@ -14,7 +14,7 @@ from pgrecall.cells.moves.move import Mover
 from pgrecall.cells.moves.rights import missing_rights
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import DatabaseUnsuitable
-from tests.conftest import dropped
+from tests.databases import dropped
 from tests.integration.cells.conftest import Installation, installed
 from tests.integration.cells.test_move import clean, digests, fill, held
 from tests.waiting import until

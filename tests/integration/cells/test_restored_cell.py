@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from tests.conftest import cloned, dropped
+from tests.databases import cloned, dropped
 from tests.integration.cells.conftest import Installation
 from tests.integration.cells.test_bad_input import close
 

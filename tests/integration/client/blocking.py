@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import as_tenant
 from tests.waiting import BLOCKED, until
 

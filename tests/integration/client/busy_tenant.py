@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from pgrecall.jobs.catalogue import job_named
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.access.use_tools import fold_all, record
 from tests.integration.prune.prune_tools import LONG_AGO, apply, job_context, note, plan, undo
 

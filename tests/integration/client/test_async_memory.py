@@ -26,7 +26,8 @@ from pgrecall import (
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query, _database
+from tests.conftest import DIMENSIONS
+from tests.databases import Query, new_database
 from tests.integration.client.client_calls import CALLS, timeless
 from tests.waiting import PATIENCE, until
 
@@ -42,7 +43,7 @@ ELSEWHERE = {"calibration.fit", "share"}
 @pytest.fixture
 def other_url(server: EmbeddedServer, template: str) -> Iterator[str]:
     """The URL of a second migrated database."""
-    yield from _database(server, template)
+    yield from new_database(server, template)
 
 
 def made(settings: Settings, **arguments: Any) -> AsyncMemory:

@@ -19,7 +19,8 @@ from pgrecall import AsyncMemory, DatabaseTimeout, InvalidInput, Memory
 from pgrecall.database import async_pool, connections, pool, statements
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.faults.wire import wire
 from tests.integration.client.blocking import memories_locked, silent, waiting
 from tests.waiting import PATIENCE, until

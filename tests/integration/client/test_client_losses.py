@@ -25,7 +25,8 @@ from pgrecall.database.connections import FRESH_SECONDS
 from pgrecall.nouns.operation import Operation
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.integration.client.blocking import memories_locked, silent, terminate, waiting
 from tests.waiting import PATIENCE, until
 

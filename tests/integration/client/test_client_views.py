@@ -13,7 +13,8 @@ import pytest
 from pgrecall import Access, AsyncMemory, InvalidInput, Memory, MemoryNotFound
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.waiting import until
 
 pytestmark = pytest.mark.in_turns

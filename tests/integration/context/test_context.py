@@ -14,7 +14,8 @@ from pydantic import SecretStr
 
 from pgrecall import ContextBlock, DatabaseError, Draft, EmbedderError, InvalidInput, Memory, Settings
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -9,7 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import DIMENSIONS, NOW, Query
+from tests.conftest import DIMENSIONS, NOW
+from tests.databases import Query
 from tests.integration.access.use_tools import note, notes
 
 

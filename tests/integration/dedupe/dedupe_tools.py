@@ -8,7 +8,8 @@ from itertools import count
 from typing import Any
 
 from pgrecall import Draft, Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 _NUMBERS = count()
 CONTRACT = "Mira signs the harbour contract with the owners"

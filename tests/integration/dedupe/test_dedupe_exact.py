@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
 from pgrecall.search.embed.embedder import HashEmbedder
-from tests.conftest import DIMENSIONS, NOW, Query
+from tests.conftest import DIMENSIONS, NOW
+from tests.databases import Query
 from tests.integration.dedupe.dedupe_tools import export, problems
 from tests.scale import SCALE
 

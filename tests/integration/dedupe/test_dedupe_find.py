@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from pgrecall import Draft, InvalidInput, Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.dedupe.dedupe_tools import CONTRACT, store
 
 

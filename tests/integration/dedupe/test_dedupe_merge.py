@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from pgrecall import InvalidInput, Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.dedupe.dedupe_tools import CONTRACT, activation, export, problems, store
 from tests.integration.versions.settled import all_changes, settle
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from pgrecall import Draft, Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 PAGE = "SELECT recall.get_plan(%s, %s, %s) AS plan"
 

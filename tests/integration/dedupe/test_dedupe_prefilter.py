@@ -6,7 +6,7 @@ import itertools
 import re
 
 from pgrecall import Memory
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.dedupe.dedupe_tools import store
 from tests.quality.test_duplicates import PAIRS
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from pgrecall import Draft, DraftLink, Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.dedupe.dedupe_tools import export, problems
 
 OLD, LATER, LAST = NOW - timedelta(days=90), NOW + timedelta(hours=1), NOW + timedelta(hours=2)

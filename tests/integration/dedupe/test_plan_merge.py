@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pgrecall import InvalidInput, Memory, MemoryNotFound
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.dedupe.dedupe_tools import export, problems, store
 
 LATER = NOW + timedelta(days=1)

@@ -27,7 +27,7 @@ from pgrecall.search.model_packages import (
     package_named,
 )
 from pgrecall.settings import Settings
-from tests.conftest import Query, _database
+from tests.databases import Query, new_database
 from tests.given_server import Server
 
 pytestmark = [
@@ -118,7 +118,7 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 
 def test_a_database_changes_to_it_and_finds_other_languages(server: Server, query: Query) -> None:
-    for url in _database(server, "template1"):
+    for url in new_database(server, "template1"):
         from pgrecall.schema import migrate
 
         migrate.upgrade(url, dimensions=384)

@@ -16,7 +16,8 @@ from pgrecall.nouns.embedding import TokenSigns
 from pgrecall.nouns.imports.batches import UNREAD
 from pgrecall.nouns.search.models import Hit
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 
 READ = 1500
 """Characters that the embedder of these tests reads, of whatever length the text is."""

@@ -13,7 +13,8 @@ from psycopg.rows import dict_row
 
 from pgrecall import Memory
 from pgrecall.nouns.memories.models import Draft
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.waiting import PATIENCE, until
 
 SOME = 40

@@ -12,7 +12,7 @@ import pytest
 
 from pgrecall import Draft, DraftLink, Memory
 from pgrecall.errors import InvalidInput
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.memories.privacy_world import KEY, MARK, NOW, OLD, answers, fill, import_conversation
 from tests.integration.memories.test_forgotten import clean, places
 from tests.migration.test_dump import program, run

@@ -21,7 +21,8 @@ from pgrecall import AsyncMemory, Draft, Export, Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, NOW, Query, _database
+from tests.conftest import DIMENSIONS, NOW
+from tests.databases import Query, new_database
 from tests.integration.export.export_tools import client, lines_of
 from tests.tenant_world import all_answers, fill_tenant
 from tests.waiting import PATIENCE
@@ -46,7 +47,7 @@ def lines(world: Memory) -> list[str]:
 
 @pytest.fixture(scope="module")
 def elsewhere(server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
+    yield from new_database(server, template)
 
 
 @pytest.fixture(scope="module")

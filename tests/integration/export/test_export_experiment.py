@@ -13,7 +13,8 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.nouns.quality.models import Experiment
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, NOW, Query, _database
+from tests.conftest import DIMENSIONS, NOW
+from tests.databases import Query, new_database
 
 SESSIONS = [f"talk {number}" for number in range(12)]
 
@@ -21,7 +22,7 @@ SESSIONS = [f"talk {number}" for number in range(12)]
 @pytest.fixture
 def elsewhere(server: EmbeddedServer, template: str) -> Iterator[Memory]:
     """A tenant of the same name in another database."""
-    for url in _database(server, template):
+    for url in new_database(server, template):
         settings = Settings(database_url=url, tenant="acme", embedder="hash")
         with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory:
             yield memory

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from pgrecall import InvalidInput
 from pgrecall.database.error_translation import translated
 from pgrecall.embedded.shared_server import EmbeddedServer
-from tests.conftest import NOW, _database
+from tests.conftest import NOW
+from tests.databases import new_database
 from tests.integration.export.export_tools import client, lines_of, read_in_sql
 from tests.scale import SCALE
 from tests.tenant_world import all_answers, fill_tenant
@@ -24,7 +25,7 @@ from tests.tenant_world import all_answers, fill_tenant
 
 @pytest.fixture(scope="module")
 def elsewhere(server: EmbeddedServer, template: str) -> Iterator[str]:
-    yield from _database(server, template)
+    yield from new_database(server, template)
 
 
 @pytest.mark.parametrize("seed", range(2, 2 + SCALE))

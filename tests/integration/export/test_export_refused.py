@@ -15,7 +15,8 @@ from psycopg.conninfo import make_conninfo
 
 from pgrecall import EmbedderMismatch, InvalidInput, Memory
 from pgrecall.schema import roles
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.export.export_tools import client
 
 HELD = "SELECT recall_private.tenant_holdings(recall.current_tenant()) AS held"

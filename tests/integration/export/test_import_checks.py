@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from pgrecall import InvalidInput, Memory
 from pgrecall.database.error_translation import translated
-from tests.conftest import DIMENSIONS, NOW, Query
+from tests.conftest import DIMENSIONS, NOW
+from tests.databases import Query
 from tests.integration.export.export_tools import client, read_in_sql
 from tests.scale import SCALE
 from tests.tenant_world import _GIVEN, _questions, fill_tenant

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 
 from pgrecall import Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 FIRST, SECOND = "s" * 1990 + "1", "s" * 1990 + "2"
 SESSIONS = "SELECT DISTINCT session_id FROM recall.{} WHERE tenant = %s AND session_id IS NOT NULL ORDER BY 1"

@@ -10,7 +10,8 @@ import pytest
 from pgrecall import Draft, InvalidInput, Memory
 from pgrecall.nouns.search.models import SearchRequest
 from pgrecall.nouns.search.operations import find
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -11,7 +11,8 @@ import psycopg
 import pytest
 
 from pgrecall import Draft, InvalidInput, Memory, MemoryNotFound
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.access.use_tools import as_tenant, notes
 from tests.waiting import PATIENCE, blocked
 

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pgrecall import InvalidInput, Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.access.use_tools import note, notes
 from tests.integration.feedback.test_feedback import BIRTH, judge, show
 

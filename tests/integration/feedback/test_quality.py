@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from pgrecall import Draft, InvalidInput, Memory, MemoryNotFound, Quality
 from pgrecall.search.replays import share_of
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pgrecall import Memory
 from pgrecall.errors import InvalidInput
-from tests.conftest import Query
+from tests.databases import Query
 
 pytest.importorskip("langgraph", reason="langgraph is not installed: pip install 'pgrecall[langgraph]'")
 

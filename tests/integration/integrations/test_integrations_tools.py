@@ -11,7 +11,7 @@ import pytest
 from pgrecall import AsyncMemory, Memory
 from pgrecall.integrations.tools import dispatch, dispatch_async
 from pgrecall.settings import Settings
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

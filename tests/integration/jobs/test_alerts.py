@@ -24,7 +24,8 @@ from pgrecall.nouns.jobs.models import JobOutcome
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.setting_types import Secret
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, NOW, Query
+from tests.conftest import DIMENSIONS, NOW
+from tests.databases import Query
 from tests.http_endpoint import Endpoint, Reply
 from tests.integration.access.use_tools import note
 from tests.integration.jobs.test_health import run_job

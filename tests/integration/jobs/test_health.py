@@ -11,7 +11,8 @@ import psycopg
 import pytest
 
 from pgrecall import Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.access.use_tools import Use, fold_all, item, log_later, note, notes, record
 
 pytestmark = pytest.mark.in_turns

@@ -15,7 +15,8 @@ from pgrecall.jobs.catalogue import job_named
 from pgrecall.jobs.runner import Runner
 from pgrecall.nouns.jobs.models import JobOutcome
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

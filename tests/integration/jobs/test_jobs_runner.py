@@ -20,7 +20,7 @@ from pgrecall.jobs.catalogue import job_named
 from pgrecall.jobs.job import Job, JobContext
 from pgrecall.jobs.runner import Runner
 from pgrecall.nouns.operation import Operation
-from tests.conftest import Query
+from tests.databases import Query
 from tests.waiting import PATIENCE, blocked, until
 
 Made = Callable[..., Runner]

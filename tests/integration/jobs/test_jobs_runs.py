@@ -15,7 +15,7 @@ from pgrecall import InvalidInput
 from pgrecall.database.pool import Database
 from pgrecall.jobs.catalogue import JOBS
 from pgrecall.nouns.operation import Operation
-from tests.conftest import Query
+from tests.databases import Query
 from tests.waiting import until
 
 pytestmark = pytest.mark.in_turns

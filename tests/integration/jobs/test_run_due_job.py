@@ -7,7 +7,7 @@ from itertools import pairwise
 import psycopg
 import pytest
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.jobs.test_jobs_runner import runs, shown
 
 DUE = "SELECT recall.run_due_job(%s) AS ran"

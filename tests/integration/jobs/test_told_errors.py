@@ -13,7 +13,8 @@ from pgrecall.database.pool import Database
 from pgrecall.jobs.catalogue import job_named
 from pgrecall.jobs.job import Job, JobContext
 from pgrecall.jobs.runner import Runner
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 SECRET = "canary-of-a-diary"
 FAILURES = {

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from pgrecall import Memory
-from tests.conftest import Query, _runner
+from tests.databases import Query, runner
 from tests.integration.access.use_tools import fold_all, rebuild
 from tests.integration.client.busy_tenant import CHECKS, busy, problems, verify
 
@@ -19,7 +19,7 @@ from tests.integration.client.busy_tenant import CHECKS, busy, problems, verify
 def ids(shared_connection: psycopg.Connection[Any]) -> Iterator[dict[str, int]]:
     """One busy tenant for the file; ``sql`` takes back what a test did to it."""
     with shared_connection.transaction(force_rollback=True):
-        yield busy(_runner(shared_connection))
+        yield busy(runner(shared_connection))
 
 
 # In order

@@ -15,7 +15,7 @@ from pgrecall.jobs.job import Stopped
 from pgrecall.jobs.worker import Worker
 from pgrecall.nouns.jobs.models import JobOutcome
 from pgrecall.settings import Settings
-from tests.conftest import Query
+from tests.databases import Query
 
 IDLE = Event()
 

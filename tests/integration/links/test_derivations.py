@@ -12,7 +12,7 @@ import pytest
 from pgrecall import ContextBlock, Draft, DraftLink, InvalidInput, Memory
 from pgrecall.importers.jsonl import read_jsonl
 from pgrecall.nouns.search.models import ConversationTurn
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.links.test_links import cited, pending
 
 pytestmark = pytest.mark.in_turns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgrecall import Draft, DraftLink, Memory
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

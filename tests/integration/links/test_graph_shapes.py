@@ -9,7 +9,8 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 REFERENCES = ("links_to", "mentions", "implies", "supports", "derived_from")
 RELATIONS = (*REFERENCES, "next", "part_of")

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from pgrecall import Draft, DraftLink, InvalidInput, Memory, MemoryNotFound
-from tests.conftest import Query
+from tests.databases import Query
 from tests.waiting import PATIENCE, blocked
 
 pytestmark = pytest.mark.in_turns

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from pgrecall import Draft, InvalidInput, Memory, MemoryNotFound
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.links.test_links import cited, links, note
 
 pytestmark = pytest.mark.in_turns

@@ -14,7 +14,8 @@ from pathlib import Path
 from pgrecall import Access, Draft, DraftLink, Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat import read_transcript
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 
 MARK = "quxlum"
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from pgrecall import Draft, ImportReport, Memory
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import Use, as_tenant, fold_all, log_later, note, notes, record, state
 from tests.waiting import PATIENCE, blocked
 

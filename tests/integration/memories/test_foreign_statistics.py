@@ -17,7 +17,7 @@ import pytest
 
 from tests.attack.growth import DRAFTS, vector
 from tests.attack.world import NOW
-from tests.conftest import _database
+from tests.databases import new_database
 from tests.given_server import Server
 from tests.integration.memories.bulk_calls import IMPORTS, LATER, ONE_ROW, SOME, Call, writes
 from tests.integration.memories.bulk_reads import FEW_ROWS, reads
@@ -50,7 +50,7 @@ Reads = dict[str, dict[str, int]]
 @pytest.fixture(scope="module")
 def compared(server: Server, template: str) -> Iterator[tuple[Reads, Reads, dict[str, int]]]:
     """What each call reads of each table, before and after the statistics know the tenant; rows by table."""
-    for url in _database(server, template):
+    for url in new_database(server, template):
         with psycopg.connect(url, autocommit=True) as admin:
             _live(admin)
             _hide_from_statistics(admin)

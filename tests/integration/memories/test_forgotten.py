@@ -9,7 +9,7 @@ import pytest
 
 from pgrecall import Draft, DraftLink, Memory
 from pgrecall.errors import MemoryNotFound
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import as_tenant
 from tests.integration.memories.privacy_world import (
     JOBS,

@@ -18,7 +18,8 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import MemoryNotFound
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, _runner
+from tests.conftest import DIMENSIONS
+from tests.databases import runner
 from tests.given_server import leave_alone, own_server_only
 from tests.integration.memories.privacy_world import KEY, MARK, VECTOR_BYTES, fill
 from tests.server_folders import server_folder
@@ -68,7 +69,7 @@ def test_nothing_is_left_in_the_files_after_a_rewrite(own_server: EmbeddedServer
     ):
         memory.remember("the harbour at night", key="other")
         memory.record_access("other", idempotency_key="theirs")
-        fill(memory, _runner(connection))
+        fill(memory, runner(connection))
         connection.execute("ANALYZE")
         memory.forget(KEY, hard=True)
         with pytest.raises(MemoryNotFound, match=KEY):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgrecall import Draft, DraftLink, InvalidInput, Memory
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -13,7 +13,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.nouns.memories.models import ListedMemory, ListOrder
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search.models import SearchFilter
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 HOUR = timedelta(hours=1)
 

@@ -12,7 +12,7 @@ import pytest
 
 from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from pgrecall import Memory
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import note
 
 

@@ -18,7 +18,7 @@ from pgrecall import Draft, EmbedderError, EmbedderMismatch, InvalidInput, Memor
 from pgrecall.nouns.imports.batches import content_hash
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings
-from tests.conftest import Query
+from tests.databases import Query
 from tests.waiting import PATIENCE, blocked
 
 pytestmark = pytest.mark.in_turns

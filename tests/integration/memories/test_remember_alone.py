@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -13,7 +13,7 @@ import pytest
 from pgrecall import Draft, DraftLink, InvalidInput, Memory
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings
-from tests.conftest import Query
+from tests.databases import Query
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.in_turns

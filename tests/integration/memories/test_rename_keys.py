@@ -10,7 +10,7 @@ import pytest
 
 from pgrecall import Draft, InvalidInput, Memory
 from pgrecall.nouns.memories.models import DraftLink
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -9,7 +9,8 @@ import pytest
 
 from pgrecall import AsyncMemory, InvalidInput, Memory, MemoryNotFound
 from pgrecall.settings import Settings
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgrecall import Draft, Memory
-from tests.conftest import Query
+from tests.databases import Query
 from tests.waiting import until
 
 HELD = """SELECT coalesce(array_length(histogram_bounds, 1), 0) AS held

@@ -16,7 +16,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import NOW, _database
+from tests.conftest import NOW
+from tests.databases import new_database
 from tests.given_server import Server
 
 MANY = 3_000
@@ -146,7 +147,7 @@ def writer(database_url: str, request: pytest.FixtureRequest) -> Iterator[Writer
 
 @pytest.fixture(scope="module", params=HOW)
 def session(server: Server, template: str, request: pytest.FixtureRequest) -> Iterator[Writer]:
-    with contextmanager(_database)(server, template) as url, surprised(url, request.param) as made:
+    with contextmanager(new_database)(server, template) as url, surprised(url, request.param) as made:
         yield made
 
 

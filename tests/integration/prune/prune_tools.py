@@ -11,7 +11,8 @@ import networkx as nx
 
 from pgrecall.jobs.job import JobContext, Task
 from pgrecall.nouns.operation import Operation
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 LONG_AGO = NOW - timedelta(days=400)
 

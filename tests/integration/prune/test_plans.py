@@ -12,7 +12,7 @@ import pytest
 from pgrecall import InvalidInput, Memory
 from pgrecall.nouns.plans.dedupe import DedupePlan
 from pgrecall.nouns.plans.prune import PrunePlan
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.dedupe.dedupe_tools import CONTRACT, problems, store
 from tests.integration.prune.prune_tools import NOW
 

@@ -9,7 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.prune.prune_tools import (
     LONG_AGO,
     apply,

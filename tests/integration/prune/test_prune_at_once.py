@@ -11,7 +11,8 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.prune.prune_tools import apply, archived, document, note, plan, ring
 from tests.waiting import PATIENCE, blocked
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.prune.prune_tools import archived, document, note, notes, plan, ring
 
 A_DAY = timedelta(days=1)

@@ -15,7 +15,7 @@ from pgrecall import Draft, InvalidInput, Memory
 from pgrecall.nouns.memories.models import DraftLink
 from pgrecall.nouns.plans import _sync as plans_group
 from pgrecall.nouns.plans.redact import RedactPlan
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.dedupe.dedupe_tools import problems, store
 from tests.integration.prune.prune_tools import NOW
 from tests.integration.versions.settled import settle

@@ -18,7 +18,8 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, cloned
+from tests.conftest import DIMENSIONS
+from tests.databases import cloned
 from tests.faults.victim import Victim
 from tests.given_server import own_server_only
 from tests.server_folders import server_folder

@@ -15,7 +15,8 @@ from pgrecall.cells import routes
 from pgrecall.errors import DatabaseUnavailable, InvalidInput
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, _database, cloned, dropped
+from tests.conftest import DIMENSIONS
+from tests.databases import cloned, dropped, new_database
 from tests.given_server import Server
 from tests.integration.cells.conftest import Installation
 from tests.integration.replicas.conftest import INSTALLED, Pair
@@ -30,7 +31,7 @@ def installation(replicated: Pair, server: Server) -> Iterator[Installation]:
     """Two cells on the primary with their standbys; the directory is on another server."""
     elsewhere = make_conninfo(replicated.primary.url, dbname="template1")
     with ExitStack() as stack:
-        directory = stack.enter_context(contextmanager(_database)(server, "template1"))
+        directory = stack.enter_context(contextmanager(new_database)(server, "template1"))
         with psycopg.connect(elsewhere, autocommit=True) as admin:
             for name in CELLS:
                 cloned(admin, name, INSTALLED)

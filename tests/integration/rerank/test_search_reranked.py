@@ -20,7 +20,8 @@ from pgrecall.search.rerank.local import LocalReranker
 from pgrecall.search.rerank.reranker import CallableReranker, Reranker
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.in_turns

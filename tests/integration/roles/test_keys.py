@@ -10,7 +10,7 @@ import pytest
 
 from pgrecall import InvalidInput, Memory
 from pgrecall.nouns.keys.models import KeyHolder
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

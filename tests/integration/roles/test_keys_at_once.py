@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.test_accesses_at_once import at_once
 
 WINDOW, CHOSEN, WRITERS, TURNS = 8, 5, 8, 100

@@ -26,7 +26,8 @@ from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.cli.command_tools import Command
 from tests.acceptance.conftest import bare_pgrecall
-from tests.conftest import DIMENSIONS, dropped
+from tests.conftest import DIMENSIONS
+from tests.databases import dropped
 from tests.given_server import Server
 from tests.integration.client.client_calls import CALLS, timeless
 from tests.integration.roles.test_unprivileged import NOT_ALIKE

@@ -20,7 +20,8 @@ from pgrecall.nouns.keys.operations import new_token
 from pgrecall.schema import roles
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, _database
+from tests.conftest import DIMENSIONS
+from tests.databases import new_database
 from tests.integration.client.client_calls import CALLS, timeless
 from tests.waiting import PATIENCE
 
@@ -80,7 +81,7 @@ def test_a_worker_does_everything_as_a_superuser_would(
         return [timeless(attrgetter(call.name)(client)(*call.positional, **call.named)) for call in CALLS]
 
     worker = log_in("worker")
-    for url in _database(server, template):
+    for url in new_database(server, template):
         settings = replace(worker.configuration, database_url=None)
         with Memory(url, settings=settings, embedder=HashEmbedder(DIMENSIONS)) as superuser:
             expected = answers(superuser)

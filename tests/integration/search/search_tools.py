@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from tests.conftest import DIMENSIONS, NOW, Query
+from tests.conftest import DIMENSIONS, NOW
+from tests.databases import Query
 
 Rows = list[dict[str, Any]]
 

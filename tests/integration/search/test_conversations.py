@@ -12,7 +12,7 @@ from pgrecall import Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.memories.models import Draft
 from pgrecall.nouns.search.models import ConversationTurn
-from tests.conftest import Query
+from tests.databases import Query
 
 ASKED = (
     ConversationTurn("user", "The leeks are in the ground and so is the cabbage."),

@@ -14,7 +14,8 @@ from pgrecall.importers.detect import open_source
 from pgrecall.nouns.memories.models import Draft, SpeechAct
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -9,7 +9,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from pgrecall.nouns.search.explanation import Explanation
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.search.search_tools import NOW, remember, vector
 
 pytestmark = pytest.mark.in_turns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pgrecall import Memory
-from tests.conftest import Query
+from tests.databases import Query
 
 MILLION = 1_000_000
 SCRIPTS = {

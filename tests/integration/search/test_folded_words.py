@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.search.search_tools import law
 from tests.integration.search.test_split_words import found, remember
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import Query
+from tests.databases import Query
 
 ALONE, FIRST, READ = 100, 2_000, 1_000
 """How many memories hold the words taken alone; the first word at most; all that the gate reads by."""

@@ -9,7 +9,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from pgrecall import InvalidInput, Languages, Memory
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.search.search_tools import remember
 from tests.waiting import PATIENCE, blocked
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pgrecall import Memory
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

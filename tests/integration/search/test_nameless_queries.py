@@ -12,7 +12,8 @@ from pgrecall.nouns.search.models import SearchResult
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.search.rerank.reranker import CallableReranker
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.integration.search.test_search_explained import Recording
 
 QUESTIONS = (

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.encoding import text_array
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.search.search_tools import law
 from tests.integration.search.test_words import found, remember
 

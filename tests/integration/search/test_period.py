@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pgrecall import Memory
 from pgrecall.nouns.memories.models import Draft
-from tests.conftest import Query
+from tests.databases import Query
 from tests.scale import SCALE
 
 pytestmark = pytest.mark.in_turns

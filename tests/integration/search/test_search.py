@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.integration.search.search_tools import (
     TINY,
     count_words,

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pgrecall import Memory
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.search.search_tools import count_words, idf, keys, law, remember, search, vector
 
 

@@ -13,7 +13,8 @@ import pytest
 from pgrecall import Memory
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 
 MEGABYTE = "harbour " * 131_072
 EARLY, LATE = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)

@@ -14,7 +14,7 @@ from pgrecall import Draft, InvalidInput, Memory
 from pgrecall.nouns.search.found import Candidate, ConfidenceTerms
 from pgrecall.search.probabilities import logistic
 from pgrecall.search.rerank.blending import confidence
-from tests.conftest import Query
+from tests.databases import Query
 from tests.unit.search.hits import hit
 
 pytestmark = pytest.mark.in_turns

@@ -11,7 +11,8 @@ from pgrecall import Memory
 from pgrecall.errors import EmbedderError
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.integration.search.search_tools import remember, search
 
 pytestmark = pytest.mark.in_turns

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pgrecall import Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.search.search_tools import DAY, keys, remember, search, vector
 
 JANUARY, FEBRUARY, MARCH = (datetime(2026, month, 1, tzinfo=UTC) for month in (1, 2, 3))

@@ -10,7 +10,8 @@ from psycopg.conninfo import make_conninfo
 from pgrecall import Access, InvalidInput, Memory
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

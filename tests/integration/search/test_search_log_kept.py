@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from pgrecall import Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.access.use_tools import as_tenant, fold_all, notes
 from tests.integration.feedback.test_feedback import BIRTH, judge, show, verdicts
 from tests.waiting import PATIENCE, blocked

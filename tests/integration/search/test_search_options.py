@@ -11,7 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 DAY = timedelta(days=1)
 Rows = list[dict[str, Any]]

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from pgrecall import Draft, Memory
 from pgrecall.vitality.use import fresh_activation, use_term
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.search.search_tools import (
     DAY,
     TINY,

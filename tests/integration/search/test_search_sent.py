@@ -17,7 +17,8 @@ from pgrecall.nouns.search.models import SearchRequest
 from pgrecall.nouns.search.operations import find, search_and_log
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, NOW, Query
+from tests.conftest import DIMENSIONS, NOW
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

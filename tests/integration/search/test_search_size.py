@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pgrecall import Draft, Memory
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 FIND = "SELECT * FROM recall.find(%s, p_now => %s, p_pool => %s, p_max_bytes => %s)"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall import Draft, Memory
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.search.search_tools import law
 
 pytestmark = pytest.mark.in_turns

@@ -9,7 +9,8 @@ import pytest
 
 from pgrecall import Hit, InvalidInput, Memory, MemoryNotFound, SearchResult
 from pgrecall.search.sharing import merged
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

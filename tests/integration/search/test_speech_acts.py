@@ -14,7 +14,7 @@ from pgrecall import Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.detect import open_source
 from pgrecall.nouns.memories.models import Draft, DraftLink
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Query
+from tests.databases import Query
 
 NOTES = {
     "code": "getUserName in schema/functions calls src/main.rs, since v1.2.3",

@@ -11,7 +11,8 @@ from pgrecall import InvalidInput, Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

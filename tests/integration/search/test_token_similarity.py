@@ -16,7 +16,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.nouns.memories.models import DraftLink
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
+from tests.databases import Query
 from tests.integration.search.search_tools import law, remember
 
 pytestmark = pytest.mark.in_turns

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.search.search_tools import Rows, count_words, keys, remember, search, vector
 
 QUESTION = vector((0, 1.0))

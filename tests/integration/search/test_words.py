@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.search.search_tools import remember
 
 Words = dict[str, dict[str, Any]]

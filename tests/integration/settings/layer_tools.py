@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pgrecall.vitality.parameters import LayerRates, ZoneThresholds
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import state
 
 OWN = {"metabolic_rate": 4.0, "base_decay": 0.7, "active": 0.5, "stale": 0.2, "fading": 0.02}

@@ -12,7 +12,7 @@ import pytest
 from pgrecall import InvalidInput, Layer, Memory
 from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS, LayerRates, Preset, ZoneThresholds
 from pgrecall.vitality.score import activation_terms
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import Use, item, note, record, state, summary
 from tests.integration.prune import prune_tools
 from tests.integration.settings.layer_tools import OWN, OWN_RATES, drop_layer, layers, pace, rates, set_layer

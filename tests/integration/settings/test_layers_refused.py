@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pgrecall import InvalidInput, Memory
 from pgrecall.vitality.parameters import LayerRates, ZoneThresholds
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import BIRTH, as_tenant, note, state
 from tests.integration.settings.layer_tools import layers, pace, rates, set_layer
 from tests.scale import SCALE

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from pgrecall import InvalidInput, Memory, Setting
-from tests.conftest import Query
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, WEIGHT_BOUNDS, VitalityWeights
-from tests.conftest import Query
+from tests.databases import Query
 
 EVERYBODY = "INSERT INTO recall.setting (tenant, name, value) VALUES ('*', %s, to_jsonb(%s::float8))"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgrecall import Memory
 from pgrecall.nouns.versions.models import Change
-from tests.conftest import Query
+from tests.databases import Query
 from tests.waiting import until
 
 

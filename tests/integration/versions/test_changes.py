@@ -9,7 +9,8 @@ import pytest
 
 from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 from tests.integration.versions.settled import all_changes, settle
 
 pytestmark = pytest.mark.in_turns

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound
 from pgrecall.nouns.versions.models import Version
-from tests.conftest import NOW, Query
+from tests.conftest import NOW
+from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import note
 from tests.integration.settings.layer_tools import OWN, set_layer
 

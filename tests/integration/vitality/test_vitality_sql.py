@@ -15,7 +15,7 @@ import pytest
 from pgrecall.vitality.activation import MIN_AGE_DAYS, AccessSummary
 from pgrecall.vitality.parameters import SEED_REVIVAL_DAYS, LayerRates
 from pgrecall.vitality.score import activation_terms
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.vitality.vitality_cases import TERMS, Case, ask, random_case, sums
 from tests.vectors import ages_of
 

@@ -16,7 +16,7 @@ from pgrecall.vitality.activation import AccessSummary
 from pgrecall.vitality.parameters import LayerRates, VitalityWeights
 from pgrecall.vitality.score import link_stretch
 from pgrecall.vitality.use import CUE_MIN_AGE_DAYS, MIN_AGE_DAYS, fresh_activation, use_term
-from tests.conftest import Query
+from tests.databases import Query
 from tests.integration.access.use_tools import BIRTH, Use, item, note, record
 from tests.integration.vitality.vitality_cases import DAY, TERMS, USE, Case, ask, sums
 from tests.scale import SCALE

@@ -11,7 +11,7 @@ from typing import Any
 from pgrecall.vitality.activation import AccessSummary
 from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, LayerRates, VitalityWeights, ZoneThresholds
 from pgrecall.vitality.score import ActivationTerms, activation_terms
-from tests.conftest import Query
+from tests.databases import Query
 
 DAY = 86_400.0
 
