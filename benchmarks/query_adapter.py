@@ -1,15 +1,16 @@
-"""Fits the adapter of queries that ships with the default embedder, to the judged queries under examples/.
+"""Fits the adapter of queries that ships with the default embedder, to our own data under examples/.
 
     python -m benchmarks.query_adapter [--write]
 
 What applies to a query often looks unlike it. The adapter (`pgrecall/search/embed/query_adapter.py`) moves
-the vectors of queries a little towards the memories that answer them. It is fitted through the whole ranking:
-the log-odds of each hit change by what its similarity counts there, and the likelihood of the hits that
-answer, among all hits of the same role, is maximal. Nothing is fitted on the corpora of
-`benchmarks.applies PATH`.
+the vectors of queries a little towards the memories that answer them. It is fitted to the judged queries
+through the whole ranking: the log-odds of each hit change by what its similarity counts there, and the
+likelihood of the hits that answer, among all hits of the same role, is maximal. Pairs of a query and a memory
+that applies (`benchmarks/query_pairs.py`) have a part in it, by similarity alone. Nothing is fitted on the
+corpora of `benchmarks.applies PATH`.
 
-It prints recall and MRR of the examples before and after, by corpora left out. There the first 300 hits are
-put into a new order; a search would also find others. --write writes the file that ships.
+It prints recall and MRR before and after, by corpora and groups left out. Of the judged queries, the first
+300 hits are put into a new order; a search would also find others. --write writes the file that ships.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import psycopg
@@ -27,6 +28,8 @@ from benchmarks.applies.corpora import Tenant, judged_collections
 from benchmarks.harness import fresh_database
 from benchmarks.locomo.data import Question
 from benchmarks.locomo.stages import FUSED, stages
+from benchmarks.query_pairs import Group, losses, read_groups
+from benchmarks.query_pairs import figures as pair_figures
 from pgrecall import Memory
 from pgrecall.nouns.search.models import Hit
 from pgrecall.search.embed.embedder import Embedder
@@ -34,11 +37,15 @@ from pgrecall.search.embed.local import LocalEmbedder
 from pgrecall.search.embed.query_adapter import ADAPTER
 from pgrecall.settings import load_settings
 
+T = TypeVar("T")
 RANK = 8
 """Directions of the vector space that a query may be moved along."""
 
 RIDGE = 0.03
 """Of the squared entries of the map. Half as much finds more on the examples and less elsewhere."""
+
+PAIRS = 0.5
+"""Weight of the pairs; that of the judged queries is 1."""
 
 STEPS, RATE, HITS, FOLDS = 60, 0.003, 300, 3
 NOT_FOUND = -1e4
@@ -50,6 +57,7 @@ SIMILARITY = 5.11
 class Ranked:
     """The questions of a tenant and their hits: questions by memories, but for the vectors."""
 
+    name: str
     questions: Sequence[Question]
     keys: Sequence[str]
     queries: torch.Tensor
@@ -61,8 +69,13 @@ class Ranked:
 
     def adapted(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
         """The log-odds with adapted queries."""
-        moved = torch.nn.functional.normalize(self.queries + self.queries @ first @ second, dim=1)
+        moved = adapted(self.queries, first, second)
         return self.log_odds + self.weights * ((moved - self.queries) @ self.memories.T)
+
+
+def adapted(queries: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """The unit vectors to which the map of these factors moves queries."""
+    return torch.nn.functional.normalize(queries + queries @ first @ second, dim=1)
 
 
 class Plain(LocalEmbedder):
@@ -97,6 +110,7 @@ def ranked(tenant: Tenant, url: str, memory: Memory, embedder: Embedder) -> Rank
             log_odds[row, place[hit.id]] = hit.explanation["score"]["log_odds"]
             weights[row, place[hit.id]] = weight_of_similarity(hit)
     return Ranked(
+        tenant.name,
         questions,
         keys,
         torch.tensor(embedder.embed([question.text for question in questions])),
@@ -118,16 +132,23 @@ def weight_of_similarity(hit: Hit) -> float:
     return min(weight, 12.0) if weight > 0 else SIMILARITY
 
 
-def fit(tenants: Sequence[Ranked]) -> tuple[torch.Tensor, torch.Tensor]:
+def fit(tenants: Sequence[Ranked], groups: Sequence[Group] = ()) -> tuple[torch.Tensor, torch.Tensor]:
     """The two factors of the map, of 384 by RANK and RANK by 384 numbers."""
     torch.manual_seed(0)
     width = tenants[0].queries.shape[1]
     first = (torch.randn(width, RANK) * 0.02).requires_grad_()
     second = torch.zeros(RANK, width, requires_grad=True)
     optimizer = torch.optim.Adam([first, second], lr=RATE)
-    for _ in range(STEPS):
-        losses = torch.cat([_losses(tenant, first, second) for tenant in tenants])
-        loss = losses.mean() + RIDGE * (first @ second).pow(2).sum()
+    for step in range(STEPS):
+        loss = torch.cat([_losses(tenant, first, second) for tenant in tenants]).mean()
+        loss = loss + RIDGE * (first @ second).pow(2).sum()
+        if groups:
+            others = [groups[(place + 1 + step) % len(groups)] for place in range(len(groups))]
+            unlikely = [
+                losses(one, adapted(one.queries, first, second), other)
+                for one, other in zip(groups, others, strict=True)
+            ]
+            loss = loss + PAIRS * torch.cat(unlikely).mean()
         optimizer.zero_grad()
         cast(Any, loss).backward()
         optimizer.step()
@@ -157,29 +178,41 @@ def main() -> None:
     )
     parser.add_argument("--write", action="store_true", help="write the file that ships")
     write = parser.parse_args().write
-    settings = load_settings()
     embedder = Plain()
-    tenants: dict[str, Ranked] = {}
+    groups = read_groups(embedder)
+    tenants = sorted(_ranked_tenants(embedder), key=lambda tenant: tenant.name)
+    found: dict[str, list[tuple[float, ...]]] = {}
+    for fold in range(FOLDS):
+        factors = fit(_but(tenants, fold), _but(groups, fold))
+        for title, maps in (("before", [torch.zeros_like(one) for one in factors]), ("adapted", factors)):
+            first, second = maps
+            asked = groups[fold::FOLDS]
+            moved = [adapted(group.queries, first, second) for group in asked]
+            found.setdefault(f"pairs, {title}", []).extend(pair_figures(asked, moved))
+            for tenant in tenants[fold::FOLDS]:
+                found.setdefault(f"judged, {title}", []).extend(
+                    figures(tenant, tenant.adapted(first, second))
+                )
+    for title, rows in sorted(found.items(), reverse=True):
+        *recall, mrr = (f"{mean:.3f}" for mean in np.mean(rows, axis=0))
+        print(f"{title}: recall@5 (@10) {', '.join(recall)}, MRR {mrr}, {len(rows)} queries")
+    if write:
+        first, second = fit(tenants, groups)
+        np.save(ADAPTER, np.stack([first.numpy(), second.numpy().T]).astype(np.float32))
+
+
+def _ranked_tenants(embedder: Embedder) -> Iterator[Ranked]:
+    settings = load_settings()
     with fresh_database(settings, embedder.dimensions) as url:
         for collection in judged_collections():
             for tenant in collection.tenants:
                 print(f"{tenant.name}: {len(tenant.questions)} questions", flush=True)
                 with Memory(url, tenant=tenant.name, settings=settings, embedder=embedder) as memory:
-                    tenants[tenant.name] = ranked(tenant, url, memory, embedder)
-    before: list[tuple[float, float, float]] = []
-    after: list[tuple[float, float, float]] = []
-    names = sorted(tenants)
-    for fold in range(FOLDS):
-        factors = fit([tenants[name] for place, name in enumerate(names) if place % FOLDS != fold])
-        for name in names[fold::FOLDS]:
-            before += figures(tenants[name], tenants[name].log_odds)
-            after += figures(tenants[name], tenants[name].adapted(*factors))
-    for title, rows in (("before", before), ("adapted", after)):
-        at_5, at_10, mrr = np.mean(rows, axis=0)
-        print(f"{title}: recall@5 {at_5:.3f}, recall@10 {at_10:.3f}, MRR {mrr:.3f}, {len(rows)} questions")
-    if write:
-        first, second = fit(list(tenants.values()))
-        np.save(ADAPTER, np.stack([first.numpy(), second.numpy().T]).astype(np.float32))
+                    yield ranked(tenant, url, memory, embedder)
+
+
+def _but(parts: Sequence[T], fold: int) -> list[T]:
+    return [part for place, part in enumerate(parts) if place % FOLDS != fold]
 
 
 if __name__ == "__main__":

@@ -251,14 +251,19 @@ END $$;
 -- directive_sentence: the sentence that makes a text a directive, of this speech act; NULL if none does by itself. One within
 -- code or a quotation is only taken if there is no other.
 CREATE OR REPLACE FUNCTION recall_private.directive_sentence(p_body text, p_act text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT btrim(s.sentence)
-    FROM (SELECT CASE WHEN length(p_body) <= 1500 THEN p_body ELSE left(p_body, 1000) || E'\n' || right(p_body, 500) END AS text) b
-    CROSS JOIN regexp_split_to_table(b.text, '(?<=[.!?？。])\s+|\n+') WITH ORDINALITY s(sentence, place)
-    WHERE to_tsvector('pg_catalog.simple', recall_private.without_quotations(s.sentence)) @@ CASE p_act
-        WHEN 'instruction' THEN recall_private.instruction_words() WHEN 'preference' THEN recall_private.preference_words() END
-    ORDER BY position(btrim(s.sentence) IN recall_private.own_words(p_body)) = 0, s.place LIMIT 1
-$$;
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+DECLARE
+    v_own text := recall_private.own_words(p_body);
+    v_text text := CASE WHEN length(p_body) <= 1500 THEN p_body ELSE left(p_body, 1000) || E'\n' || right(p_body, 500) END;
+    v_words tsquery := CASE p_act WHEN 'instruction' THEN recall_private.instruction_words()
+                                  WHEN 'preference' THEN recall_private.preference_words() END;
+BEGIN
+    RETURN (
+        SELECT btrim(s.sentence)
+        FROM regexp_split_to_table(v_text, '(?<=[.!?？。])\s+|\n+') WITH ORDINALITY s(sentence, place)
+        WHERE to_tsvector('pg_catalog.simple', recall_private.without_quotations(s.sentence)) @@ v_words
+        ORDER BY position(btrim(s.sentence) IN v_own) = 0, s.place LIMIT 1);
+END $$;
 
 -- find_speech_act: trigger that finds out the speech act of a memory that nobody marked, when it is stored and when its
 -- text or role changes.
