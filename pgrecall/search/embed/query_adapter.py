@@ -3,7 +3,7 @@
 What applies to a query often looks unlike it: "give version numbers when I ask about libraries" and "which
 libraries do we use?". The adapter moves a query q to q + (q A) B, at length 1, where A has 8 columns and B 8
 rows. Vectors of memories stay as they are, so it may change without embedding anything again. It was fitted
-to our own judged queries (`benchmarks/query_adapter.py`).
+to our own judged queries and pairs (`benchmarks/query_adapter.py`).
 """
 
 from __future__ import annotations
