@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, cast, get_args
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import ImmutableMultiDict, UploadFile
@@ -19,7 +19,8 @@ from pgrecall.encoding import MAX_ID, parse_metadata
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.request_limits import replay
 from pgrecall.importers.dates import parse_time
-from pgrecall.nouns.memories.models import DIRECTIVES, SpeechAct
+from pgrecall.nouns.memories.models import DIRECTIVES, Role, SpeechAct
+from pgrecall.nouns.search.models import ConversationTurn
 
 Fields = ImmutableMultiDict[str, str]
 
@@ -97,6 +98,23 @@ def list_field(fields: Mapping[str, str], name: str) -> tuple[str, ...] | None:
 def text_field(fields: Mapping[str, str], name: str) -> str | None:
     """A text; None when empty."""
     return fields.get(name, "").strip() or None
+
+
+def turns_field(fields: Mapping[str, str], name: str) -> list[ConversationTurn] | None:
+    """The turns of a conversation; None when empty.
+
+    Each line is one. It is the user's, unless it begins with another role, as in ``assistant: Try a walk.``
+    """
+    turns = []
+    for line in filter(str.strip, fields.get(name, "").splitlines()):
+        role, colon, said = line.partition(":")
+        known = bool(colon) and role.strip().lower() in get_args(Role)
+        turns.append(
+            ConversationTurn(cast(Role, role.strip().lower()), said.strip())
+            if known
+            else ConversationTurn("user", line.strip())
+        )
+    return turns or None
 
 
 def int_field(fields: Mapping[str, str], name: str, default: int, *, low: int, high: int) -> int:

@@ -58,6 +58,8 @@ def test_a_conversation_completes_the_query(stored: Command, tmp_path: Path) -> 
     turns.write_text('[{"role": "assistant", "content": "Did you read the tide gauge?"}]')
     asked = ("no, when was that?", "--conversation", str(turns), "--now", NOW)
     assert "at dawn" in stored("context", *asked).out
+    assert "makes sense only with its conversation" in stored("search", asked[0], "--now", NOW).err
+    assert "Searched instead: Did you read the tide gauge?" in stored("search", *asked, "--explain").err
     found = stored("search", *asked, "--json").json
     assert found["completed_query"] == "Did you read the tide gauge?\nno, when was that?"
     for text, said in (("{", "is not JSON"), ("{}", "is not a list of turns"), ("[1]", "Turn 1 of")):

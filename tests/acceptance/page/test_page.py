@@ -134,6 +134,21 @@ def test_an_answer_names_other_memories_and_words_as_they_were_typed(served: Ser
     assert "its links to “The ferry”" in page.text
 
 
+def test_a_query_is_completed_by_what_was_said_before(served: Served) -> None:
+    alone = shown(served, "/", q="no, when was that?")
+    assert "The query makes sense only with its conversation" in alone.said
+    turns = "When does the ferry leave?\nassistant: At eight, I think.\n\n"
+    completed = shown(served, "/", q="no, when was that?", turns=turns)
+    assert "Searched instead: When does the ferry leave?" in " ".join(completed.said.split())
+    assert completed.all("a", **{"class": "name"})[0].attributes["href"] == (
+        f"/memories/{number_of(served, 'ferry')}"
+    )
+    assert completed.forms[0].fields["turns"].strip() == turns.strip()
+    wrong = served.client.get("/", params={"q": "no, when was that?", "turns": "x\n" * 101})
+    assert wrong.status_code == 422
+    assert "The conversation has 101 turns" in Page(wrong).said
+
+
 def test_a_verdict_is_given_without_a_script(served: Served) -> None:
     page = shown(served, "/", q="the wet pier", k="10")
     form = page.forms[1]

@@ -148,12 +148,7 @@ def search_document(query: str, result: SearchResult) -> dict[str, Any]:
 def _show(query: str, result: SearchResult, names: Mapping[int, str] | None) -> None:
     """Prints hits; with the names of other memories, explained."""
     explain = names is not None
-    for step in result.skipped:
-        notes().print(f"Skipped: {step}")
-    if result.plan is not None:
-        notes().print(f"Planned: {result.plan}.")
-    if explain and result.model_use is not None:
-        notes().print(f"Language model: {result.model_use}.")
+    _show_steps(result, explain=explain)
     if result.hits:
         if not result.answered:
             notes().print("No memory answers this well; nearest:")
@@ -168,6 +163,22 @@ def _show(query: str, result: SearchResult, names: Mapping[int, str] | None) -> 
     if any(result.arms.values()):
         counts = ", ".join(f"{arm} {count}" for arm, count in result.arms.items() if count)
         notes().print(f"Candidates that were not relevant enough: {counts}.")
+
+
+def _show_steps(result: SearchResult, *, explain: bool) -> None:
+    """Notes what was done with the query, or left out."""
+    for step in result.skipped:
+        notes().print(f"Skipped: {step}")
+    if result.needs_context:
+        notes().print(
+            "The query makes sense only with its conversation: give the last turns by --conversation."
+        )
+    if explain and result.completed_query is not None:
+        notes().print(f"Searched instead: {result.completed_query}")
+    if result.plan is not None:
+        notes().print(f"Planned: {result.plan}.")
+    if explain and result.model_use is not None:
+        notes().print(f"Language model: {result.model_use}.")
 
 
 def show_hits(

@@ -24,6 +24,7 @@ from pgrecall.faces.page.form_fields import (
     shown_filters,
     text_field,
     time_field,
+    turns_field,
 )
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.score_steps import ScoreSteps, score_steps
@@ -34,8 +35,8 @@ from pgrecall.faces.snippets import matched_words, shown_text, snippet
 from pgrecall.nouns.search.models import Hit, SearchResult
 
 HIT_COUNTS = (10, 20, 50)
-_FIELDS = ("q", *FILTER_FIELDS, "as_of", "profile", "rerank", "plan", "k", "nearest")
-_OPTIONS = ("as_of", "profile", "rerank", "plan")
+_FIELDS = ("q", *FILTER_FIELDS, "turns", "as_of", "profile", "rerank", "plan", "k", "nearest")
+_OPTIONS = ("turns", "as_of", "profile", "rerank", "plan")
 _VERDICTS = ("used", "rejected")
 _MAX_VERDICTS = 60
 _SNIPPET_LENGTH = 280
@@ -115,6 +116,7 @@ async def _search(request: PageRequest) -> tuple[SearchResult, int | None]:
         text_field(query, "q") or "",
         k=int_field(query, "k", HIT_COUNTS[0], low=1, high=100),
         **filters,
+        conversation=turns_field(query, "turns"),
         profile=text_field(query, "profile"),
         rerank=checkbox(query, "rerank"),
         plan=checkbox(query, "plan"),
