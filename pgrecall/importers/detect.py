@@ -78,6 +78,8 @@ def open_source(
     Raises:
         InvalidInput: unknown path or format, ``layer`` for JSON Lines, or ``keep`` for anything but chats.
     """
+    if path.exists() and not path.is_dir():
+        require_file(path)
     known = known_kind(path, kind)
     if any(keep) and known not in (*BY_SESSION, "chat"):
         what = "have tool calls" if keep.tools else "are searched for secrets"

@@ -13,7 +13,7 @@ from pgrecall import InvalidInput, Memory
 from pgrecall.faces.import_rules import import_rules
 from pgrecall.importers.detect import open_source
 from pgrecall.nouns.imports.report import ImportReport
-from tests.unit.importers.three_records import KINDS, records, write
+from tests.unit.importers.three_records import FORMATS, KINDS, records, write
 
 pytestmark = pytest.mark.in_turns
 
@@ -24,9 +24,8 @@ VALUES: list[Any] = [
 
 
 def load(memory: Memory, kind: str, path: Path) -> ImportReport:
-    known = {"list": "chat", "lines": "chat", "locomo": "chat"}.get(kind, kind)
     rules = import_rules(memory.layers.list())
-    items = open_source(path, kind=known, source=kind, prefix=f"{kind}/", rules=rules)  # type: ignore[arg-type]
+    items = open_source(path, kind=FORMATS[kind], source=kind, prefix=f"{kind}/", rules=rules)
     return memory.import_drafts(items, source=kind)
 
 

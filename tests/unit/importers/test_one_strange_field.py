@@ -16,15 +16,14 @@ from pgrecall.importers.detect import open_source
 from pgrecall.importers.fields import Rules
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
-from tests.unit.importers.three_records import BODIES, KINDS, OTHERS, records, write
+from tests.unit.importers.three_records import BODIES, FORMATS, KINDS, records, write
 
 RULES = Rules(datetime(2026, 6, 1, tzinfo=UTC), frozenset({"knowledge", "entity", "episodic"}))
-FORMATS = dict.fromkeys((*OTHERS, "list", "lines", "locomo"), "chat") | {"graph": "jsonl"}
 Items = list[Draft | Problem | Skipped]
 
 
 def read(kind: str, path: Path) -> Items:
-    return list(open_source(path, kind=FORMATS.get(kind, kind), rules=RULES))  # type: ignore[arg-type]
+    return list(open_source(path, kind=FORMATS[kind], rules=RULES))
 
 
 def bodies(items: Items) -> list[str]:

@@ -8,8 +8,9 @@ import os
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from pgrecall.importers.detect import SourceKind
 from tests.unit.importers import chat_forms
 from tests.unit.importers.chat_forms import write_json, write_lines
 
@@ -134,6 +135,13 @@ KINDS = (
     "markdown", "jsonl", "mem0", "hindsight", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini",
     "vscode", "locomo", "list", "lines", *OTHERS,
 )  # fmt: skip
+
+FORMATS: dict[str, SourceKind] = {
+    **{kind: cast(SourceKind, kind) for kind in KINDS},
+    **dict.fromkeys((*OTHERS, "list", "lines", "locomo"), "chat"),
+    "graph": "jsonl",
+}
+"""What each kind is imported as."""
 
 
 def write(kind: str, folder: Path, values: Sequence[Any]) -> Path:
