@@ -93,7 +93,7 @@ def timed(url: str, tenant: str, texts: Sequence[str]) -> tuple[list[float], flo
         for text in texts[:5]:  # the first starts the process
             hook(text)
             time.sleep(1)
-        behind = int(subprocess.check_output(["pgrep", "--newest", "--full", f"--socket {runtime}"]))
+        behind = int(subprocess.check_output(["pgrep", "--newest", "--full", f"socket {runtime}"]))
         before, children = _seconds_of(behind), _seconds_of_children()
         took = [hook(text) for text in texts]
         own, process = _seconds_of_children() - children, _seconds_of(behind) - before
