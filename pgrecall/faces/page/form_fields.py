@@ -107,13 +107,11 @@ def turns_field(fields: Mapping[str, str], name: str) -> list[ConversationTurn] 
     """
     turns = []
     for line in filter(str.strip, fields.get(name, "").splitlines()):
-        role, colon, said = line.partition(":")
-        known = bool(colon) and role.strip().lower() in get_args(Role)
-        turns.append(
-            ConversationTurn(cast(Role, role.strip().lower()), said.strip())
-            if known
-            else ConversationTurn("user", line.strip())
-        )
+        first, colon, said = line.partition(":")
+        role = first.strip().lower()
+        if not colon or role not in get_args(Role):
+            role, said = "user", line
+        turns.append(ConversationTurn(cast(Role, role), said.strip()))
     return turns or None
 
 

@@ -1,6 +1,6 @@
 """What Joplin exports as RAW: a file for each item, named by its id, with the fields of it at the end.
 
-Notebooks, tags and attachments are items too, and so is it that a note has a tag.
+Notebooks, tags and attachments are items too, and so is each tag that a note has been given.
 """
 
 from __future__ import annotations

@@ -202,6 +202,11 @@ BEGIN
     RETURN v_asks;
 END $$;
 
+-- both_ends: what is read of a text to find its speech act: all of it, of a long one the beginning and the end.
+CREATE OR REPLACE FUNCTION recall_private.both_ends(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN length(p_text) <= 1500 THEN p_text ELSE left(p_text, 1000) || E'\n' || right(p_text, 500) END;
+
 -- found_speech_act: the speech act of a memory, by its text and the role of who said it. Only what a user said is a
 -- directive, since anybody can write a document that looks like one. A memory with a title is a note, whatever role it
 -- claims: it states something.
@@ -214,8 +219,7 @@ BEGIN
         RETURN 'statement';
     ELSIF p_role = 'user' THEN
         -- Few texts have such words at all; only of these, the author's own are looked for, which takes longer.
-        v_own := to_tsvector('pg_catalog.simple', CASE WHEN length(p_body) <= 1500 THEN p_body
-            ELSE left(p_body, 1000) || E'\n' || right(p_body, 500) END);
+        v_own := to_tsvector('pg_catalog.simple', recall_private.both_ends(p_body));
         IF v_own @@ recall_private.instruction_words() OR v_own @@ recall_private.preference_words() THEN
             v_own := to_tsvector('pg_catalog.simple', recall_private.own_words(p_body));
         ELSE
@@ -254,13 +258,12 @@ CREATE OR REPLACE FUNCTION recall_private.directive_sentence(p_body text, p_act 
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 DECLARE
     v_own text := recall_private.own_words(p_body);
-    v_text text := CASE WHEN length(p_body) <= 1500 THEN p_body ELSE left(p_body, 1000) || E'\n' || right(p_body, 500) END;
     v_words tsquery := CASE p_act WHEN 'instruction' THEN recall_private.instruction_words()
                                   WHEN 'preference' THEN recall_private.preference_words() END;
 BEGIN
     RETURN (
         SELECT btrim(s.sentence)
-        FROM regexp_split_to_table(v_text, '(?<=[.!?？。])\s+|\n+') WITH ORDINALITY s(sentence, place)
+        FROM regexp_split_to_table(recall_private.both_ends(p_body), '(?<=[.!?？。])\s+|\n+') WITH ORDINALITY s(sentence, place)
         WHERE to_tsvector('pg_catalog.simple', recall_private.without_quotations(s.sentence)) @@ v_words
         ORDER BY position(btrim(s.sentence) IN v_own) = 0, s.place LIMIT 1);
 END $$;
