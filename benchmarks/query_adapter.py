@@ -1,6 +1,6 @@
-"""Fits the adapter of queries that ships with the default embedder, to our own data under examples/.
+"""Fits the adapter of queries that ships with an embedder, to our own data under examples/.
 
-    python -m benchmarks.query_adapter [--write]
+    python -m benchmarks.query_adapter [--multilingual] [--write]
 
 What applies to a query often looks unlike it. The adapter (`pgrecall/search/embed/query_adapter.py`) moves
 the vectors of queries a little towards the memories that answer them. It is fitted to the judged queries
@@ -10,7 +10,8 @@ that applies (`benchmarks/query_pairs.py`) have a part in it, by similarity alon
 corpora of `benchmarks.applies PATH`.
 
 It prints recall and MRR before and after, by corpora and groups left out. Of the judged queries, the first
-300 hits are put into a new order; a search would also find others. --write writes the file that ships.
+300 hits are put into a new order; a search would also find others. --multilingual is for the embedder for
+other languages. --write writes the file that ships.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ from benchmarks.query_pairs import Group, losses, read_groups
 from benchmarks.query_pairs import figures as pair_figures
 from pgrecall import Memory
 from pgrecall.nouns.search.models import Hit
-from pgrecall.search.embed.embedder import Embedder
+from pgrecall.search.embed import multilingual, query_adapter
+from pgrecall.search.embed.embedder import Embedder, for_queries
 from pgrecall.search.embed.local import LocalEmbedder
-from pgrecall.search.embed.query_adapter import ADAPTER
+from pgrecall.search.embed.multilingual import MultilingualEmbedder
 from pgrecall.settings import load_settings
 
 T = TypeVar("T")
@@ -86,6 +88,11 @@ class Plain(LocalEmbedder):
         return self
 
 
+def plain_multilingual() -> MultilingualEmbedder:
+    """The embedder for other languages without the adapter."""
+    return MultilingualEmbedder(MultilingualEmbedder(query=True, adapter=None))
+
+
 def ranked(tenant: Tenant, url: str, memory: Memory, embedder: Embedder) -> Ranked:
     """Stores the memories of a tenant and asks its questions."""
     tenant.fill(memory)
@@ -113,7 +120,7 @@ def ranked(tenant: Tenant, url: str, memory: Memory, embedder: Embedder) -> Rank
         tenant.name,
         questions,
         keys,
-        torch.tensor(embedder.embed([question.text for question in questions])),
+        torch.tensor(for_queries(embedder).embed([question.text for question in questions])),
         torch.tensor(np.array([vector for *_, vector in stored], dtype=np.float32)),
         torch.tensor(log_odds, dtype=torch.float32),
         torch.tensor(weights, dtype=torch.float32),
@@ -177,8 +184,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--write", action="store_true", help="write the file that ships")
-    write = parser.parse_args().write
-    embedder = Plain()
+    parser.add_argument("--multilingual", action="store_true", help="fit that of multilingual-e5-small")
+    given = parser.parse_args()
+    embedder, adapter = (
+        (plain_multilingual(), multilingual.ADAPTER)
+        if given.multilingual
+        else (Plain(), query_adapter.ADAPTER)
+    )
     groups = read_groups(embedder)
     tenants = sorted(_ranked_tenants(embedder), key=lambda tenant: tenant.name)
     found: dict[str, list[tuple[float, ...]]] = {}
@@ -196,9 +208,9 @@ def main() -> None:
     for title, rows in sorted(found.items(), reverse=True):
         *recall, mrr = (f"{mean:.3f}" for mean in np.mean(rows, axis=0))
         print(f"{title}: recall@5 (@10) {', '.join(recall)}, MRR {mrr}, {len(rows)} queries")
-    if write:
+    if given.write:
         first, second = fit(tenants, groups)
-        np.save(ADAPTER, np.stack([first.numpy(), second.numpy().T]).astype(np.float32))
+        np.save(adapter, np.stack([first.numpy(), second.numpy().T]).astype(np.float32))
 
 
 def _ranked_tenants(embedder: Embedder) -> Iterator[Ranked]:

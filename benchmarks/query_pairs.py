@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from pgrecall.search.embed.embedder import Embedder
+from pgrecall.search.embed.embedder import Embedder, for_queries
 
 PAIRS = Path(__file__).resolve().parents[1] / "examples" / "pairs.jsonl"
 LOG_ODDS = 10.0
@@ -50,7 +50,11 @@ def read_groups(embedder: Embedder) -> list[Group]:
         for pair in of_group:
             right[queries.index(pair["query"]), memories.index(pair["memory"])] = True
         groups.append(
-            Group(torch.tensor(embedder.embed(queries)), torch.tensor(embedder.embed(memories)), right)
+            Group(
+                torch.tensor(for_queries(embedder).embed(queries)),
+                torch.tensor(embedder.embed(memories)),
+                right,
+            )
         )
     return groups
 

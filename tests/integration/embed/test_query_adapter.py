@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pgrecall.search.embed import multilingual, query_adapter
 from pgrecall.search.embed.embedder import embed_texts, embed_with_tokens, for_queries
 from pgrecall.search.embed.local import LocalEmbedder
 from pgrecall.search.embed.prefixes import with_prefixes
-from pgrecall.search.embed.query_adapter import ADAPTER
 
 QUERY = "which libraries do we use?"
 
@@ -22,9 +23,10 @@ def embedder() -> LocalEmbedder:
     return LocalEmbedder()
 
 
-def test_the_map_is_small() -> None:
+@pytest.mark.parametrize("adapter", [query_adapter.ADAPTER, multilingual.ADAPTER], ids=lambda path: path.stem)
+def test_the_map_is_small(adapter: Path) -> None:
     """It moves queries a little, so that what was fitted to their similarities holds."""
-    first, second = np.load(ADAPTER, allow_pickle=False)
+    first, second = np.load(adapter, allow_pickle=False)
     assert first.shape == second.shape == (384, 8)
     assert 0.3 < np.linalg.norm(first @ second.T) < 2
 

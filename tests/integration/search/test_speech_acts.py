@@ -176,6 +176,16 @@ def test_a_short_remark_of_the_assistant_goes_behind_what_the_user_said(memory: 
     assert [hit.key for hit in recalled] == ["remark", "said"]
 
 
+@pytest.mark.parametrize(("length", "feature"), [(34, -1), (100, -1), (300, -0.5), (500, 0), (5_000, 0)])
+def test_a_long_answer_of_the_assistant_stands_by_itself(memory: Memory, length: int, feature: float) -> None:
+    memory.remember("The kiln is at 1,220 degrees then.".ljust(length, "."), role="assistant", key="answer")
+    memory.remember("Turn the kiln off.", role="user", key="said")
+    found = {
+        hit.key: hit.explanation["relevance"]["features"]["speaker"] for hit in memory.search("kiln").hits
+    }
+    assert found == {"answer": pytest.approx(feature), "said": 0}
+
+
 def test_a_directive_applies_to_a_request_that_it_shares_nothing_with(memory: Memory) -> None:
     memory.remember("Always answer in two sentences.", role="user", key="rule")
     memory.remember_many([Draft(f"Library {n} parses dates.", key=f"library-{n}") for n in range(12)])

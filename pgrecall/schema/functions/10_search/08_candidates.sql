@@ -7,7 +7,8 @@
 -- cues, with p_strengths and p_cues, the cue of each. p_recent are the cues themselves.
 -- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it. A
 -- cosine counts by the amount that it exceeds the typical one (see centered_query). A question lends relevance to its
--- answer. A remark of the assistant, which nobody asked for, counts as said by the wrong speaker (-1). Some
+-- answer. A remark of the assistant, which nobody asked for, counts as said by the wrong speaker: -1 for up to 100 bytes,
+-- then less, and nothing from 500, because long answers have something to say. Some
 -- directives (`search.directives`) are lifted in proportion to their similarity and by
 -- `search.directive_lift`, for a query of an unknown kind two of them, by half of it and to at most 1 below the
 -- best other memory (three, and to .1 below it, if that one hardly answers: v_unlikely), and none for a query about what
@@ -63,7 +64,7 @@ BEGIN
     WITH featured AS MATERIALIZED (
         SELECT m.id, m.layer, m.superseded_by, m.session_id, m.speech_act, m.no_number, m.period, m.authored,
                (v_ordinary AND recall_private.says_nothing(m.speech_act))::int AS question,
-               CASE WHEN m.role = v_speaker THEN 1 WHEN m.remark AND v_speaker IS NULL THEN -1 ELSE 0 END AS speaker,
+               CASE WHEN m.role = v_speaker THEN 1 WHEN v_speaker IS NULL THEN m.remark ELSE 0 END AS speaker,
                a.activation, a.use, a.protected OR m.pinned AS floored,
                CASE WHEN m.comparable THEN s.similarity END AS similarity, s.rank AS semantic_rank,
                x.strength, h.rank AS lexical_rank, least(x.strength / nullif(v_idf_sum, 0), 1) AS coverage,
@@ -79,7 +80,8 @@ BEGIN
                         ELSE 0 END AS no_number,
                    CASE WHEN p_period IS NULL THEN 0 ELSE v_of_period * recall_private.period_match(p_period, k.happened_at) END AS period,
                    k.pinned AND p_filter.as_of IS NULL AS pinned,
-                   k.role = 'assistant' AND octet_length(k.body) < 100 AS remark,
+                   CASE WHEN k.role = 'assistant' THEN greatest(-1, least(0, octet_length(k.body) / 400.0 - 1.25))
+                        ELSE 0 END::double precision AS remark,
                    -- A vector of another model, which has not been replaced yet, is not comparable.
                    coalesce(k.embedded_with = v_embedder, true) AS comparable,
                    CASE WHEN f.author IS NULL THEN 0
@@ -127,6 +129,7 @@ BEGIN
     ), judged AS MATERIALIZED (
         -- Every memory in a window answers a search for the window alone. A memory without a session counts as its own.
         SELECT f.id, f.question, f.similarity, recall_private.is_directive(f.speech_act) AS directive, s.session_coverage,
+               w.speaker * least(f.speaker, 0) AS unasked,
                CASE WHEN p_window THEN recall_private.logit(1) ELSE recall_private.relevance_logit(
                    w, p_arms, p_author_weight, f.similarity - v_typical, f.coverage, f.strength, f.likeness,
                    f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
@@ -154,13 +157,14 @@ BEGIN
                              ELSE (SELECT min(m.similarity) FROM alike m) END AS token_similarity
             FROM judged j LEFT JOIN alike a ON a.id = j.id) f
     ), lent AS (
+        -- A remark is about what it follows, so it lends all that it has.
         SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall_private.logistic(j.log_odds))
-                   * (1 - least(v_graph * l.share * recall_private.logistic(s.log_odds), 1)) AS probability
+                   * (1 - least(v_graph * l.share * recall_private.logistic(s.log_odds - s.unasked), 1)) AS probability
         FROM unnest(g.linked, g.seeds, g.shares) l(id, seed, share)
         JOIN weighed j ON j.id = l.id
         -- What the same person says after a question is not its answer.
         JOIN weighed s ON s.id = l.seed AND (s.question = 0 OR l.id = ANY (v_answers))
-        ORDER BY l.id, l.share * recall_private.logistic(s.log_odds) DESC, l.seed
+        ORDER BY l.id, l.share * recall_private.logistic(s.log_odds - s.unasked) DESC, l.seed
     ), asked AS (
         -- A question that is much like the query has an answer that is too, whatever its words.
         SELECT DISTINCT ON (a.answer) a.answer AS id, a.question, s.log_odds + w.question * s.question AS log_odds
