@@ -206,9 +206,9 @@ BEGIN
     ORDER BY m.id LIMIT p_limit;
 END $$;
 
--- find_duplicates: compares up to p_limit memories that were not compared since their text changed, stores the pairs
--- that are duplicates or may contradict each other, and returns how many memories it compared; 0 when none is left.
--- Each call is complete in itself, so an interrupted run continues where the last call ended. No memory changes.
+-- find_duplicates (app; Plans): compares up to p_limit memories that were not compared since their text changed, stores
+-- the pairs that are duplicates or may contradict each other, and returns how many memories it compared; 0 when none is
+-- left. Each call is complete in itself, so an interrupted run continues where the last call ended. No memory changes.
 CREATE OR REPLACE FUNCTION recall.find_duplicates(p_limit int DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
