@@ -247,6 +247,14 @@ def test_every_function_opens_with_a_comment_that_names_it() -> None:
     assert unnamed == []
 
 
+def test_settings_of_the_planner_are_of_two_kinds_or_have_their_reason() -> None:
+    """CONTRIBUTING.md says what the two are for. ``find`` and others say theirs above it."""
+    kinds = ({"enable_nestloop = off"}, {"enable_seqscan = off"})
+    for name, _, header in declarations():
+        found = set(re.findall(r"^SET (enable_\w+ = \w+)", header, re.MULTILINE))
+        assert not found or found in kinds or "\n-- " in header, name
+
+
 def test_every_function_states_its_volatility() -> None:
     for name, _, header in declarations():
         # Postgres ignores the volatility of trigger functions.

@@ -8,6 +8,7 @@ CREATE OR REPLACE FUNCTION recall_private.near_by_vectors(
     p_tenant text, p_ids bigint[], p_near int, p_min_similarity double precision
 ) RETURNS TABLE (id bigint, other bigint, similarity double precision)
 LANGUAGE plpgsql STABLE
+-- An exact search sorts, whatever the session says of sorting.
 SET enable_seqscan = off
 SET enable_sort = on
 SET hnsw.iterative_scan = off
@@ -123,6 +124,7 @@ CREATE OR REPLACE FUNCTION recall_private.may_say_the_same(
     p_tenant text, p_ids bigint[], p_others bigint[], p_similarities double precision[]
 ) RETURNS TABLE (src bigint, dst bigint, similarity double precision)
 LANGUAGE plpgsql STABLE
+-- judged_pairs calls this and turns hash joins off for its own statement, and a session may turn loops off.
 SET enable_nestloop = on
 SET enable_hashjoin = on
 SET enable_mergejoin = off
