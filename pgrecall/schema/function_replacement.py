@@ -14,17 +14,12 @@ DEFAULTS = "18_defaults"
 """The folder of statements about rows; the other files create functions."""
 
 
-def apply_functions(driver: psycopg.Connection[Any], *, of_this_version: bool) -> None:
+def apply_functions(driver: psycopg.Connection[Any]) -> None:
     """Creates every function again and drops those that no file creates any more.
-
-    If those of this version are there as the last upgrade left them, only the defaults are applied.
 
     Functions are replaced in place, which does not disturb running statements. If one has another result or
     other argument names than before, Postgres cannot replace it; then all are dropped first.
     """
-    if of_this_version and _are_untouched(driver):
-        _apply_defaults(driver)
-        return
     try:
         with driver.transaction():  # a savepoint of the upgrade's transaction
             _replace_functions(driver)
@@ -47,12 +42,12 @@ def remember_functions(driver: psycopg.Connection[Any]) -> None:
         )
 
 
-def _are_untouched(driver: psycopg.Connection[Any]) -> bool:
-    """Whether all functions, triggers and views are as the last upgrade left them."""
+def are_untouched(driver: psycopg.Connection[Any]) -> bool:
+    """Whether all functions, triggers, views and columns are as the last upgrade left them."""
     return bool(driver.execute(f"SELECT {_FOUND} = {_LEFT}".encode()).fetchall()[0][0])
 
 
-def _apply_defaults(driver: psycopg.Connection[Any]) -> None:
+def apply_defaults(driver: psycopg.Connection[Any]) -> None:
     """Applies what concerns rows alone: what is shipped, and what depends on the day and the dictionaries."""
     for path in function_files():
         if path.parent.name == DEFAULTS:
@@ -124,7 +119,11 @@ _FOUND = (
     "UNION ALL SELECT t::text FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid "
     "WHERE c.relnamespace = 'recall'::regnamespace AND NOT tgisinternal "
     "UNION ALL SELECT r::text FROM pg_rewrite r JOIN pg_class c ON c.oid = ev_class "
-    "WHERE c.relnamespace = 'recall'::regnamespace) rows)"
+    "WHERE c.relnamespace = 'recall'::regnamespace "
+    # Partitions come and go.
+    "UNION ALL SELECT (a.attrelid, a.attname, a.atttypid)::text FROM pg_attribute a "
+    "JOIN pg_class c ON c.oid = a.attrelid WHERE c.relnamespace = 'recall'::regnamespace "
+    "AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND a.attnum > 0 AND NOT a.attisdropped) rows)"
 )
 
 _LEFT = "(SELECT split_part(obj_description('recall_private'::regnamespace, 'pg_namespace'), '; ', 2))"

@@ -1,7 +1,8 @@
 """Upgrades of a database to this version's schema: new revisions, then every function file.
 
 All of it happens in one transaction under a lock of the schema: two processes may upgrade at once, and an
-interrupted upgrade leaves the database as it was. Locks of tables are waited for briefly and often.
+interrupted upgrade leaves the database as it was. Locks of tables are waited for briefly and often. Alembic
+and SQLAlchemy are imported only where tables may have to change: their import costs more than the rest.
 """
 
 from __future__ import annotations
@@ -9,14 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import psycopg
-from alembic import command
-from alembic.config import Config
 from psycopg.rows import dict_row
-from sqlalchemy import Connection, create_engine, exc, pool, text
 
 from pgrecall.database.connections import connect, set_formats
 from pgrecall.database.error_translation import translated
@@ -24,9 +21,14 @@ from pgrecall.database.server import MINIMUM_SERVER, ServerFacts, require_suitab
 from pgrecall.errors import InvalidInput, SchemaMismatch
 from pgrecall.schema import state
 from pgrecall.schema.aside import ASIDE, brought_back, refuse_remains
-from pgrecall.schema.function_replacement import apply_functions, remember_functions
+from pgrecall.schema.function_replacement import (
+    apply_defaults,
+    apply_functions,
+    are_untouched,
+    remember_functions,
+)
 from pgrecall.schema.lock_retry import LockRetry
-from pgrecall.schema.revision_objects import explained, require_columns
+from pgrecall.schema.revision_objects import explained
 from pgrecall.schema.roles import (
     AccessProblem,
     access_problems,
@@ -108,91 +110,78 @@ def upgrade(
 
 def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: LockRetry) -> Upgrade:
     """One attempt, in one transaction."""
-    with _locked(url) as connection:
+    with _locked(url) as driver:
         # After the lock, since another upgrade may take long.
-        connection.execute(
-            text("SELECT set_config('lock_timeout', :wait, true)"), {"wait": lock_retry.lock_timeout}
-        )
-        driver = _driver(connection)
+        driver.execute("SELECT set_config('lock_timeout', %s, true)", (lock_retry.lock_timeout,))
         act_as_owner(driver)
-        before = _state(connection)
+        before = _state(driver)
         act_as_oneself(driver)
         refuse_unknown(before)
         wanted = _dimensions(before, dimensions)
         require_suitable(facts)
-        _prepare(connection, facts)
+        _prepare(driver, facts)
         with explained(before.revision):
-            if before.revision not in (None, head_revision()):
-                connection.exec_driver_sql(state.lock_file().read_text(encoding="utf-8"))
-            run_revisions(connection, wanted, before.revision)
-            require_columns(connection, wanted, before.revision)
-            apply_functions(driver, of_this_version=state.is_current(before))
-            connection.execute(text("SELECT recall_private.apply_declared_access()"))
+            if state.is_current(before) and are_untouched(driver):
+                apply_defaults(driver)
+            else:
+                _take_on(driver, before.revision, wanted)
+            driver.execute("SELECT recall_private.apply_declared_access()")
             remember_functions(driver)
             # Begun now: a transaction that begins an era makes others wait, and could wait for one of them.
-            connection.execute(text("SELECT recall_private.change_era()"))
-        _record(connection, wanted)
-        return Upgrade(before, _state(connection), tuple(access_problems(driver)))
+            driver.execute("SELECT recall_private.change_era()")
+        _record(driver, wanted)
+        return Upgrade(before, _state(driver), tuple(access_problems(driver)))
+
+
+def _take_on(driver: psycopg.Connection[Any], found: str | None, dimensions: int) -> None:
+    """Takes tables and functions to this version."""
+    from pgrecall.schema.revisions import require_columns, run_revisions
+
+    if found not in (None, head_revision()):
+        driver.execute(state.lock_file().read_bytes())
+    run_revisions(driver, dimensions, found)
+    require_columns(driver, dimensions, found)
+    apply_functions(driver)
 
 
 @contextmanager
-def _engine_connection(url: str) -> Iterator[Connection]:
-    engine = create_engine(
-        "postgresql+psycopg://",
-        creator=lambda: _connected(url),
-        poolclass=pool.NullPool,
-    )
-    try:
-        with engine.connect() as connection:
-            yield connection
-    except exc.DBAPIError as error:
-        if isinstance(error.orig, psycopg.Error):
-            raise translated(error.orig) from error
-        raise
-    finally:
-        engine.dispose()
-
-
-def _connected(url: str) -> psycopg.Connection[Any]:
-    connection = psycopg.connect(url, prepare_threshold=None)  # as in pgrecall.database.connections
-    set_formats(connection)
-    return connection
-
-
-@contextmanager
-def _locked(url: str) -> Iterator[Connection]:
+def _locked(url: str) -> Iterator[psycopg.Connection[Any]]:
     """Allows one upgrade at a time: a comment locks the schema, and only its owner can comment on it."""
-    with _engine_connection(url) as connection, connection.begin():
-        _override_defaults(connection)
-        if _schema_exists(connection):
-            driver = _driver(connection)
-            act_as_owner(driver)
-            connection.execute(text("COMMENT ON SCHEMA recall IS 'pgrecall: memories of agents'"))
-            act_as_oneself(driver)
-        yield connection
+    try:
+        # As in pgrecall.database.connections.
+        with psycopg.connect(url, prepare_threshold=None) as driver:
+            set_formats(driver)
+            _override_defaults(driver)
+            if _schema_exists(driver):
+                act_as_owner(driver)
+                driver.execute("COMMENT ON SCHEMA recall IS 'pgrecall: memories of agents'")
+                act_as_oneself(driver)
+            yield driver
+    except psycopg.Error as error:
+        raise translated(error) from error
 
 
-def _override_defaults(connection: Connection) -> None:
+def _override_defaults(driver: psycopg.Connection[Any]) -> None:
     """Overrides defaults of the server, the database or the role that an upgrade cannot work with."""
     # A cell beside Citus is whole, and Citus refuses some functions. Without it this says nothing.
-    connection.execute(text("SELECT set_config('citus.enable_ddl_propagation', 'off', true)"))
+    driver.execute("SELECT set_config('citus.enable_ddl_propagation', 'off', true)")
     # Between its statements, an upgrade looks for the next revision and reads files.
-    connection.execute(text("SELECT set_config('idle_in_transaction_session_timeout', '0', true)"))
+    driver.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
     # Functions keep their search path as it is written, and are checked for it.
-    connection.execute(text("SELECT set_config('quote_all_identifiers', 'off', true)"))
+    driver.execute("SELECT set_config('quote_all_identifiers', 'off', true)")
     # Postgres refuses partitioned tables if this is the database's own tablespace, where they go without it.
     own = (
         "SELECT set_config('default_tablespace', '', true) FROM pg_database d "
         "JOIN pg_tablespace t ON t.oid = d.dattablespace "
         "WHERE d.datname = current_database() AND t.spcname = current_setting('default_tablespace')"
     )
-    connection.execute(text(own))
+    driver.execute(own)
 
 
-def _schema_exists(connection: Connection) -> bool:
+def _schema_exists(driver: psycopg.Connection[Any]) -> bool:
     """Creates the schema if it is missing; false if this role may not."""
-    there = text("SELECT nspname FROM pg_namespace")
-    while "recall" not in (schemas := set(connection.execute(there).scalars())):
+    there = "SELECT nspname FROM pg_namespace"
+    while "recall" not in (schemas := {name for (name,) in driver.execute(there)}):
         if ASIDE["recall"] in schemas:
             raise SchemaMismatch(
                 f"The memories of this database are set aside in the schema {ASIDE['recall']}.",
@@ -201,43 +190,17 @@ def _schema_exists(connection: Connection) -> bool:
             )
         refuse_remains(schemas)
         try:
-            with connection.begin_nested():
-                connection.execute(text("CREATE SCHEMA recall"))
-        except exc.IntegrityError:
+            with driver.transaction():
+                driver.execute("CREATE SCHEMA recall")
+        except psycopg.IntegrityError:
             pass  # Another first installation was creating it; this one has waited for its end.
-        except exc.ProgrammingError:
+        except psycopg.ProgrammingError:
             return False  # What this role lacks is reported before anything is created.
     return True
 
 
-def _driver(connection: Connection) -> psycopg.Connection[Any]:
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, psycopg.Connection)
-    return driver
-
-
-def run_revisions(connection: Connection, dimensions: int, found: str | None, to: str = "head") -> None:
-    """Takes the tables from a revision, or from none, to a later one.
-
-    A new schema begins with the baseline. What comes before it is read only if it is found, or asked for.
-    """
-    migrations = state.migrations()
-    if (found or to) < state.BASELINE:
-        _run(connection, dimensions, migrations / "earlier", min(to, state.BASELINE))
-    if to >= state.BASELINE:
-        _run(connection, dimensions, migrations, to)
-
-
-def _run(connection: Connection, dimensions: int, folder: Path, to: str) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(folder).replace("%", "%%"))
-    config.attributes["connection"] = connection
-    config.attributes["dimensions"] = dimensions
-    command.upgrade(config, to)
-
-
-def _state(connection: Connection) -> SchemaState:
-    with _driver(connection).cursor(row_factory=dict_row) as cursor:
+def _state(driver: psycopg.Connection[Any]) -> SchemaState:
+    with driver.cursor(row_factory=dict_row) as cursor:
         return state.state_of(cursor)
 
 
@@ -257,39 +220,34 @@ def _dimensions(before: SchemaState, asked: int | None) -> int:
     return before.dimensions
 
 
-def _prepare(connection: Connection, facts: ServerFacts) -> None:
+def _prepare(driver: psycopg.Connection[Any], facts: ServerFacts) -> None:
     # Where no schema of the search path exists, nothing would say where an extension goes.
-    nowhere = connection.execute(text("SELECT current_schema() IS NULL")).scalar_one()
+    [(nowhere,)] = driver.execute("SELECT current_schema() IS NULL")
     for name, extension in facts.extensions.items():
         if extension.installed is None:
             where = " SCHEMA public" if nowhere else ""
-            connection.execute(text(f"CREATE EXTENSION IF NOT EXISTS {name}{where}"))
-    driver = _driver(connection)
+            driver.execute(f"CREATE EXTENSION IF NOT EXISTS {name}{where}".encode())
     run_file(driver, state.roles_file())
     act_as_owner(driver)
     run_file(driver, state.text_search_file())
     # Functions keep this path; types and operators of the extensions may live in any schema.
-    schemas = connection.execute(
-        text(
-            "SELECT string_agg(DISTINCT quote_ident(n.nspname), ', ') FROM pg_extension e "
-            "JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname IN ('vector', 'pg_trgm')"
-        )
-    ).scalar_one()
-    connection.execute(text(f"SET LOCAL search_path = recall, {schemas}, pg_temp"))
-    connection.execute(text("SET LOCAL check_function_bodies = on"))
+    [(schemas,)] = driver.execute(
+        "SELECT string_agg(DISTINCT quote_ident(n.nspname), ', ') FROM pg_extension e "
+        "JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname IN ('vector', 'pg_trgm')"
+    )
+    driver.execute(f"SET LOCAL search_path = recall, {schemas}, pg_temp".encode())
+    driver.execute("SET LOCAL check_function_bodies = on")
     # The modules' own parameters are known only once they are loaded.
-    connection.execute(text("SELECT NULL::vector, show_limit()"))
+    driver.execute("SELECT NULL::vector, show_limit()")
 
 
-def _record(connection: Connection, dimensions: int) -> None:
+def _record(driver: psycopg.Connection[Any], dimensions: int) -> None:
     for name, value in (
         ("embedding.dimensions", str(dimensions)),
         ("schema.functions", f'"{functions_fingerprint()}"'),
     ):
-        connection.execute(
-            text(
-                "INSERT INTO recall.setting (tenant, name, value) VALUES ('*', :name, cast(:value AS jsonb)) "
-                "ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value"
-            ),
-            {"name": name, "value": value},
+        driver.execute(
+            "INSERT INTO recall.setting (tenant, name, value) VALUES ('*', %s, %s::jsonb) "
+            "ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value",
+            (name, value),
         )

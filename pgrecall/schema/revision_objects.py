@@ -10,12 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from sqlalchemy import Connection, exc, text
 
 from pgrecall.errors import DatabaseError, SchemaMismatch
 from pgrecall.schema.state import NO_REVISION
-from pgrecall.schema.tables.columns import SCHEMA
-from pgrecall.schema.tables.metadata import describe
 
 _MISSING_OR_THERE_ALREADY = {
     "42701",  # duplicate_column
@@ -40,31 +37,14 @@ def explained(revision: str | None) -> Iterator[None]:
     """
     try:
         yield
-    except exc.DBAPIError as error:
-        if isinstance(error.orig, psycopg.Error) and error.orig.sqlstate in _MISSING_OR_THERE_ALREADY:
-            raise misfit(revision, error.orig.diag.message_primary or "") from error
+    except psycopg.Error as error:
+        if error.sqlstate in _MISSING_OR_THERE_ALREADY:
+            raise misfit(revision, error.diag.message_primary or "") from error
         raise
     except DatabaseError as error:
         if error.sqlstate in _MISSING_OR_THERE_ALREADY:
             raise misfit(revision, error.message) from error
         raise
-
-
-def require_columns(connection: Connection, dimensions: int, revision: str | None) -> None:
-    """Checks that each table of the newest revision has all of its columns.
-
-    Raises:
-        SchemaMismatch: some are missing; names them.
-    """
-    found = {(row.table, row.column) for row in connection.execute(text(_COLUMNS), {"schema": SCHEMA})}
-    wanted = {
-        (table.name, column.name)
-        for table in describe(dimensions).tables.values()
-        for column in table.columns
-    }
-    if missing := sorted(wanted - found):
-        names = ", ".join(f"{table}.{column}" for table, column in missing[:5])
-        raise misfit(revision, f"{names} {'is' if len(missing) == 1 else 'are'} missing")
 
 
 def misfit(revision: str | None, what: str) -> SchemaMismatch:
@@ -75,10 +55,3 @@ def misfit(revision: str | None, what: str) -> SchemaMismatch:
         "between two revisions left them.",
         hint=NO_REVISION,
     )
-
-
-_COLUMNS = (
-    'SELECT c.relname AS "table", a.attname AS "column" '
-    "FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
-    "WHERE c.relnamespace = CAST(:schema AS regnamespace) AND a.attnum > 0 AND NOT a.attisdropped"
-)

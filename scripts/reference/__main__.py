@@ -1,5 +1,7 @@
 """Writes docs/reference from the sources: SQL functions, settings, command line, HTTP and MCP.
 
+First comes the list of SQL functions that the database has, because a database is made with it.
+
     python -m scripts.reference            writes the pages
     python -m scripts.reference --check    exits with 1 where a page is not what it should be
 
@@ -15,14 +17,18 @@ from pathlib import Path
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.settings import load_settings
+from scripts import sql_declarations
 from scripts.reference.pages import TARGET, pages, stale
 
 
 def main() -> None:
+    checks = "--check" in sys.argv[1:]
+    if not checks:
+        sql_declarations.TARGET.write_text(sql_declarations.listed(), encoding="utf-8")
     url = load_settings().database_url
     found = pages(url.get_secret_value()) if url else _of_a_fresh_database()
-    if "--check" in sys.argv[1:]:
-        if wrong := stale(found):
+    if checks:
+        if wrong := [*stale(found), *sql_declarations.stale()]:
             sys.exit(f"Out of date: {', '.join(wrong)}. Run python -m scripts.reference.")
         return
     TARGET.mkdir(exist_ok=True)

@@ -11,6 +11,7 @@ import click
 from pgrecall.faces.cli.main import app
 from pgrecall.faces.http.reference.markdown import anchor, code, one_line, page, table
 from scripts.reference.generated import HEAD
+from scripts.reference.nouns_page import NOUNS
 
 ABOUT = """
 `pgrecall COMMAND --help` shows the same. Results go to standard output, everything else to standard error.
@@ -19,37 +20,22 @@ Exit codes: 0 found or done, 1 nothing found or failed, 2 bad input, 3 no usable
 
 Wherever a memory is expected, digits are its id and anything else its key; `key:42` is the key 42.
 """
-GROUPS = {
-    "Set up": "init upgrade doctor status verify postgres",
-    "Remember": "remember edit import export access link unlink supersede stale-summaries pin forget "
-    "unarchive unarchive-session",
-    "History": "history diff restore changes",
-    "Search": "search list context show feedback quality",
-    "Layers and settings": "layers settings language calibration models",
-    "Plans": "prune dedupe plan",
-    "Erase": "erasure",
-    "Charts": "charts",
-    "Jobs": "worker jobs metrics",
-    "Back up": "backup",
-    "Serve": "serve keys readers share connect capture mcp tools roles",
-    "Several databases": "cell tenant router",
-}
 _TYPES = {"integer": "number", "float": "number", "id_or_key": "id or key"}
 
 
 def cli_page() -> str:
     within = click.Context(app)
-    missing = set(app.list_commands(within)) - {name for names in GROUPS.values() for name in names.split()}
-    if missing:
-        raise SystemExit(f"Add these commands to a group in scripts/reference/cli_page.py: {sorted(missing)}")
+    by_noun = {noun: one.commands.split() for noun, one in NOUNS.items() if one.commands}
+    if missing := set(app.list_commands(within)).difference(*by_noun.values()):
+        raise SystemExit(f"Give these commands a noun in scripts/reference/nouns_page.py: {sorted(missing)}")
     sections = [("Global options", "Before the command.\n\n" + _parameters(app))]
-    for group, names in GROUPS.items():
-        leaves = [leaf for name in names.split() for leaf in _leaves(name, app.get_command(within, name))]
+    for noun, names in by_noun.items():
+        leaves = [leaf for name in names for leaf in _leaves(name, app.get_command(within, name))]
         brief = table(
             ("command", "what it does"),
             ((f"[`{name}`](#{anchor(f'pgrecall {name}')})", _first(command)) for name, command in leaves),
         )
-        sections.append((group, "\n\n".join([brief, *(_command(name, command) for name, command in leaves)])))
+        sections.append((noun, "\n\n".join([brief, *(_command(name, command) for name, command in leaves)])))
     return HEAD + page("The command pgrecall", ABOUT, sections)
 
 

@@ -11,7 +11,7 @@ from pgrecall import Memory
 from pgrecall.client._sync.group import GroupProperty
 from pgrecall.faces.http.reference.markdown import anchor, page
 from scripts.reference.generated import HEAD
-from scripts.reference.sql_groups import GROUPS
+from scripts.sql_declarations import parts
 
 ABOUT = """
 The same noun in Python, SQL, HTTP, on the command line and in MCP. `help(Memory.remember)` and
@@ -21,8 +21,16 @@ The same noun in Python, SQL, HTTP, on the command line and in MCP. `help(Memory
 
 @dataclass(frozen=True)
 class Noun:
-    """Where a noun is: methods and groups of `Memory`, parts of sql.md, first words of routes and commands,
-    and tools."""
+    """Where a noun is.
+
+    Attributes:
+        methods: those of `Memory` that are in no folder of `groups`.
+        groups: groups of `Memory`, and folders of `pgrecall/nouns` with methods of `Memory` itself.
+        sql: parts of sql.md.
+        routes: first words of routes.
+        commands: first words of commands.
+        tools: tools of agents.
+    """
 
     methods: str = ""
     groups: str = ""
@@ -34,8 +42,7 @@ class Noun:
 
 NOUNS = {
     "Memories": Noun(
-        "remember remember_many edit get list pin forget forget_session unarchive unarchive_session "
-        "rename_keys keys_of",
+        groups="memories",
         sql=("Remember",),
         routes="memories pins forget-session unarchive-session unarchive",
         commands="remember edit list show pin forget unarchive unarchive-session",
@@ -64,7 +71,7 @@ NOUNS = {
         tools="used",
     ),
     "Links": Noun(
-        "link unlink supersede stale_summaries",
+        groups="links",
         sql=("Links",),
         routes="links supersede summaries",
         commands="link unlink supersede stale-summaries",
@@ -106,65 +113,71 @@ NOUNS = {
     "Exports and backups": Noun(groups="export", sql=("Export and import",), commands="export backup"),
     "Keys and roles": Noun(
         groups="keys",
-        sql=("Keys of the HTTP service", "Roles (administrators, as the owner)"),
+        sql=("Keys of the HTTP service", "Roles for administrators"),
         routes="grants",
         commands="keys roles",
     ),
     "Readers": Noun(
         "share", "readers", ("Readers of a shared tenant",), routes="share", commands="readers share"
     ),
-    "Databases and services": Noun(
-        "open close for_tenant",
-        commands="init upgrade postgres serve connect capture mcp tools cell tenant router",
-    ),
+    "Databases": Noun("open close for_tenant", commands="init upgrade postgres"),
+    "Services and agents": Noun(commands="serve connect capture mcp tools"),
+    "Several databases": Noun(commands="cell tenant router"),
 }
 _ROUTE = re.compile(r"(?:GET|PUT|POST|PATCH|DELETE) (?:/v1)?/([a-z-]+)")
 _COMMAND = re.compile(r"pgrecall ([a-z-]+)")
 
 
-def _missing() -> set[str]:
-    """The public methods and groups of `Memory` that no noun has."""
-    public = {
-        name
-        for name, value in inspect.getmembers_static(Memory)
-        if not name.startswith("_") and (inspect.isfunction(value) or isinstance(value, GroupProperty))
-    }
-    return public - {name for one in NOUNS.values() for name in f"{one.methods} {one.groups}".split()}
+def _of_memory() -> dict[str, list[str]]:
+    """The public methods and groups of `Memory`, by noun."""
+    chosen = {name: noun for noun, one in NOUNS.items() for name in one.methods.split()}
+    folders = {group: noun for noun, one in NOUNS.items() for group in one.groups.split()}
+    found: dict[str, list[str]] = {}
+    for name, value in inspect.getmembers_static(Memory):
+        if name.startswith("_") or not (inspect.isfunction(value) or isinstance(value, GroupProperty)):
+            continue
+        folder = name if isinstance(value, GroupProperty) else value.__module__.split(".")[-2]
+        noun = chosen.get(name) or folders.get(folder)
+        if noun is None:
+            raise SystemExit(f"Give {name} a noun in scripts/reference/nouns_page.py.")
+        found.setdefault(noun, []).append(name)
+    return found
 
 
 def nouns_page(others: dict[str, str]) -> str:
     """The page, from the headings of the others by their names."""
-    if missing := _missing():
-        raise SystemExit(f"Give these a noun in scripts/reference/nouns_page.py: {sorted(missing)}")
+    of_memory = _of_memory()
     found = {
-        "SQL": _placed(GROUPS, {group: noun for noun, one in NOUNS.items() for group in one.sql}),
+        "SQL": _placed({part: noun for noun, one in NOUNS.items() for part in one.sql}),
         "HTTP": _headed("http.md", others, _ROUTE, "routes"),
         "Command line": _headed("cli.md", others, _COMMAND, "commands"),
         "MCP": _headed("mcp.md", others, re.compile(r"([a-z_]+)"), "tools"),
     }
     sections = []
-    for noun, one in NOUNS.items():
-        lines = [("Python", ", ".join(_methods(one)))]
+    for noun in NOUNS:
+        lines = [("Python", ", ".join(_methods(of_memory.get(noun, []))))]
         lines += [(face, ", ".join(by_noun.get(noun, []))) for face, by_noun in found.items()]
         sections.append((noun, "\n".join(f"- **{face}**: {links}" for face, links in lines if links)))
     return HEAD + page("Everything by noun", ABOUT, sections)
 
 
-def _methods(noun: Noun) -> Iterator[str]:
-    yield from (f"`memory.{name}`" for name in noun.methods.split())
-    for group in noun.groups.split():
+def _methods(names: list[str]) -> Iterator[str]:
+    """Methods, and those of groups after them."""
+    groups = [name for name in names if inspect.isclass(getattr(Memory, name))]
+    yield from (f"`memory.{name}`" for name in names if name not in groups)
+    for group in groups:
         methods = inspect.getmembers(getattr(Memory, group), inspect.isfunction)
         yield from (f"`memory.{group}.{name}`" for name, _ in methods if not name.startswith("_"))
 
 
-def _placed(groups: dict[str, str], noun_of: dict[str, str]) -> dict[str, list[str]]:
+def _placed(noun_of: dict[str, str]) -> dict[str, list[str]]:
     """Links to the SQL functions of each noun."""
-    if missing := groups.keys() - noun_of.keys():
-        raise SystemExit(f"Give these groups a noun in scripts/reference/nouns_page.py: {sorted(missing)}")
+    if missing := parts().keys() - noun_of.keys():
+        raise SystemExit(f"Give these parts a noun in scripts/reference/nouns_page.py: {sorted(missing)}")
     links: dict[str, list[str]] = {}
-    for group, names in groups.items():
-        links.setdefault(noun_of[group], []).extend(
-            f"[`{name}`](sql.md#{anchor(f'recall.{name}')})" for name in names.split()
+    for part, names in parts().items():
+        links.setdefault(noun_of[part], []).extend(
+            f"[`{name}`](sql.md#{anchor(f'recall.{name}')})" for name in names
         )
     return links
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
-import pgrecall.schema
 from pgrecall.faces.http.reference.markdown import anchor, code, page, table
 from scripts.reference.generated import HEAD
-from scripts.reference.sql_groups import GROUPS, public
+from scripts.reference.nouns_page import NOUNS
+from scripts.sql_declarations import declared, parts
 
-FUNCTIONS = Path(pgrecall.schema.__file__).with_name("functions")
-_OPENED = re.compile(r"((?:^-- .*\n)+)CREATE OR REPLACE FUNCTION recall\.(\w+)", re.M)
 _VOLATILITY = {"v": "volatile: may write", "s": "stable: reads", "i": "immutable"}
 _ASKED = """
 SELECT p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), p.provolatile::text,
@@ -37,20 +34,11 @@ shows the usual ones at work.
 
 def sql_page(connection: Any) -> str:
     connection.execute("SELECT set_config('search_path', 'pg_catalog, public', true)")
-    found = {row[0]: row for row in connection.execute(_ASKED, (public(),)).fetchall()}
-    said = comments()
-    sections = [(group, _section(names.split(), found, said)) for group, names in GROUPS.items()]
+    said = {one.name: one.about for one in declared() if one.part}
+    found = {row[0]: row for row in connection.execute(_ASKED, (list(said),)).fetchall()}
+    named = parts()
+    sections = [(part, _section(named[part], found, said)) for noun in NOUNS.values() for part in noun.sql]
     return HEAD + page("SQL functions", ABOUT, sections)
-
-
-def comments() -> dict[str, str]:
-    """The opening comment of each function, as one paragraph without the function's name."""
-    texts = {}
-    for file in sorted(FUNCTIONS.rglob("*.sql")):
-        for comment, name in _OPENED.findall(file.read_text(encoding="utf-8")):
-            words = " ".join(line.removeprefix("--").strip() for line in comment.splitlines())
-            texts[name] = words.removeprefix(f"{name}: ")
-    return texts
 
 
 def _section(names: list[str], found: dict[str, Any], said: dict[str, str]) -> str:

@@ -15,6 +15,7 @@ import psycopg
 from pgrecall.database.connections import connect
 from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate
+from pgrecall.schema.revisions import run_revisions
 
 FILLS = Path(__file__).with_name("fills")
 REVISIONS = tuple(sorted(fill.stem for fill in FILLS.glob("0*.sql")))
@@ -25,9 +26,9 @@ def take_to(url: str, revision: str, dimensions: int = 64) -> None:
     """Makes the tables those of a revision, from nothing or from an earlier one."""
     with connect(url) as connection:
         facts = server_facts(connection)
-    with migrate._locked(url) as connection:
-        migrate._prepare(connection, facts)
-        migrate.run_revisions(connection, dimensions, migrate._state(connection).revision, revision)
+    with migrate._locked(url) as driver:
+        migrate._prepare(driver, facts)
+        run_revisions(driver, dimensions, migrate._state(driver).revision, revision)
 
 
 def fill(url: str, revision: str) -> None:

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import text
 
 from pgrecall.database.connections import connect
 from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate
+from pgrecall.schema.revisions import run_revisions
 from tests.databases import Query, new_database
 from tests.given_server import Server
 from tests.integration.access.use_tools import fold_all, fold_of_log, folded, rebuild, record, states
@@ -41,11 +41,11 @@ OF_OLD = (
 def install_0001(url: str) -> None:
     with connect(url) as connection:
         facts = server_facts(connection)
-    with migrate._locked(url) as connection:
-        migrate._prepare(connection, facts)
-        migrate.run_revisions(connection, 64, None, "0001")
+    with migrate._locked(url) as driver:
+        migrate._prepare(driver, facts)
+        run_revisions(driver, 64, None, "0001")
         for statement in (SETTINGS, LAYERS, *OF_OLD):
-            connection.execute(text(statement.replace(":", r"\:")))
+            driver.execute(statement.encode())
 
 
 def remember(

@@ -16,6 +16,7 @@ from pgrecall import DatabaseUnsuitable, InvalidInput, Memory
 from pgrecall.embedded.shared_server import SERVING_ROLE, EmbeddedServer
 from pgrecall.faces import doctor
 from pgrecall.schema import migrate, roles, state
+from pgrecall.schema.revisions import run_revisions
 from pgrecall.settings import Settings
 from tests.databases import dropped
 from tests.given_server import GIVEN, GivenServer, Server, embedded_only
@@ -293,12 +294,11 @@ def test_from_earlier_revisions_with_data(site: Site, revision: str) -> None:
     """As it was before there were roles: everything is the installer's own."""
     fetch(site.admin, f"ALTER ROLE {site.name} CREATEROLE")
     fetch(site.installer, "CREATE EXTENSION pg_trgm; CREATE EXTENSION unaccent; CREATE SCHEMA recall")
-    with migrate._locked(site.installer) as connection:
-        driver = migrate._driver(connection)
+    with migrate._locked(site.installer) as driver:
         driver.execute(state.text_search_file().read_bytes())
         driver.execute("SET LOCAL search_path = recall, public, pg_temp")
         driver.execute("SELECT NULL::vector, show_limit()")
-        migrate.run_revisions(connection, 64, None, revision)
+        run_revisions(driver, 64, None, revision)
         driver.execute(
             "INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'embedding.dimensions', '64'), "
             "('*', 'schema.functions', '\"old\"'), ('acme', 'prune.grace_days', '3'); "

@@ -10,11 +10,12 @@ import psycopg
 
 import pgrecall
 from pgrecall.settings import Settings
+from scripts import sql_declarations
 from scripts.figures import FIGURES
 from scripts.figures import TARGET as FIGURES_AT
-from scripts.reference import cli_page, http_page, sql_page
+from scripts.reference import cli_page, http_page
 from scripts.reference.pages import pages, stale
-from scripts.reference.sql_groups import OF_THE_CLIENT, public
+from scripts.sql_declarations import declared, parts
 from tests.acceptance.docs.doc_blocks import PAGES
 
 NOUNS = Path(pgrecall.__file__).parent / "nouns"
@@ -22,7 +23,7 @@ NOUNS = Path(pgrecall.__file__).parent / "nouns"
 
 def test_the_pages_are_up_to_date(database_url: str) -> None:
     found = pages(database_url)
-    assert not stale(found), "run python -m scripts.reference"
+    assert not [*stale(found), *sql_declarations.stale()], "run python -m scripts.reference"
     assert all(text.count("\n## ") >= 2 for text in found.values())
 
 
@@ -31,24 +32,25 @@ def test_public_functions_and_pages_are_documented() -> None:
         name for file in NOUNS.rglob("[a-z]*.py") for name in re.findall(r"recall\.(\w+)\(", file.read_text())
     }
     assert len(called) > 50
-    assert called <= set(public()) | OF_THE_CLIENT
+    callable_ones = {one.name for one in declared()}
+    assert called <= callable_ones
     shown = {
         name
         for page in PAGES
         if page.parent.name == "howto"
         for name in re.findall(r"\brecall\.(\w+)\(", page.read_text(encoding="utf-8"))
     }
-    assert shown <= set(public()) | sql_page.comments().keys()
-    assert len(public()) == len(set(public()))
+    assert shown <= callable_ones
+    assert len(callable_ones) == len(declared())
 
 
 def test_a_public_function_is_explained_and_takes_no_tenant(database_url: str) -> None:
-    said = sql_page.comments()
-    assert not [name for name in public() if len(said[name]) < 20]
+    assert not [one.name for one in declared() if len(one.about) < 20]
+    public = [name for names in parts().values() for name in names]
     with psycopg.connect(database_url) as connection:
         asked = """SELECT proname FROM pg_proc WHERE pronamespace = 'recall'::regnamespace
                    AND proname = ANY(%s) AND 'p_tenant' = ANY(proargnames)"""
-        assert connection.execute(asked, (public(),)).fetchall() == []
+        assert connection.execute(asked, (public,)).fetchall() == []
 
 
 def test_every_option_and_variable_is_explained() -> None:

@@ -1,4 +1,5 @@
-"""Every method of a client, called in an order in which each has something to do.
+"""Every method of a client, called in an order in which each has something to do. Those that are declared,
+only read and need nothing come last, and need not be written.
 
 Both clients are put through the same calls on databases of their own, so every value is fixed: ids follow
 from the order, and moments are given.
@@ -7,13 +8,15 @@ from the order, and moments are given.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import inspect
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pgrecall import Access, Draft, Problem
+from pgrecall import Access, Draft, Memory, Problem
+from pgrecall.nouns.declared import declarations
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 OLD = NOW - timedelta(days=400)
@@ -33,7 +36,7 @@ class Call(NamedTuple):
 
 EXPORT = Path(__file__).with_name("empty_export.jsonl")
 
-CALLS = (
+WRITTEN = (
     Call("export.read", (EXPORT,)),
     Call("remember", ("Mira signs the harbour contract on Friday",), {"key": "contract", "occurred_at": OLD}),
     Call("remember_many", ([Draft("The harbour opens", key="harbour", occurred_at=OLD)],), {"now": NOW}),
@@ -47,7 +50,6 @@ CALLS = (
     Call("rename_keys", ("notes", {"ferry": "noon"}), {"now": NOW}),
     Call("rename_keys", ("notes", {"noon": "ferry"}), {"now": NOW}),
     Call("imports.list", (), {"source": "notes"}),
-    Call("imports.unused", by_the_clock=True),
     Call("imports.rename", ("notes", {"ferry": "noon"}), {"now": NOW}),
     Call("imports.rename", ("notes", {"noon": "ferry"}), {"now": NOW}),
     Call("imports.archive", ("notes", ["ferry"]), {"now": NOW}),
@@ -157,6 +159,32 @@ CALLS = (
     Call("service.caller"),
     Call("service.census", by_the_clock=True),
 )
+
+
+def methods_of(client: type) -> dict[str, Any]:
+    """The public methods of a client and of its groups, by the name to call them by."""
+    groups = {f"{name}.": each for name, each in inspect.getmembers(client, inspect.isclass)}
+    del groups["__class__."]
+    return {
+        f"{prefix}{name}": method
+        for prefix, owner in {"": client, **groups}.items()
+        for name, method in inspect.getmembers(owner, inspect.isfunction)
+        if not name.startswith("_")
+    }
+
+
+def _plain() -> Iterator[Call]:
+    """Calls of declared methods that read and need nothing."""
+    written = {call.name for call in WRITTEN}
+    for name, method in methods_of(Memory).items():
+        verbs = {one.verb for one in declarations(method)}
+        arguments = list(inspect.signature(method).parameters.values())[1:]
+        needed = [each for each in arguments if each.default is each.empty]
+        if verbs == {"GET"} and not needed and name not in written:
+            yield Call(name, by_the_clock=True)
+
+
+CALLS = (*WRITTEN, *_plain())
 
 _OF_THE_CLOCK = {
     "last_shown_at",

@@ -28,7 +28,7 @@ from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS
 from tests.databases import Query, new_database
-from tests.integration.client.client_calls import CALLS, timeless
+from tests.integration.client.client_calls import CALLS, methods_of, timeless
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.in_turns
@@ -68,16 +68,10 @@ def test_every_method_gives_the_same_in_both_colours(
 
 
 def test_every_method_is_among_the_calls() -> None:
-    groups = dict(inspect.getmembers(AsyncMemory, inspect.isclass))
-    del groups["__class__"]
-    named = [("", AsyncMemory), *((f"{name}.", group) for name, group in groups.items())]
-    methods = {
-        f"{prefix}{name}"
-        for prefix, cls in named
-        for name, value in inspect.getmembers(cls, inspect.isfunction)
-        if not name.startswith("_")
+    assert {call.name for call in CALLS} == methods_of(AsyncMemory).keys() - NOT_AWAITED - ELSEWHERE - {
+        "open",
+        "close",
     }
-    assert {call.name for call in CALLS} == methods - NOT_AWAITED - ELSEWHERE - {"open", "close"}
 
 
 def test_a_list_is_paged_to_its_end(memory: Memory, settings: Settings) -> None:

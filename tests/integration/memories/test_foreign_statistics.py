@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.attack.calls import functions_of
 from tests.attack.growth import DRAFTS, vector
 from tests.attack.world import NOW
 from tests.databases import new_database
@@ -81,16 +82,13 @@ def test_no_call_depends_on_whether_statistics_know_the_tenant(
 
 def test_every_function_is_compared_or_reads_few_rows(database_url: str) -> None:
     with psycopg.connect(database_url) as admin:
-        declared: set[tuple[str, bool]] = set(
-            admin.execute(
-                "SELECT name, least_role = 'recall_reader' FROM recall_private.declared_functions() "
-                "WHERE least_role <> 'recall_owner'"
-            )
-        )
+        functions = functions_of(admin)
     ids = list(range(MANY))
-    writing, reading = ({name.partition(":")[0] for name in calls(ids)} for calls in (writes, reads))
-    assert {name for name, reads_only in declared if not reads_only} == writing | ONE_ROW | IMPORTS
-    assert {name for name, reads_only in declared if reads_only} == reading | FEW_ROWS.keys()
+    calls = (writes(ids), reads(ids, functions))
+    writing, reading = ({name.partition(":")[0] for name in made} for made in calls)
+    reader = {one.name for one in functions if one.least_role == "recall_reader"}
+    assert {one.name for one in functions} - reader == writing | ONE_ROW | IMPORTS
+    assert reader == reading | FEW_ROWS.keys()
     assert not writing & ONE_ROW
     assert not reading & FEW_ROWS.keys()
 
@@ -185,7 +183,7 @@ def _read_by_calls(url: str) -> Reads:
             row[0]
             for row in connection.execute("SELECT id FROM recall.memory WHERE tenant = 'acme' ORDER BY id")
         ]
-        for name, call in (writes(ids) | reads(ids)).items():
+        for name, call in (writes(ids) | reads(ids, functions_of(connection))).items():
             with connection.transaction(force_rollback=True):
                 found[name] = _read_by(connection, call)
         with connection.transaction(force_rollback=True):

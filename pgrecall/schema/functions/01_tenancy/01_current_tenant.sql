@@ -1,11 +1,11 @@
 -- The tenant that a transaction acts for.
 
--- current_tenant: the tenant that this transaction reads and writes. It is the tenant that the login role is bound to.
--- A role that may name any tenant (bind_role allowed it, or it may act as the owner of this schema) names it with
--- `SET LOCAL recall.tenant`. Raises an error for other roles, if no tenant is named, and for a tenant in another cell.
--- The login role decides, because current_user is the owner inside functions of the owner; so SET ROLE changes nothing.
--- With `SET LOCAL recall.shared_tenant`, a READ ONLY transaction reads another tenant instead, which that one has shared with
--- this tenant (add_reader).
+-- current_tenant (reader; Tenant and language): the tenant that this transaction reads and writes. It is the tenant
+-- that the login role is bound to. A role that may name any tenant (bind_role allowed it, or it may act as the owner of
+-- this schema) names it with `SET LOCAL recall.tenant`. Raises an error for other roles, if no tenant is named, and for
+-- a tenant in another cell. The login role decides, because current_user is the owner inside functions of the owner; so
+-- SET ROLE changes nothing. With `SET LOCAL recall.shared_tenant`, a READ ONLY transaction reads another tenant
+-- instead, which that one has shared with this tenant (add_reader).
 CREATE OR REPLACE FUNCTION recall.current_tenant() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$

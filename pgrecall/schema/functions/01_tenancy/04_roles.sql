@@ -1,8 +1,9 @@
 -- Login roles and the tenants they act for. For administrators: roles that may act as the owner of this schema.
 
--- bind_role: binds a login role to one tenant, whatever tenant it sets. '*' lets it name any tenant, for services that
--- serve many. Replaces an earlier binding. Returns whether anything changed. The role must also be a member of
--- recall_reader, recall_app or recall_worker. A tenant that is bound for the first time gets its own lock rows.
+-- bind_role (owner; Roles for administrators): binds a login role to one tenant, whatever tenant it sets. '*' lets it
+-- name any tenant, for services that serve many. Replaces an earlier binding. Returns whether anything changed. The
+-- role must also be a member of recall_reader, recall_app or recall_worker. A tenant that is bound for the first time
+-- gets its own lock rows.
 CREATE OR REPLACE FUNCTION recall.bind_role(p_role text, p_to_tenant text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -30,7 +31,8 @@ BEGIN
     RETURN v_changed;
 END $$;
 
--- unbind_role: removes the binding of a role, which may then act for no tenant. Returns false if there was none.
+-- unbind_role (owner; Roles for administrators): removes the binding of a role, which may then act for no tenant.
+-- Returns false if there was none.
 CREATE OR REPLACE FUNCTION recall.unbind_role(p_role text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -47,8 +49,8 @@ LANGUAGE sql STABLE AS $$
         WHERE pg_has_role(p_role, to_regrole('recall_' || k.name), 'USAGE') ORDER BY k.place LIMIT 1), 'nothing')
 $$;
 
--- role_bindings: every binding, by role: its tenant ('*' means any), when it was bound, whether the role exists,
--- whether it can log in, and its highest right: reader, app, worker or nothing.
+-- role_bindings (owner; Roles for administrators): every binding, by role: its tenant ('*' means any), when it was
+-- bound, whether the role exists, whether it can log in, and its highest right: reader, app, worker or nothing.
 CREATE OR REPLACE FUNCTION recall.role_bindings()
 RETURNS TABLE (role text, tenant text, bound_at timestamptz, present boolean, may_log_in boolean, may text)
 LANGUAGE sql STABLE
@@ -57,8 +59,9 @@ SET search_path FROM CURRENT AS $$
     FROM recall.tenant_role r LEFT JOIN pg_roles p ON p.rolname = r.role ORDER BY r.role
 $$;
 
--- caller: the login role of this session: whether it is a superuser, bypasses row security, or may act as the owner
--- (`administers`); the tenant it acts for ('*' means any that it names, NULL means none); and its highest right.
+-- caller (reader; Roles for administrators): the login role of this session: whether it is a superuser, bypasses row
+-- security, or may act as the owner (`administers`); the tenant it acts for ('*' means any that it names, NULL means
+-- none); and its highest right.
 CREATE OR REPLACE FUNCTION recall.caller()
 RETURNS TABLE (
     role text, superuser boolean, bypasses boolean, administers boolean, tenant text, may text, owner text

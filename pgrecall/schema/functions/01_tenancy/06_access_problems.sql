@@ -215,8 +215,9 @@ SET search_path FROM CURRENT AS $$
           AND NOT EXISTS (SELECT FROM aclexplode(d.defaclacl) a WHERE a.grantee = 0))
 $$;
 
--- access_problems: every difference from the declaration: a sentence without its full stop, the statement that repairs
--- it, whether an upgrade repairs it (`ours`) or an administrator of the server must, and whether it is `grave`.
+-- access_problems (reader; Roles for administrators): every difference from the declaration: a sentence without its
+-- full stop, the statement that repairs it, whether an upgrade repairs it (`ours`) or an administrator of the server
+-- must, and whether it is `grave`.
 CREATE OR REPLACE FUNCTION recall.access_problems()
 RETURNS TABLE (problem text, fix text, ours boolean, grave boolean)
 LANGUAGE sql STABLE

@@ -32,9 +32,10 @@ BEGIN
     END IF;
 END $$;
 
--- create_key: stores the digest of a new key of this tenant and returns its row, without the digest. p_read_only is for
--- keys that begin with `pgr_read_`, with which the service allows only reading. p_also_reads names the shared tenants that its
--- searches also rank, in this order, where they are shared with this tenant (add_reader).
+-- create_key (app; Keys of the HTTP service): stores the digest of a new key of this tenant and returns its row,
+-- without the digest. p_read_only is for keys that begin with `pgr_read_`, with which the service allows only reading.
+-- p_also_reads names the shared tenants that its searches also rank, in this order, where they are shared with this
+-- tenant (add_reader).
 CREATE OR REPLACE FUNCTION recall.create_key(
     p_name text, p_hash bytea, p_now timestamptz DEFAULT now(), p_read_only boolean DEFAULT false,
     p_also_reads text[] DEFAULT '{}'
@@ -57,7 +58,7 @@ EXCEPTION WHEN unique_violation THEN  -- the message of Postgres would reveal th
     PERFORM recall_private.raise_invalid('This digest cannot be stored.', 'Create another key.');
 END $$;
 
--- revoke_key: revokes a key. Returns false if it was revoked before.
+-- revoke_key (app; Keys of the HTTP service): revokes a key. Returns false if it was revoked before.
 CREATE OR REPLACE FUNCTION recall.revoke_key(p_id bigint, p_now timestamptz DEFAULT now()) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -76,7 +77,7 @@ BEGIN
     RETURN false;
 END $$;
 
--- keys: the keys of this tenant, newest first, including revoked keys.
+-- keys (app; Keys of the HTTP service): the keys of this tenant, newest first, including revoked keys.
 CREATE OR REPLACE FUNCTION recall.keys()
 RETURNS TABLE (
     id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz, read_only boolean,
@@ -89,8 +90,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY k.id DESC
 $$;
 
--- has_active_key: whether any tenant that lives here, and that this role may act for, has a key that is not revoked. The
--- service checks this at its start.
+-- has_active_key (app; Keys of the HTTP service): whether any tenant that lives here, and that this role may act for,
+-- has a key that is not revoked. The service checks this at its start.
 CREATE OR REPLACE FUNCTION recall.has_active_key() RETURNS boolean
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -101,9 +102,10 @@ BEGIN
         WHERE k.revoked_at IS NULL AND recall_private.lives_here(k.tenant));
 END $$;
 
--- key_holder: the tenant and id of the key with this digest, and the shared tenants that its searches also rank. Returns no
--- row if the key is unknown or revoked, or if it belongs to another tenant than the one that the role is bound to. No tenant
--- needs to be set, because this finds it. Records the time of the use at most once a minute, if the database can be written to.
+-- key_holder (app; Keys of the HTTP service): the tenant and id of the key with this digest, and the shared tenants
+-- that its searches also rank. Returns no row if the key is unknown or revoked, or if it belongs to another tenant than
+-- the one that the role is bound to. No tenant needs to be set, because this finds it. Records the time of the use at
+-- most once a minute, if the database can be written to.
 CREATE OR REPLACE FUNCTION recall.key_holder(p_hash bytea, p_now timestamptz DEFAULT now())
 RETURNS TABLE (tenant text, id bigint, also_reads text[])
 LANGUAGE plpgsql VOLATILE

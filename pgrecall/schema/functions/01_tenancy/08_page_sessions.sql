@@ -2,8 +2,8 @@
 -- the digest of the cookie. A session ends when its key is revoked, at sign-out, after its time, or when its key has
 -- opened 20 newer sessions.
 
--- open_page_session: opens a session for the key with the digest p_key_hash and the cookie with the digest p_digest.
--- Returns false if the key is unknown or revoked.
+-- open_page_session (app; Keys of the HTTP service): opens a session for the key with the digest p_key_hash and the
+-- cookie with the digest p_digest. Returns false if the key is unknown or revoked.
 CREATE OR REPLACE FUNCTION recall.open_page_session(
     p_key_hash bytea, p_digest bytea, p_seconds int, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -34,9 +34,9 @@ EXCEPTION WHEN unique_violation THEN
     PERFORM recall_private.raise_invalid('This digest cannot be stored.', 'Create another cookie.');
 END $$;
 
--- page_session_tenant: the tenant of the session whose cookie has this digest. NULL if there is none, if it has ended,
--- or if its key was revoked. A role that is bound to a tenant finds only sessions of that tenant. Counts as a use of the
--- key.
+-- page_session_tenant (app; Keys of the HTTP service): the tenant of the session whose cookie has this digest. NULL if
+-- there is none, if it has ended, or if its key was revoked. A role that is bound to a tenant finds only sessions of
+-- that tenant. Counts as a use of the key.
 CREATE OR REPLACE FUNCTION recall.page_session_tenant(p_digest bytea, p_now timestamptz DEFAULT now()) RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -49,7 +49,8 @@ BEGIN
     RETURN (SELECT h.tenant FROM recall.key_holder(v_hash, p_now) h);
 END $$;
 
--- close_page_session: ends the session whose cookie has this digest. Returns false if there is none.
+-- close_page_session (app; Keys of the HTTP service): ends the session whose cookie has this digest. Returns false if
+-- there is none.
 CREATE OR REPLACE FUNCTION recall.close_page_session(p_digest bytea) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

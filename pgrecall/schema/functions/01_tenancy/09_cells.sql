@@ -69,9 +69,9 @@ BEGIN
                'Ask there, or again in a moment if it is just moving.';
 END $$;
 
--- admit_tenant: lets the new tenant that the transaction names live in this cell. Returns whether it is new. Raises an
--- error if it lives in another cell. Clients call it for tenants that the directory has placed here. Only for roles that
--- may name any tenant: a role bound to one tenant must not spread it over cells.
+-- admit_tenant (app): lets the new tenant that the transaction names live in this cell. Returns whether it is new.
+-- Raises an error if it lives in another cell. Clients call it for tenants that the directory has placed here. Only for
+-- roles that may name any tenant: a role bound to one tenant must not spread it over cells.
 CREATE OR REPLACE FUNCTION recall.admit_tenant() RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -276,7 +276,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- forget_tenant: deletes every row of a tenant that does not live here, and its table of vectors. Returns how many.
+-- forget_tenant (owner): deletes every row of a tenant that does not live here, and its table of vectors. Returns how
+-- many.
 CREATE OR REPLACE FUNCTION recall.forget_tenant(p_tenant text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -4,9 +4,9 @@
 -- exchange replaces both, so that whoever shows an earlier one has copied it, and the grant ends. It also ends with its key,
 -- after its time, and when the key has made 20 newer ones.
 
--- open_grant: opens a grant for the session of the page whose cookie has the digest p_cookie. p_secret is the digest of the
--- code; p_terms is what the code is bound to, with its scopes. Returns false if this tenant has no such session, or its key is
--- revoked, or may only read where a scope is `write`.
+-- open_grant (app; Keys of the HTTP service): opens a grant for the session of the page whose cookie has the digest
+-- p_cookie. p_secret is the digest of the code; p_terms is what the code is bound to, with its scopes. Returns false if
+-- this tenant has no such session, or its key is revoked, or may only read where a scope is `write`.
 CREATE OR REPLACE FUNCTION recall.open_grant(
     p_cookie bytea, p_digest bytea, p_secret bytea, p_terms jsonb, p_seconds int, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -40,9 +40,10 @@ EXCEPTION WHEN unique_violation THEN  -- the message of Postgres would reveal th
     PERFORM recall_private.raise_invalid('This digest cannot be stored.', 'Create another code.');
 END $$;
 
--- find_grant: the grant with this digest, of whichever tenant, and whether p_secret is the digest of a token of it that may be
--- used now; then ends_at is when that ends. also_reads is that of the key. Returns no row if the grant or its key has ended,
--- or if a role that is bound to a tenant asks for a grant of another. Counts as a use of the key.
+-- find_grant (app; Keys of the HTTP service): the grant with this digest, of whichever tenant, and whether p_secret is
+-- the digest of a token of it that may be used now; then ends_at is when that ends. also_reads is that of the key.
+-- Returns no row if the grant or its key has ended, or if a role that is bound to a tenant asks for a grant of another.
+-- Counts as a use of the key.
 CREATE OR REPLACE FUNCTION recall.find_grant(p_digest bytea, p_secret bytea, p_now timestamptz DEFAULT now())
 RETURNS TABLE (tenant text, terms jsonb, usable boolean, ends_at timestamptz, also_reads text[])
 LANGUAGE plpgsql VOLATILE
@@ -61,9 +62,9 @@ BEGIN
     FROM recall.key_holder(v_hash, p_now) h;
 END $$;
 
--- exchange_grant: replaces the tokens of a grant of this tenant: p_secret, which must be the one that may be exchanged, by
--- p_next, and the access token by p_access. Returns false if there is no such grant, if its key is revoked, or if p_secret was
--- exchanged before, which ends the grant.
+-- exchange_grant (app; Keys of the HTTP service): replaces the tokens of a grant of this tenant: p_secret, which must
+-- be the one that may be exchanged, by p_next, and the access token by p_access. Returns false if there is no such
+-- grant, if its key is revoked, or if p_secret was exchanged before, which ends the grant.
 CREATE OR REPLACE FUNCTION recall.exchange_grant(
     p_digest bytea, p_secret bytea, p_next bytea, p_access bytea, p_access_seconds int, p_seconds int,
     p_now timestamptz DEFAULT now()
@@ -88,7 +89,8 @@ BEGIN
     RETURN false;
 END $$;
 
--- close_grant: ends a grant of this tenant with all of its tokens. Returns false if there is none.
+-- close_grant (app; Keys of the HTTP service): ends a grant of this tenant with all of its tokens. Returns false if
+-- there is none.
 CREATE OR REPLACE FUNCTION recall.close_grant(p_digest bytea) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -102,8 +104,9 @@ CREATE OR REPLACE FUNCTION recall_private.grant_id(p_digest bytea) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN encode(substring(p_digest FOR 8), 'hex');
 
--- grants: the grants of OAuth of this tenant that have not ended, by key. The id names a grant and is no secret; `client` is what
--- the client calls itself, `redirect` the address that it had the code sent to. A grant that is not used ends at ends_at.
+-- grants (app; Keys of the HTTP service): the grants of OAuth of this tenant that have not ended, by key. The id names
+-- a grant and is no secret; `client` is what the client calls itself, `redirect` the address that it had the code sent
+-- to. A grant that is not used ends at ends_at.
 CREATE OR REPLACE FUNCTION recall.grants(p_now timestamptz DEFAULT now()) RETURNS TABLE (
     id text, client text, redirect text, scopes text[], key_id bigint, key_name text, ends_at timestamptz
 )
@@ -117,7 +120,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY k.id, g.ends_at DESC, g.digest
 $$;
 
--- end_grant: ends the grant with this id, of this tenant, with all of its tokens. Returns false if there is none.
+-- end_grant (app; Keys of the HTTP service): ends the grant with this id, of this tenant, with all of its tokens.
+-- Returns false if there is none.
 CREATE OR REPLACE FUNCTION recall.end_grant(p_id text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

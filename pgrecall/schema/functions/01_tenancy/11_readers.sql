@@ -4,8 +4,8 @@
 -- transaction is READ ONLY, and no transaction can leave that state after its first query. With may_share, a reader may
 -- also copy memories of its own into the shared tenant (share), which is all that it may write there.
 
--- add_reader: lets another tenant read this one, and with p_may_share copy memories of its own into it, from its next
--- statement on. Repeated, it sets p_may_share. Returns false if nothing changed.
+-- add_reader (app; Readers of a shared tenant): lets another tenant read this one, and with p_may_share copy memories
+-- of its own into it, from its next statement on. Repeated, it sets p_may_share. Returns false if nothing changed.
 CREATE OR REPLACE FUNCTION recall.add_reader(
     p_reader text, p_now timestamptz DEFAULT now(), p_may_share boolean DEFAULT false
 ) RETURNS boolean
@@ -30,7 +30,8 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- remove_reader: ends what add_reader began, from the reader's next transaction on. Returns false if it could not read.
+-- remove_reader (app; Readers of a shared tenant): ends what add_reader began, from the reader's next transaction on.
+-- Returns false if it could not read.
 CREATE OR REPLACE FUNCTION recall.remove_reader(p_reader text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -39,7 +40,8 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- readers: the tenants that may read this one, by name, since when, and whether they may copy memories into it.
+-- readers (app; Readers of a shared tenant): the tenants that may read this one, by name, since when, and whether they
+-- may copy memories into it.
 CREATE OR REPLACE FUNCTION recall.readers() RETURNS TABLE (reader text, since timestamptz, may_share boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

@@ -147,7 +147,7 @@ BEGIN
           AND (recall_private.is_number(s.value) OR NOT recall_private.default_settings() ? s.name)), '{}');
 END $$;
 
--- settings: every setting with the value in force for this tenant and its source, by name.
+-- settings (reader; Settings): every setting with the value in force for this tenant and its source, by name.
 CREATE OR REPLACE FUNCTION recall.settings()
 RETURNS TABLE (
     name text, value double precision, source text, default_value double precision,
@@ -185,7 +185,7 @@ BEGIN
     END IF;
 END $$;
 
--- set_setting: sets a setting for this tenant; NULL removes the tenant's own value.
+-- set_setting (app; Settings): sets a setting for this tenant; NULL removes the tenant's own value.
 CREATE OR REPLACE FUNCTION recall.set_setting(p_name text, p_value double precision) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

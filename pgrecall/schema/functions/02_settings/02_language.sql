@@ -21,8 +21,8 @@ BEGIN
     RETURN recall_private.language_in_setting(recall_private.setting_value(p_tenant, 'language'));
 END $$;
 
--- languages: the languages available to a tenant, by name. `current` marks the language of this tenant. `accents_off`
--- says whether accents are removed, which is the same for all.
+-- languages (reader; Tenant and language): the languages available to a tenant, by name. `current` marks the language
+-- of this tenant. `accents_off` says whether accents are removed, which is the same for all.
 CREATE OR REPLACE FUNCTION recall.languages() RETURNS TABLE (name text, current boolean, accents_off boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -38,8 +38,8 @@ BEGIN
     RETURN recall_private.configuration(recall_private.language(p_tenant));
 END $$;
 
--- set_language: sets this tenant's language, reindexes its memories and recounts its words. Returns the number of
--- reindexed memories. Raises an error for a language without a configuration on this server.
+-- set_language (app; Tenant and language): sets this tenant's language, reindexes its memories and recounts its words.
+-- Returns the number of reindexed memories. Raises an error for a language without a configuration on this server.
 CREATE OR REPLACE FUNCTION recall.set_language(p_language text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -86,8 +86,8 @@ BEGIN
     RETURN v_total;
 END $$;
 
--- refresh_lexemes: recounts the document frequencies of this tenant's live memories. Returns how many memories were
--- counted.
+-- refresh_lexemes (app; Jobs and maintenance): recounts the document frequencies of this tenant's live memories.
+-- Returns how many memories were counted.
 CREATE OR REPLACE FUNCTION recall.refresh_lexemes() RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

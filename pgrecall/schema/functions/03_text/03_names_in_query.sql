@@ -263,9 +263,9 @@ BEGIN
     RETURN btrim(regexp_replace(v_rest, '\s+', ' ', 'g'));
 END $$;
 
--- queries_without_names: these queries without the names they contain, by `place` (from 1), and the removed names. The
--- result is what gets embedded: a name pulls the vector towards everything about its bearer. A query that consists of
--- names stays whole.
+-- queries_without_names (reader): these queries without the names they contain, by `place` (from 1), and the removed
+-- names. The result is what gets embedded: a name pulls the vector towards everything about its bearer. A query that
+-- consists of names stays whole.
 CREATE OR REPLACE FUNCTION recall.queries_without_names(p_queries text[])
 RETURNS TABLE (place int, query text, names text[])
 LANGUAGE plpgsql STABLE ROWS 1

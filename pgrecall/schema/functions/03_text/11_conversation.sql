@@ -50,10 +50,10 @@ BEGIN
         OR v_asked AND (p_turn ~ '[?？]\W*$' OR v_query ~ '^\W*[^.!,;]{1,20}[.!,;]') AND v_query ~ recall_private.reply_pattern();
 END $$;
 
--- completed_query: a query with the end of the conversation that it refers to, or as it is where it makes sense alone.
--- p_conversation is an array of turns, {"role": "user" or "assistant", "content": text}, oldest first, at most 100. Of the
--- newest, up to 600 characters count. Search with what this returns, and with its vector. Raises an error for anything
--- else.
+-- completed_query (reader; Search): a query with the end of the conversation that it refers to, or as it is where it
+-- makes sense alone. p_conversation is an array of turns, {"role": "user" or "assistant", "content": text}, oldest
+-- first, at most 100. Of the newest, up to 600 characters count. Search with what this returns, and with its vector.
+-- Raises an error for anything else.
 CREATE OR REPLACE FUNCTION recall.completed_query(p_query text, p_conversation jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$

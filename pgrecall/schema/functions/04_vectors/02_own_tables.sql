@@ -1,9 +1,9 @@
 -- Tables for the vectors of one tenant. A tenant with more than 4,000 vectors, including those of passages, gets its own
 -- table. Up to this size, an exact search in the shared table is as fast as an HNSW index, and finds everything.
 
--- move_vectors_to_own_table: moves the vectors of this tenant from the shared table to its own, if there are more than
--- p_more_than. Returns how many it moved. Readers continue meanwhile. Writers of this tenant's vectors wait while the
--- tables are switched.
+-- move_vectors_to_own_table (app; Jobs and maintenance): moves the vectors of this tenant from the shared table to its
+-- own, if there are more than p_more_than. Returns how many it moved. Readers continue meanwhile. Writers of this
+-- tenant's vectors wait while the tables are switched.
 CREATE OR REPLACE FUNCTION recall.move_vectors_to_own_table(p_more_than int DEFAULT 4000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -7,10 +7,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_memory.embedded_with IS NOT NULL AND p_memory.passage_count IS NULL
     AND octet_length(p_memory.title) + octet_length(p_memory.body) > 250;
 
--- unembedded: up to p_limit memories with ids above p_after that have no embedding or, with p_model, no embedding by
--- that model. With p_tokens, those with an embedding by that model but without its token signs. With p_passages, those
--- of which it is not yet known whether they need passages. Returns what a worker needs to embed them, by id. Archived
--- memories are included, because searches can include them.
+-- unembedded (worker; Jobs and maintenance): up to p_limit memories with ids above p_after that have no embedding or,
+-- with p_model, no embedding by that model. With p_tokens, those with an embedding by that model but without its token
+-- signs. With p_passages, those of which it is not yet known whether they need passages. Returns what a worker needs to
+-- embed them, by id. Archived memories are included, because searches can include them.
 CREATE OR REPLACE FUNCTION recall.unembedded(
     p_after bigint DEFAULT 0, p_limit int DEFAULT 64, p_model text DEFAULT NULL, p_tokens boolean DEFAULT false,
     p_passages boolean DEFAULT false
@@ -47,7 +47,8 @@ BEGIN
     END IF;
 END $$;
 
--- count_unembedded: how many memories unembedded() returns in all, with the same arguments.
+-- count_unembedded (worker; Jobs and maintenance): how many memories unembedded() returns in all, with the same
+-- arguments.
 CREATE OR REPLACE FUNCTION recall.count_unembedded(
     p_model text DEFAULT NULL, p_tokens boolean DEFAULT false, p_passages boolean DEFAULT false
 ) RETURNS bigint
@@ -71,9 +72,10 @@ BEGIN
                 WHERE s.tenant = v_tenant AND s.memory_id = m.id AND s.model = p_model));
 END $$;
 
--- store_embeddings: stores vectors, a JSON array of {id, content_hash, embedding, tokens, passages}, made by the embedder
--- p_model. Returns how many. Token signs and passages are optional; they are also stored for a memory that already has
--- its vector. A memory with a text that has changed since it was embedded is left for the next run.
+-- store_embeddings (worker; Jobs and maintenance): stores vectors, a JSON array of {id, content_hash, embedding,
+-- tokens, passages}, made by the embedder p_model. Returns how many. Token signs and passages are optional; they are
+-- also stored for a memory that already has its vector. A memory with a text that has changed since it was embedded is
+-- left for the next run.
 CREATE OR REPLACE FUNCTION recall.store_embeddings(p_items jsonb, p_model text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -133,9 +135,9 @@ BEGIN
     RETURN cardinality(v_ids);
 END $$;
 
--- begin_reembedding: makes p_model, with the same dimensions, the embedder of this database. Returns the previous
--- embedder, NULL if there was none. New vectors by the previous one are refused from then on. The job reembed replaces
--- those already stored.
+-- begin_reembedding (worker; Jobs and maintenance): makes p_model, with the same dimensions, the embedder of this
+-- database. Returns the previous embedder, NULL if there was none. New vectors by the previous one are refused from
+-- then on. The job reembed replaces those already stored.
 CREATE OR REPLACE FUNCTION recall.begin_reembedding(p_model text, p_dimensions int) RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -49,8 +49,9 @@ BEGIN
     END IF;
 END $$;
 
--- expire_changes: deletes up to p_limit changes of this tenant that are older than the setting changes.days. Returns how
--- many. Records the position of the last one, so that readers with an older cursor are refused.
+-- expire_changes (worker; Versions and changes): deletes up to p_limit changes of this tenant that are older than the
+-- setting changes.days. Returns how many. Records the position of the last one, so that readers with an older cursor
+-- are refused.
 CREATE OR REPLACE FUNCTION recall.expire_changes(p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE

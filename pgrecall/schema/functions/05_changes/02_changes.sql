@@ -31,8 +31,8 @@ BEGIN
         ELSE 9223372036854775807 END;
 END $$;
 
--- change_cursor: the cursor after the last change. To copy a tenant, get this cursor, read the memories, then read the
--- changes since. Some changes may be read twice; none is missed.
+-- change_cursor (reader; Versions and changes): the cursor after the last change. To copy a tenant, get this cursor,
+-- read the memories, then read the changes since. Some changes may be read twice; none is missed.
 CREATE OR REPLACE FUNCTION recall.change_cursor() RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -43,13 +43,13 @@ BEGIN
     RETURN format('%s-%s-0', v_settled.era, v_settled.xid);
 END $$;
 
--- changes: up to p_limit (1 to 1,000) changes of this tenant's memories, in order. p_since is the cursor of the last
--- change read; NULL starts with the first one kept. `kind` is new, rewritten, archived, restored (from the archive, or
--- because the memory that superseded it was deleted), superseded or merged (by `other_id`), deleted (for good), or risen
--- or faded (to another `zone`, as found by the job vitality). `key`, `layer` and `title` (without a title, the start of
--- the body) have their current values; they are NULL if the memory was deleted. A change is returned once every
--- transaction that began before it has ended, including those in other databases of the server. Raises an error if
--- changes after p_since are no longer kept.
+-- changes (reader; Versions and changes): up to p_limit (1 to 1,000) changes of this tenant's memories, in order.
+-- p_since is the cursor of the last change read; NULL starts with the first one kept. `kind` is new, rewritten,
+-- archived, restored (from the archive, or because the memory that superseded it was deleted), superseded or merged (by
+-- `other_id`), deleted (for good), or risen or faded (to another `zone`, as found by the job vitality). `key`, `layer`
+-- and `title` (without a title, the start of the body) have their current values; they are NULL if the memory was
+-- deleted. A change is returned once every transaction that began before it has ended, including those in other
+-- databases of the server. Raises an error if changes after p_since are no longer kept.
 CREATE OR REPLACE FUNCTION recall.changes(
     p_since text DEFAULT NULL, p_limit int DEFAULT 100, p_kinds text[] DEFAULT NULL
 ) RETURNS TABLE (

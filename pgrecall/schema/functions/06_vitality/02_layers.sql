@@ -19,9 +19,9 @@ BEGIN ATOMIC
     ORDER BY l.name, l.tenant = '*';
 END;
 
--- refresh_medians: recomputes the median B of this tenant's live memories for each layer. As in ranking, every access
--- counts as at least an hour old. Search divides the S of a memory by the median S, so that layers with different rates
--- are comparable.
+-- refresh_medians (app; Jobs and maintenance): recomputes the median B of this tenant's live memories for each layer.
+-- As in ranking, every access counts as at least an hour old. Search divides the S of a memory by the median S, so that
+-- layers with different rates are comparable.
 CREATE OR REPLACE FUNCTION recall.refresh_medians(p_now timestamptz DEFAULT now()) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -40,8 +40,8 @@ BEGIN
     ON CONFLICT (tenant, layer) DO UPDATE SET base = excluded.base, computed_at = excluded.computed_at;
 END $$;
 
--- refresh_statistics: recomputes the statistics that search uses: document frequencies and medians of layers. Returns how
--- many live memories were counted.
+-- refresh_statistics (app; Jobs and maintenance): recomputes the statistics that search uses: document frequencies and
+-- medians of layers. Returns how many live memories were counted.
 CREATE OR REPLACE FUNCTION recall.refresh_statistics(p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -97,10 +97,10 @@ BEGIN
     ORDER BY z.memory_id;
 END $$;
 
--- refresh_vitality: recomputes the cached vitality at p_now of up to p_limit memories with ids above p_after. Reports
--- read this cache, ranking never does. Writes a memory only if its zone changes or its vitality by at least .005, as most change
--- by less from one refresh to the next. Logs which live memories have risen or faded to another zone since the last
--- refresh. Returns the last processed id, NULL when none was left.
+-- refresh_vitality (app; Jobs and maintenance): recomputes the cached vitality at p_now of up to p_limit memories with
+-- ids above p_after. Reports read this cache, ranking never does. Writes a memory only if its zone changes or its
+-- vitality by at least .005, as most change by less from one refresh to the next. Logs which live memories have risen
+-- or faded to another zone since the last refresh. Returns the last processed id, NULL when none was left.
 CREATE OR REPLACE FUNCTION recall.refresh_vitality(
     p_after bigint DEFAULT 0, p_limit int DEFAULT 10000, p_now timestamptz DEFAULT now()
 ) RETURNS bigint

@@ -13,8 +13,8 @@ LANGUAGE sql STABLE AS $$
            || jsonb_build_object('tenant', p_tenant, 'name', p_name))
 $$;
 
--- layers: every layer this tenant can use, with its rates and thresholds, the resulting clock and decay, and whether the
--- row is the tenant's or the database's.
+-- layers (reader; Layers): every layer this tenant can use, with its rates and thresholds, the resulting clock and
+-- decay, and whether the row is the tenant's or the database's.
 CREATE OR REPLACE FUNCTION recall.layers()
 RETURNS TABLE (
     name text, metabolic_rate double precision, reading text, base_decay double precision,
@@ -107,8 +107,9 @@ BEGIN
     RETURN cardinality(v_ids);
 END $$;
 
--- set_layer: creates or changes this tenant's row of a layer. NULL keeps the current value, or the default of a new
--- layer. Returns how many memories age differently from now on. A birth weight applies to new memories.
+-- set_layer (app; Layers): creates or changes this tenant's row of a layer. NULL keeps the current value, or the
+-- default of a new layer. Returns how many memories age differently from now on. A birth weight applies to new
+-- memories.
 CREATE OR REPLACE FUNCTION recall.set_layer(
     p_name text, p_metabolic_rate double precision DEFAULT NULL, p_reading text DEFAULT NULL,
     p_base_decay double precision DEFAULT NULL, p_birth_weight double precision DEFAULT NULL,
@@ -135,8 +136,8 @@ BEGIN
     RETURN recall_private.retune_layers(v_tenant, ARRAY[p_name], p_now);
 END $$;
 
--- drop_layer: removes this tenant's row of a layer, so that the database's applies again. Returns false if there was
--- none. Raises an error if the database has no such layer and memories are in it.
+-- drop_layer (app; Layers): removes this tenant's row of a layer, so that the database's applies again. Returns false
+-- if there was none. Raises an error if the database has no such layer and memories are in it.
 CREATE OR REPLACE FUNCTION recall.drop_layer(p_name text, p_now timestamptz DEFAULT now()) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -167,9 +168,9 @@ BEGIN
     RETURN true;
 END $$;
 
--- presets: the layers of each preset with their rates and thresholds. `default` uses the rates as clocks, with the decay
--- of the source. `seed` follows the source exactly. `calibrated` uses the rates as clocks, with a decay fitted to access
--- logs.
+-- presets (reader; Layers): the layers of each preset with their rates and thresholds. `default` uses the rates as
+-- clocks, with the decay of the source. `seed` follows the source exactly. `calibrated` uses the rates as clocks, with
+-- a decay fitted to access logs.
 CREATE OR REPLACE FUNCTION recall.presets()
 RETURNS TABLE (
     preset text, layer text, metabolic_rate double precision, reading text, base_decay double precision,
@@ -195,8 +196,8 @@ SET search_path FROM CURRENT AS $$
     JOIN recall_private.known_settings() k ON k.name = 'vitality.revival_days'
 $$;
 
--- use_preset: sets this tenant's layers and settings to those of the preset. Other layers stay. Returns how many memories
--- age differently from now on.
+-- use_preset (app; Layers): sets this tenant's layers and settings to those of the preset. Other layers stay. Returns
+-- how many memories age differently from now on.
 CREATE OR REPLACE FUNCTION recall.use_preset(p_name text, p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,7 +1,7 @@
 -- Vitality of stored memories at any time.
 
--- vitality: the vitality of a memory of this tenant at p_now, from 0 to 1. NULL if there is no such memory. With more
--- than eight accesses it is an approximation (docs/explanation/vitality.md).
+-- vitality (reader; Vitality): the vitality of a memory of this tenant at p_now, from 0 to 1. NULL if there is no such
+-- memory. With more than eight accesses it is an approximation (docs/explanation/vitality.md).
 CREATE OR REPLACE FUNCTION recall.vitality(p_memory_id bigint, p_now timestamptz DEFAULT now())
 RETURNS double precision
 LANGUAGE sql STABLE
@@ -13,8 +13,8 @@ SET search_path FROM CURRENT AS $$
     CROSS JOIN LATERAL (SELECT recall_private.activation_sum(a, x.w, c.moment) AS activation OFFSET 0) s
 $$;
 
--- explain_vitality: every term of a memory's vitality at p_now. No row if there is no such memory. `recent` is the exact
--- sum over the eight newest accesses, `tail` approximates that over the others.
+-- explain_vitality (reader; Vitality): every term of a memory's vitality at p_now. No row if there is no such memory.
+-- `recent` is the exact sum over the eight newest accesses, `tail` approximates that over the others.
 CREATE OR REPLACE FUNCTION recall.explain_vitality(p_memory_id bigint, p_now timestamptz DEFAULT now())
 RETURNS TABLE (
     accesses bigint, recent double precision, tail double precision, spread double precision,

@@ -1,18 +1,19 @@
 -- Storing memories: remember and remember_many.
 
--- remember_many: stores drafts (a JSON array of objects with the fields of a memory) and returns one row each, in the
--- order given: `outcome` is created, updated, revived, unchanged or rejected, `problem` says why it was rejected. A
--- draft with an existing key updates that memory, and restores it if it was archived; the links of the draft replace
--- those of an earlier draft. Each draft without a key becomes a new memory. Without p_skip_rejected, one invalid
--- draft rejects the whole call. Without p_revive, an archived memory that a draft does not change stays archived, so
--- that repeating an import does not undo forgetting or pruning. With p_compare, for up to 100 drafts, a draft without
--- a key that a live memory holds already is not stored again: it is unchanged, with the id and key of that memory.
--- `similar_to` then names the memory that a stored draft nearly repeats: {id, key, similarity}. With p_keep, a memory with
--- the key of a draft keeps each field that the draft does not give, also its links. Null is not given; a field is cleared
--- by its empty value ('', [], {}), a time too by ''. `changed` then has the names of the fields of an existing memory that
--- changed, and a draft that makes no memory with what is kept rejects the call. A draft can have, as `content_hash`, the
--- digest of the text that was embedded: a vector of another text than the stored one is left out for the job embed. With
--- p_project, new memories and given metadata have it as `project`, where they name none.
+-- remember_many (app; Remember): stores drafts (a JSON array of objects with the fields of a memory) and returns one
+-- row each, in the order given: `outcome` is created, updated, revived, unchanged or rejected, `problem` says why it
+-- was rejected. A draft with an existing key updates that memory, and restores it if it was archived; the links of the
+-- draft replace those of an earlier draft. Each draft without a key becomes a new memory. Without p_skip_rejected, one
+-- invalid draft rejects the whole call. Without p_revive, an archived memory that a draft does not change stays
+-- archived, so that repeating an import does not undo forgetting or pruning. With p_compare, for up to 100 drafts, a
+-- draft without a key that a live memory holds already is not stored again: it is unchanged, with the id and key of
+-- that memory. `similar_to` then names the memory that a stored draft nearly repeats: {id, key, similarity}. With
+-- p_keep, a memory with the key of a draft keeps each field that the draft does not give, also its links. Null is not
+-- given; a field is cleared by its empty value ('', [], {}), a time too by ''. `changed` then has the names of the
+-- fields of an existing memory that changed, and a draft that makes no memory with what is kept rejects the call. A
+-- draft can have, as `content_hash`, the digest of the text that was embedded: a vector of another text than the stored
+-- one is left out for the job embed. With p_project, new memories and given metadata have it as `project`, where they
+-- name none.
 CREATE OR REPLACE FUNCTION recall.remember_many(
     p_items jsonb, p_embedded_with text DEFAULT NULL, p_skip_rejected boolean DEFAULT false,
     p_now timestamptz DEFAULT now(), p_revive boolean DEFAULT true, p_compare boolean DEFAULT false,

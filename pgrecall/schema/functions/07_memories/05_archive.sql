@@ -87,7 +87,8 @@ LANGUAGE sql VOLATILE AS $$
     ORDER BY m.id
 $$;
 
--- pin: pins a memory, which keeps it out of all prune plans, or unpins it. Returns whether anything changed.
+-- pin (app; Remember): pins a memory, which keeps it out of all prune plans, or unpins it. Returns whether anything
+-- changed.
 CREATE OR REPLACE FUNCTION recall.pin(
     p_memory_id bigint, p_pinned boolean DEFAULT true, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -110,8 +111,9 @@ BEGIN
     RETURN v_changed;
 END $$;
 
--- expire_memories: archives up to p_limit live memories past their time to live, with the reason `expired`, and
--- returns how many. Nothing is deleted. Memories that are being changed or accessed are left for the next run.
+-- expire_memories (worker; Jobs and maintenance): archives up to p_limit live memories past their time to live, with
+-- the reason `expired`, and returns how many. Nothing is deleted. Memories that are being changed or accessed are left
+-- for the next run.
 CREATE OR REPLACE FUNCTION recall.expire_memories(
     p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now()
 ) RETURNS bigint

@@ -1,8 +1,8 @@
 -- Forgetting: archiving a memory, or deleting it with everything recorded about it.
 
--- forget: archives a memory, which stays stored and which searches omit by default. With p_hard, deletes it with
--- everything about it, and removes its text from the context of the turn that followed. Returns whether anything
--- changed.
+-- forget (app; Remember): archives a memory, which stays stored and which searches omit by default. With p_hard,
+-- deletes it with everything about it, and removes its text from the context of the turn that followed. Returns whether
+-- anything changed.
 CREATE OR REPLACE FUNCTION recall.forget(
     p_memory_id bigint, p_hard boolean DEFAULT false, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -18,8 +18,8 @@ BEGIN
     RETURN cardinality(recall_private.archive_memories(v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
 END $$;
 
--- forget_session: archives the live memories of a session. Returns how many were archived, or with p_dry_run, which changes
--- nothing, how many would be.
+-- forget_session (app; Remember): archives the live memories of a session. Returns how many were archived, or with
+-- p_dry_run, which changes nothing, how many would be.
 CREATE OR REPLACE FUNCTION recall.forget_session(
     p_session_id text, p_dry_run boolean DEFAULT false, p_now timestamptz DEFAULT now()
 ) RETURNS bigint
@@ -38,8 +38,8 @@ BEGIN
     RETURN cardinality(recall_private.archive_memories(v_tenant, v_ids, 'forgotten', NULL, p_now));
 END $$;
 
--- unarchive_session: undoes the last forget_session of a session that archived something: restores what it archived and is
--- archived still. Returns how many memories.
+-- unarchive_session (app; Remember): undoes the last forget_session of a session that archived something: restores what
+-- it archived and is archived still. Returns how many memories.
 CREATE OR REPLACE FUNCTION recall.unarchive_session(p_session_id text, p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -57,8 +57,8 @@ BEGIN
     RETURN cardinality(recall_private.restore_memories(v_tenant, v_ids, p_now));
 END $$;
 
--- unarchive: restores an archived memory, whatever archived it: its links, accesses and vitality are as if it had
--- stayed. Returns whether it was archived.
+-- unarchive (app; Remember): restores an archived memory, whatever archived it: its links, accesses and vitality are as
+-- if it had stayed. Returns whether it was archived.
 CREATE OR REPLACE FUNCTION recall.unarchive(p_memory_id bigint, p_now timestamptz DEFAULT now()) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,6 +1,7 @@
 -- Reading memories by id, key or source.
 
--- content_hashes: the memories with these keys: key, content hash, source, whether it has an embedding, and title.
+-- content_hashes (reader; Remember): the memories with these keys: key, content hash, source, whether it has an
+-- embedding, and title.
 CREATE OR REPLACE FUNCTION recall.content_hashes(p_keys text[])
 RETURNS TABLE (key text, content_hash text, source text, embedded boolean, title text)
 LANGUAGE sql STABLE
@@ -10,7 +11,7 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = (SELECT recall.current_tenant()) AND m.key = ANY (p_keys)
 $$;
 
--- keys_of_source: the keys of live memories from a source, or from these sessions of it; by key.
+-- keys_of_source (reader; Remember): the keys of live memories from a source, or from these sessions of it; by key.
 CREATE OR REPLACE FUNCTION recall.keys_of_source(p_source text, p_sessions text[] DEFAULT NULL) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -20,7 +21,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY m.key
 $$;
 
--- id_of: the id of the memory with this key. Raises an error if there is none.
+-- id_of (reader; Remember): the id of the memory with this key. Raises an error if there is none.
 CREATE OR REPLACE FUNCTION recall.id_of(p_key text) RETURNS bigint
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -38,7 +39,7 @@ BEGIN
     RETURN v_id;
 END $$;
 
--- require_memory: returns the id if it is a memory of this tenant. Raises an error otherwise.
+-- require_memory (reader): returns the id if it is a memory of this tenant. Raises an error otherwise.
 CREATE OR REPLACE FUNCTION recall.require_memory(p_id bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -93,8 +94,8 @@ LANGUAGE sql STABLE AS $$
     JOIN recall.memory o ON o.tenant = p_tenant AND o.id = l.other
 $$;
 
--- get: one memory with its vitality terms at p_now, its links, and how often it was stored, shown and used; no row if
--- there is none. Reading it does not count as an access.
+-- get (reader; Remember): one memory with its vitality terms at p_now, its links, and how often it was stored, shown
+-- and used; no row if there is none. Reading it does not count as an access.
 CREATE OR REPLACE FUNCTION recall.get(p_memory_id bigint, p_now timestamptz DEFAULT now())
 RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, context text,

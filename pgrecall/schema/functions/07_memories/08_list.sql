@@ -1,12 +1,13 @@
 -- Lists of memories, a page at a time.
 
--- list_memories: up to p_limit (1 to 1,000) memories of this tenant that pass p_filter, a JSON object with the
--- filters of recall.search except `as_of`. The newest come first or, with p_order `vitality`, those with the highest
--- vitality at p_now. The `cursor` of the last row, given as p_after, continues the list after that row; a list by
--- vitality keeps the moment of its first page. Archived, superseded and invalid memories are left out unless the
--- filter includes them. With p_session_id, only memories of that session. A page ends before p_limit where its texts and
--- metadata would exceed p_max_bytes (NULL: no limit), but has at least one memory if there is one; after the last memory
--- it is empty. `directive` is the sentence that makes a memory a directive. Listing does not count as an access.
+-- list_memories (reader; Remember): up to p_limit (1 to 1,000) memories of this tenant that pass p_filter, a JSON
+-- object with the filters of recall.search except `as_of`. The newest come first or, with p_order `vitality`, those
+-- with the highest vitality at p_now. The `cursor` of the last row, given as p_after, continues the list after that
+-- row; a list by vitality keeps the moment of its first page. Archived, superseded and invalid memories are left out
+-- unless the filter includes them. With p_session_id, only memories of that session. A page ends before p_limit where
+-- its texts and metadata would exceed p_max_bytes (NULL: no limit), but has at least one memory if there is one; after
+-- the last memory it is empty. `directive` is the sentence that makes a memory a directive. Listing does not count as
+-- an access.
 CREATE OR REPLACE FUNCTION recall.list_memories(
     p_filter jsonb DEFAULT '{}', p_order text DEFAULT 'newest', p_after text DEFAULT NULL, p_limit int DEFAULT 50,
     p_now timestamptz DEFAULT now(), p_max_bytes bigint DEFAULT 16000000, p_session_id text DEFAULT NULL

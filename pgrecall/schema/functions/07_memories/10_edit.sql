@@ -1,8 +1,8 @@
 -- Changing fields of a memory.
 
--- edit: changes the fields of a memory that the JSON object p_changes contains; null empties a field. Returns
--- `outcome`: updated, or unchanged if the memory already has these values. A new text removes the vector. The new
--- vector is p_embedded, an object {content_hash, embedding, tokens, passages} as for store_embeddings, made by the
+-- edit (app; Remember): changes the fields of a memory that the JSON object p_changes contains; null empties a field.
+-- Returns `outcome`: updated, or unchanged if the memory already has these values. A new text removes the vector. The
+-- new vector is p_embedded, an object {content_hash, embedding, tokens, passages} as for store_embeddings, made by the
 -- embedder p_embedded_with. Without it, or if it belongs to another text, the job embed makes a vector. Links, key,
 -- source and accesses stay; a new text logs a write, which does not count as a use. The previous values are kept as a
 -- version.

@@ -59,10 +59,11 @@ BEGIN
     WHERE v.tenant = p_tenant AND v.memory_id = n.id AND v.number <= n.number - v_limit;
 END $$;
 
--- versions: the versions of a memory, newest first, starting with the current one, whose `replaced_at` is NULL.
--- `written_by` is the login role that wrote a version, `written_through` the interface: cli, http, mcp, page, client,
--- sql. Both are NULL if they were not recorded. With p_before, only those with lower numbers. A page ends before p_limit
--- where its texts and metadata would exceed p_max_bytes (NULL: no limit), but has at least one version if there is one.
+-- versions (reader; Versions and changes): the versions of a memory, newest first, starting with the current one, whose
+-- `replaced_at` is NULL. `written_by` is the login role that wrote a version, `written_through` the interface: cli,
+-- http, mcp, page, client, sql. Both are NULL if they were not recorded. With p_before, only those with lower numbers.
+-- A page ends before p_limit where its texts and metadata would exceed p_max_bytes (NULL: no limit), but has at least
+-- one version if there is one.
 CREATE OR REPLACE FUNCTION recall.versions(
     p_memory_id bigint, p_limit int DEFAULT 50, p_before int DEFAULT NULL, p_max_bytes bigint DEFAULT 16000000
 ) RETURNS TABLE (
@@ -143,8 +144,8 @@ LANGUAGE sql STABLE
 RETURN to_jsonb(p_version) - '{tenant, memory_id, number, written_at, written_by, written_through, replaced_at, replaced_by,
     replaced_through}'::text[];
 
--- diff_versions: the fields in which two versions of a memory differ, with their values; without p_later, from a version
--- to the current one. Clients compare title and body word by word.
+-- diff_versions (reader; Versions and changes): the fields in which two versions of a memory differ, with their values;
+-- without p_later, from a version to the current one. Clients compare title and body word by word.
 CREATE OR REPLACE FUNCTION recall.diff_versions(p_memory_id bigint, p_earlier int, p_later int DEFAULT NULL)
 RETURNS TABLE (field text, earlier jsonb, later jsonb)
 LANGUAGE plpgsql STABLE ROWS 5
@@ -166,9 +167,9 @@ BEGIN
     WHERE v_earlier -> f.field IS DISTINCT FROM v_later -> f.field ORDER BY f.place;
 END $$;
 
--- restore_version: restores the text and fields of an earlier version, as an edit; the replaced ones become a version.
--- Its layer, links, pin and accesses stay, and an archived memory stays archived. p_embedded and p_embedded_with are as
--- for edit.
+-- restore_version (app; Versions and changes): restores the text and fields of an earlier version, as an edit; the
+-- replaced ones become a version. Its layer, links, pin and accesses stay, and an archived memory stays archived.
+-- p_embedded and p_embedded_with are as for edit.
 CREATE OR REPLACE FUNCTION recall.restore_version(
     p_memory_id bigint, p_number int, p_embedded jsonb DEFAULT NULL, p_embedded_with text DEFAULT NULL,
     p_now timestamptz DEFAULT now()

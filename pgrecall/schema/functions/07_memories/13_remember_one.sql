@@ -1,8 +1,8 @@
 -- Storing one memory, with its fields as arguments.
 
--- remember: stores one memory and returns its id. A memory with the same key keeps the fields that are not given (NULL),
--- changes those that are, and is restored if it was archived. A text, a list, metadata or links are cleared by '' or an
--- empty value; times are cleared by `edit`.
+-- remember (app; Remember): stores one memory and returns its id. A memory with the same key keeps the fields that are
+-- not given (NULL), changes those that are, and is restored if it was archived. A text, a list, metadata or links are
+-- cleared by '' or an empty value; times are cleared by `edit`.
 CREATE OR REPLACE FUNCTION recall.remember(
     p_body text, p_title text DEFAULT NULL, p_key text DEFAULT NULL, p_layer text DEFAULT NULL,
     p_role text DEFAULT NULL, p_author text DEFAULT NULL, p_context text DEFAULT NULL,

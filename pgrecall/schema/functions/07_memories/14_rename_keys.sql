@@ -1,9 +1,9 @@
 -- Renaming: other keys for memories that stay what they are.
 
--- rename_keys: gives live memories of a source other keys. p_keys is a JSON object of new keys by present ones. A memory
--- keeps everything else: its links, accesses and versions; links that wait for its new key lead to it. A new key that
--- another memory has is passed over, and so is a present key without a live memory of this source. Returns how many have
--- a new key. Raises an error for keys that cannot be stored.
+-- rename_keys (app; Remember): gives live memories of a source other keys. p_keys is a JSON object of new keys by
+-- present ones. A memory keeps everything else: its links, accesses and versions; links that wait for its new key lead
+-- to it. A new key that another memory has is passed over, and so is a present key without a live memory of this
+-- source. Returns how many have a new key. Raises an error for keys that cannot be stored.
 CREATE OR REPLACE FUNCTION recall.rename_keys(p_source text, p_keys jsonb, p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE

@@ -1,6 +1,6 @@
 -- The project of a memory: the text `project` in its metadata.
 
--- projects: the project of each of these memories that has one.
+-- projects (reader; Remember): the project of each of these memories that has one.
 CREATE OR REPLACE FUNCTION recall.projects(p_ids bigint[]) RETURNS TABLE (id bigint, project text)
 LANGUAGE sql STABLE ROWS 50
 SET search_path FROM CURRENT AS $$

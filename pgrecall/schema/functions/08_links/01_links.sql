@@ -1,6 +1,6 @@
 -- Links made by hand, and counts of links.
 
--- link: links two memories of this tenant. Returns false if the link existed.
+-- link (app; Links): links two memories of this tenant. Returns false if the link existed.
 CREATE OR REPLACE FUNCTION recall.link(
     p_src bigint, p_dst bigint, p_relation text DEFAULT 'links_to', p_weight double precision DEFAULT 1,
     p_now timestamptz DEFAULT now()
@@ -36,9 +36,9 @@ BEGIN
     RETURN v_new;
 END $$;
 
--- unlink: removes a link of this tenant; its history records that it existed until now. Without p_relation, removes
--- every relation from p_src to p_dst that people make. Removing a `supersedes` link makes the superseded memory valid
--- again. Returns how many links were removed.
+-- unlink (app; Links): removes a link of this tenant; its history records that it existed until now. Without
+-- p_relation, removes every relation from p_src to p_dst that people make. Removing a `supersedes` link makes the
+-- superseded memory valid again. Returns how many links were removed.
 CREATE OR REPLACE FUNCTION recall.unlink(
     p_src bigint, p_dst bigint, p_relation text DEFAULT NULL, p_now timestamptz DEFAULT now()
 ) RETURNS int
@@ -77,7 +77,7 @@ BEGIN
     RETURN cardinality(v_relations);
 END $$;
 
--- count_pending_links: the number of links of this tenant that wait for their target.
+-- count_pending_links (reader; Links): the number of links of this tenant that wait for their target.
 CREATE OR REPLACE FUNCTION recall.count_pending_links() RETURNS bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

@@ -221,9 +221,9 @@ BEGIN
     RETURN v_linked;
 END $$;
 
--- resolve_pending_links: creates the pending links whose target exists now. A draft that links to a memory does not
--- see it while another transaction stores it, and that transaction does not see the pending link. Returns how many
--- memories gained a link.
+-- resolve_pending_links (app; Jobs and maintenance): creates the pending links whose target exists now. A draft that
+-- links to a memory does not see it while another transaction stores it, and that transaction does not see the pending
+-- link. Returns how many memories gained a link.
 CREATE OR REPLACE FUNCTION recall.resolve_pending_links() RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

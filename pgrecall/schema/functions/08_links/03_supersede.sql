@@ -1,8 +1,8 @@
 -- Superseding: a memory replaces another, which is kept.
 
--- supersede: records that p_new supersedes p_old: by default, searches show only the new one, and a link records the
--- reason. Returns false if this was already recorded. Raises an error if p_old supersedes p_new, directly or through
--- others.
+-- supersede (app; Links): records that p_new supersedes p_old: by default, searches show only the new one, and a link
+-- records the reason. Returns false if this was already recorded. Raises an error if p_old supersedes p_new, directly
+-- or through others.
 CREATE OR REPLACE FUNCTION recall.supersede(
     p_old bigint, p_new bigint, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -79,8 +79,8 @@ BEGIN
     RETURN v_ids;
 END $$;
 
--- successors: the memories that supersede these, directly or through others, by id and step. `step` 1 supersedes the
--- memory itself.
+-- successors (reader; Links): the memories that supersede these, directly or through others, by id and step. `step` 1
+-- supersedes the memory itself.
 CREATE OR REPLACE FUNCTION recall.successors(p_ids bigint[])
 RETURNS TABLE (id bigint, successor bigint, step int)
 LANGUAGE plpgsql STABLE ROWS 10

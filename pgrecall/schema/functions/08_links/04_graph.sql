@@ -1,9 +1,9 @@
 -- The link graph: which memories hold it together, and their protection.
 
--- refresh_graph: finds the articulation points of the references between live memories of this tenant, and stores how
--- many memories each would disconnect (see store_cut_sizes). Counts linked memories, linked pairs, articulation points
--- and protected memories. `bridges` are the pairs of ids, smaller first, whose link alone connects two parts. Links that
--- are still pending do not count: call resolve_pending_links first.
+-- refresh_graph (app; Jobs and maintenance): finds the articulation points of the references between live memories of
+-- this tenant, and stores how many memories each would disconnect (see store_cut_sizes). Counts linked memories, linked
+-- pairs, articulation points and protected memories. `bridges` are the pairs of ids, smaller first, whose link alone
+-- connects two parts. Links that are still pending do not count: call resolve_pending_links first.
 CREATE OR REPLACE FUNCTION recall.refresh_graph(p_now timestamptz DEFAULT now())
 RETURNS TABLE (memories bigint, links bigint, points bigint, bridges bigint[], protected bigint)
 LANGUAGE plpgsql VOLATILE

@@ -28,8 +28,9 @@ SET search_path FROM CURRENT AS $$
     ORDER BY 1, 2
 $$;
 
--- derivations: the sources of at most 200 memories, those that are summaries: `state` is current, changed (after the
--- summary was written), forgotten (source is NULL if it was deleted) or missing (it was never stored).
+-- derivations (reader; Links): the sources of at most 200 memories, those that are summaries: `state` is current,
+-- changed (after the summary was written), forgotten (source is NULL if it was deleted) or missing (it was never
+-- stored).
 CREATE OR REPLACE FUNCTION recall.derivations(p_ids bigint[])
 RETURNS TABLE (summary bigint, source bigint, state text)
 LANGUAGE sql STABLE ROWS 10
@@ -37,8 +38,8 @@ SET search_path FROM CURRENT AS $$
     SELECT d.* FROM recall_private.derivations_of(recall.current_tenant(), recall_private.distinct_ids(p_ids)) d
 $$;
 
--- stale_summaries: the live summaries that no longer say what their sources do, at most p_limit of them, by id, after the
--- memory p_after: how many of their sources changed after them, and how many were forgotten.
+-- stale_summaries (reader; Links): the live summaries that no longer say what their sources do, at most p_limit of
+-- them, by id, after the memory p_after: how many of their sources changed after them, and how many were forgotten.
 CREATE OR REPLACE FUNCTION recall.stale_summaries(p_limit int DEFAULT 100, p_after bigint DEFAULT 0)
 RETURNS TABLE (id bigint, key text, title text, changed bigint, forgotten bigint)
 LANGUAGE sql STABLE

@@ -1,9 +1,9 @@
 -- Partitions of the access log: one for each month in which accesses are recorded, made ahead. Rows without a partition
 -- wait in the default partition.
 
--- make_access_partitions: creates missing partitions for the month of p_now and the p_ahead months after it, and moves
--- rows of the default partition to them. Returns how many were created. Gives up if it cannot lock the log within ten
--- seconds.
+-- make_access_partitions (worker; Jobs and maintenance): creates missing partitions for the month of p_now and the
+-- p_ahead months after it, and moves rows of the default partition to them. Returns how many were created. Gives up if
+-- it cannot lock the log within ten seconds.
 CREATE OR REPLACE FUNCTION recall.make_access_partitions(
     p_now timestamptz DEFAULT now(), p_ahead int DEFAULT 3
 ) RETURNS int

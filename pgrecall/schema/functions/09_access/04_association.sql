@@ -212,11 +212,11 @@ SET search_path FROM CURRENT AS $$
         AND o.memory_id = CASE WHEN l.src = p_memory_id THEN l.dst ELSE l.src END
 $$;
 
--- associates: the memories accessed together with this one most, at p_now, strongest first, at most p_limit:
--- `sessions` is the decayed number c of shared sessions, `association` c / (n + 1), n the decayed number of this one's
--- sessions: about the share of them in which the other was accessed too, lower if there are few sessions. NULL if one
--- of the two was never accessed in a session. Dividing by the other's sessions as well (the cosine) would suppress
--- memories that every task uses.
+-- associates (reader; Links): the memories accessed together with this one most, at p_now, strongest first, at most
+-- p_limit: `sessions` is the decayed number c of shared sessions, `association` c / (n + 1), n the decayed number of
+-- this one's sessions: about the share of them in which the other was accessed too, lower if there are few sessions.
+-- NULL if one of the two was never accessed in a session. Dividing by the other's sessions as well (the cosine) would
+-- suppress memories that every task uses.
 CREATE OR REPLACE FUNCTION recall.associates(
     p_memory_id bigint, p_limit int DEFAULT 32, p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (memory_id bigint, sessions double precision, association double precision)

@@ -187,8 +187,8 @@ BEGIN
     RETURN v_changed;
 END $$;
 
--- fold_accesses: folds the retrievals logged by up to p_limit searches. Returns the number of searches, 0 if none are
--- left. Several workers may call it at once; each takes different searches.
+-- fold_accesses (app; Jobs and maintenance): folds the retrievals logged by up to p_limit searches. Returns the number
+-- of searches, 0 if none are left. Several workers may call it at once; each takes different searches.
 CREATE OR REPLACE FUNCTION recall.fold_accesses(p_limit int DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -230,8 +230,9 @@ BEGIN
     RETURN v_searches;
 END $$;
 
--- rebuild: recomputes the summaries of these memories (NULL means all) from the log: accesses, spreading and links.
--- Returns how many differed from the log: 0 for a consistent database in which no access waits to be folded.
+-- rebuild (app; Jobs and maintenance): recomputes the summaries of these memories (NULL means all) from the log:
+-- accesses, spreading and links. Returns how many differed from the log: 0 for a consistent database in which no access
+-- waits to be folded.
 CREATE OR REPLACE FUNCTION recall.rebuild(p_memory_ids bigint[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,8 +1,8 @@
 -- Recording accesses, which are folded in the same transaction. Retrievals that searches log are folded by the job.
 
--- record_accesses: records accesses of memories and folds each of them into its activation. p_items is a JSON array of
--- {memory_id | key, kind, at, session_id, idempotency_key}. Returns how many were new: an access with a known
--- idempotency key is ignored. The order of arrival does not matter.
+-- record_accesses (app; Use and feedback): records accesses of memories and folds each of them into its activation.
+-- p_items is a JSON array of {memory_id | key, kind, at, session_id, idempotency_key}. Returns how many were new: an
+-- access with a known idempotency key is ignored. The order of arrival does not matter.
 CREATE OR REPLACE FUNCTION recall.record_accesses(p_items jsonb, p_now timestamptz DEFAULT now())
 RETURNS int
 LANGUAGE plpgsql VOLATILE
@@ -47,7 +47,7 @@ BEGIN
             SELECT k.dst FROM recall.link k WHERE k.tenant = p_tenant AND k.src = u.id OFFSET 0) l);
 END $$;
 
--- record_access: records one access of a memory. Returns false if its idempotency key is known.
+-- record_access (app; Use and feedback): records one access of a memory. Returns false if its idempotency key is known.
 CREATE OR REPLACE FUNCTION recall.record_access(
     p_memory_id bigint, p_kind text DEFAULT 'read', p_at timestamptz DEFAULT NULL,
     p_session_id text DEFAULT NULL, p_idempotency_key text DEFAULT NULL, p_now timestamptz DEFAULT now()

@@ -79,8 +79,8 @@ BEGIN
         'protected', coalesce(f.floored, false))) x;
 END $$;
 
--- vitality_as_of: every term of a memory's vitality at a past moment, as explain_vitality returned it then. No row if the
--- memory did not exist yet.
+-- vitality_as_of (reader; Vitality): every term of a memory's vitality at a past moment, as explain_vitality returned
+-- it then. No row if the memory did not exist yet.
 CREATE OR REPLACE FUNCTION recall.vitality_as_of(p_memory_id bigint, p_as_of timestamptz)
 RETURNS TABLE (
     accesses bigint, recent double precision, tail double precision, spread double precision,
@@ -98,7 +98,8 @@ SET search_path FROM CURRENT AS $$
     CROSS JOIN LATERAL recall_private.vitality_terms(a, false, l, x.w, c.moment) t
 $$;
 
--- zones_as_of: how many live memories each layer had in each zone at a past moment, by layer and zone.
+-- zones_as_of (reader; Vitality): how many live memories each layer had in each zone at a past moment, by layer and
+-- zone.
 CREATE OR REPLACE FUNCTION recall.zones_as_of(p_as_of timestamptz)
 RETURNS TABLE (layer text, zone text, memories bigint)
 LANGUAGE sql STABLE

@@ -23,10 +23,11 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
           FROM unnest(p_words, p_steps, p_idfs) WITH ORDINALITY u(word, step, idf, place)) x
 $$;
 
--- hit_explanation: why a hit has its rank, as JSON: the values of each arm, the terms of its relevance with their
--- features, its vitality, and how relevance and vitality result in its score. p_evidence is the `evidence` of the hit, and
--- p_summary the summary of its search, which is in the first row of find and search_and_log. A search hands out evidence,
--- because most explanations are never read; the Python client computes the same from it (nouns/search/explanation.py).
+-- hit_explanation (reader): why a hit has its rank, as JSON: the values of each arm, the terms of its relevance with
+-- their features, its vitality, and how relevance and vitality result in its score. p_evidence is the `evidence` of the
+-- hit, and p_summary the summary of its search, which is in the first row of find and search_and_log. A search hands
+-- out evidence, because most explanations are never read; the Python client computes the same from it
+-- (nouns/search/explanation.py).
 CREATE OR REPLACE FUNCTION recall.hit_explanation(p_evidence json, p_summary jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT
 SET search_path FROM CURRENT AS $$

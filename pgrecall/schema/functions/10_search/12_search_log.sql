@@ -36,10 +36,10 @@ BEGIN
     RETURN v_search_id;
 END $$;
 
--- log_shown: logs a retrieval of each of these memories, as search_and_log does, and changes no other row. With a query,
--- it also logs the search with the existing memories among them, in the order given, and the experiment by which they
--- were ranked (as in the summary of find). Returns the id of the search, for used() and rejected(). NULL without a query,
--- or if searches are not kept.
+-- log_shown (app; Search): logs a retrieval of each of these memories, as search_and_log does, and changes no other
+-- row. With a query, it also logs the search with the existing memories among them, in the order given, and the
+-- experiment by which they were ranked (as in the summary of find). Returns the id of the search, for used() and
+-- rejected(). NULL without a query, or if searches are not kept.
 CREATE OR REPLACE FUNCTION recall.log_shown(
     p_ids bigint[], p_session_id text DEFAULT NULL, p_now timestamptz DEFAULT now(), p_query text DEFAULT NULL,
     p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL, p_experiment jsonb DEFAULT NULL
@@ -95,8 +95,9 @@ BEGIN
     RETURN cardinality(v_searches);
 END $$;
 
--- expire_searches: deletes up to p_limit logged searches of this tenant older than `search.log_days`, with the verdicts
--- on them. Returns how many. Logged accesses stay. Searches that are being judged are left for the next run.
+-- expire_searches (worker; Jobs and maintenance): deletes up to p_limit logged searches of this tenant older than
+-- `search.log_days`, with the verdicts on them. Returns how many. Logged accesses stay. Searches that are being judged
+-- are left for the next run.
 CREATE OR REPLACE FUNCTION recall.expire_searches(p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE

@@ -1,16 +1,17 @@
 -- Search in SQL: with named arguments for a person at psql, as one logged request of a program, and explained for one
 -- memory.
 
--- search: the memories of this tenant that answer a query, best first, ties by id. `relevance` is the calibrated
--- probability that a memory answers. `score` is also a probability; it adds use in log-odds: logit(relevance) + weight *
--- k * ln((1 + r) / 2), where r is S divided by the median S of the layer, at most 63, and k = 1 to 1.6 (recall_private.use_term).
--- Memories named exactly are exempt from vitality. A query without p_embedding is answered by words, names, cues and
--- links alone. Sub-queries (p_queries, with p_embeddings) are searched together, and a memory counts by the sub-query
--- that it answers best. Without a query, a time window (p_since, p_until) returns everything that happened in it, ordered
--- by vitality. `speech_act` is what the memory says: statement, question, acknowledgement, instruction or preference;
--- p_speech_acts keeps those. `newer_version` is a later memory that states the same with another value. p_metadata keeps memories with metadata that contain this JSON object, and p_sources those from one of
--- these sources. `passage` is the part of a long memory that is nearest to the query in meaning: {start, end, text}, in
--- characters of the body, counted from 0.
+-- search (reader; Search): the memories of this tenant that answer a query, best first, ties by id. `relevance` is the
+-- calibrated probability that a memory answers. `score` is also a probability; it adds use in log-odds:
+-- logit(relevance) + weight * k * ln((1 + r) / 2), where r is S divided by the median S of the layer, at most 63, and k
+-- = 1 to 1.6 (recall_private.use_term). Memories named exactly are exempt from vitality. A query without p_embedding is
+-- answered by words, names, cues and links alone. Sub-queries (p_queries, with p_embeddings) are searched together, and
+-- a memory counts by the sub-query that it answers best. Without a query, a time window (p_since, p_until) returns
+-- everything that happened in it, ordered by vitality. `speech_act` is what the memory says: statement, question,
+-- acknowledgement, instruction or preference; p_speech_acts keeps those. `newer_version` is a later memory that states
+-- the same with another value. p_metadata keeps memories with metadata that contain this JSON object, and p_sources
+-- those from one of these sources. `passage` is the part of a long memory that is nearest to the query in meaning:
+-- {start, end, text}, in characters of the body, counted from 0.
 CREATE OR REPLACE FUNCTION recall.search(
     p_query text DEFAULT NULL, p_embedding halfvec DEFAULT NULL, p_k int DEFAULT 10, p_layers text[] DEFAULT NULL,
     p_roles text[] DEFAULT NULL, p_authors text[] DEFAULT NULL, p_tags text[] DEFAULT NULL,
@@ -49,10 +50,10 @@ BEGIN
     WHERE f.id IS NOT NULL ORDER BY f.rank;
 END $$;
 
--- search_and_log: does what find does, and logs the search and a retrieval of each memory that it returns, which the job
--- `fold` counts. It changes nothing else, and logs nothing if p_unless_named ends the search. `search_id` identifies the
--- search for used() and rejected(). Commit with
--- synchronous_commit = off where losing a retrieval is acceptable.
+-- search_and_log (app; Search): does what find does, and logs the search and a retrieval of each memory that it
+-- returns, which the job `fold` counts. It changes nothing else, and logs nothing if p_unless_named ends the search.
+-- `search_id` identifies the search for used() and rejected(). Commit with synchronous_commit = off where losing a
+-- retrieval is acceptable.
 CREATE OR REPLACE FUNCTION recall.search_and_log(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
     p_now timestamptz DEFAULT now(), p_tokens jsonb DEFAULT NULL, p_unless_named boolean DEFAULT false
@@ -92,9 +93,10 @@ BEGIN
     FROM hit f CROSS JOIN logged l ORDER BY f.rank;
 END $$;
 
--- explain: why a memory has its rank for a search request, as JSON: the rank, the number of candidates, the explanation
--- as search returns it, and the same in words as `sentence`; or why it is not a candidate. Archived, superseded and
--- invalid memories are explained too, unless an include_... of the request is false; `k` is ignored.
+-- explain (reader; Search): why a memory has its rank for a search request, as JSON: the rank, the number of
+-- candidates, the explanation as search returns it, and the same in words as `sentence`; or why it is not a candidate.
+-- Archived, superseded and invalid memories are explained too, unless an include_... of the request is false; `k` is
+-- ignored.
 CREATE OR REPLACE FUNCTION recall.explain(
     p_memory_id bigint, p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
     p_now timestamptz DEFAULT now(), p_tokens jsonb DEFAULT NULL
@@ -135,8 +137,8 @@ BEGIN
             || recall_private.hidden_reason(v_memory, coalesce(v_filter.as_of, p_now)));
 END $$;
 
--- similarities: the cosine of each pair (a < b) of these memories that were embedded by the same embedder, by a and b.
--- Pairs with a zero vector and unknown ids are left out.
+-- similarities (reader; Search): the cosine of each pair (a < b) of these memories that were embedded by the same
+-- embedder, by a and b. Pairs with a zero vector and unknown ids are left out.
 CREATE OR REPLACE FUNCTION recall.similarities(p_ids bigint[])
 RETURNS TABLE (a bigint, b bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 1000

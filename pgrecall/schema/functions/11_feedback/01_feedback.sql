@@ -50,8 +50,9 @@ BEGIN
     RETURN v_new;
 END $$;
 
--- used: records that these memories, shown by a search, were used in an answer: a verdict, and an access of kind
--- `used` in the session of the search, once for each memory and search. Returns how many verdicts are new.
+-- used (app; Use and feedback): records that these memories, shown by a search, were used in an answer: a verdict, and
+-- an access of kind `used` in the session of the search, once for each memory and search. Returns how many verdicts are
+-- new.
 CREATE OR REPLACE FUNCTION recall.used(
     p_search_id bigint, p_memory_ids bigint[], p_now timestamptz DEFAULT now()
 ) RETURNS int
@@ -68,8 +69,8 @@ BEGIN
     RETURN recall_private.store_verdicts(v_tenant, p_search_id, p_memory_ids, 'used', p_now);
 END $$;
 
--- rejected: records that these memories, shown by a search, did not answer it. This is not an access. A later verdict
--- replaces an earlier one, but an access stays logged. Returns how many verdicts are new.
+-- rejected (app; Use and feedback): records that these memories, shown by a search, did not answer it. This is not an
+-- access. A later verdict replaces an earlier one, but an access stays logged. Returns how many verdicts are new.
 CREATE OR REPLACE FUNCTION recall.rejected(
     p_search_id bigint, p_memory_ids bigint[], p_now timestamptz DEFAULT now()
 ) RETURNS int
@@ -112,8 +113,8 @@ SET search_path FROM CURRENT AS $$
     WHERE u.id IS NOT NULL
 $$;
 
--- feedback_by_memory: how often each memory was shown, used and rejected in searches since p_since, most shown first;
--- with p_unused only memories that were never used.
+-- feedback_by_memory (reader; Use and feedback): how often each memory was shown, used and rejected in searches since
+-- p_since, most shown first; with p_unused only memories that were never used.
 CREATE OR REPLACE FUNCTION recall.feedback_by_memory(
     p_limit int DEFAULT 50, p_unused boolean DEFAULT false, p_since timestamptz DEFAULT NULL
 ) RETURNS TABLE (
@@ -146,11 +147,11 @@ CREATE OR REPLACE FUNCTION recall_private.examination_probability(p_rank int, p_
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN greatest(power(p_rank::double precision, -p_bias), 0.1);
 
--- feedback_by_rank: for each rank, how often its memories were shown, used and rejected in searches since p_since.
--- `judged` counts memories of searches with any verdict; `use_rate` is used / judged, NULL without any. `propensity`
--- is the probability that a rank is examined, relative to rank 1: use rates smoothed by 50 pseudo-counts with the
--- rate 1 / rank^bias (`feedback.position_bias`), divided by that of rank 1, between 0.1 and 1, so that no weight 1 /
--- propensity exceeds 10.
+-- feedback_by_rank (reader; Use and feedback): for each rank, how often its memories were shown, used and rejected in
+-- searches since p_since. `judged` counts memories of searches with any verdict; `use_rate` is used / judged, NULL
+-- without any. `propensity` is the probability that a rank is examined, relative to rank 1: use rates smoothed by 50
+-- pseudo-counts with the rate 1 / rank^bias (`feedback.position_bias`), divided by that of rank 1, between 0.1 and 1,
+-- so that no weight 1 / propensity exceeds 10.
 CREATE OR REPLACE FUNCTION recall.feedback_by_rank(p_since timestamptz DEFAULT NULL)
 RETURNS TABLE (
     rank int, shown bigint, judged bigint, used bigint, rejected bigint, use_rate double precision,
@@ -178,11 +179,11 @@ SET search_path FROM CURRENT AS $$
     ORDER BY s.rank
 $$;
 
--- feedback_qrels: judgements for `calibrate`: the newest p_limit searches since p_since with words and at least one
--- verdict, oldest first. Without a main query, the first sub-query is the query. `judgements` is a JSON array by rank
--- of {id, key, rank, verdict, relevant, propensity}. Used memories are relevant, rejected ones are not. With
--- p_skipped, memories without a verdict above the last used one count as `skipped` and not relevant, which is weaker
--- evidence. All others are left out.
+-- feedback_qrels (reader; Use and feedback): judgements for `calibrate`: the newest p_limit searches since p_since with
+-- words and at least one verdict, oldest first. Without a main query, the first sub-query is the query. `judgements` is
+-- a JSON array by rank of {id, key, rank, verdict, relevant, propensity}. Used memories are relevant, rejected ones are
+-- not. With p_skipped, memories without a verdict above the last used one count as `skipped` and not relevant, which is
+-- weaker evidence. All others are left out.
 CREATE OR REPLACE FUNCTION recall.feedback_qrels(
     p_since timestamptz DEFAULT NULL, p_skipped boolean DEFAULT true, p_limit int DEFAULT 10000
 ) RETURNS TABLE (search_id bigint, query text, queries text[], at timestamptz, judgements jsonb)

@@ -1,8 +1,9 @@
 -- Calibration: the coefficients that turn the features of a candidate into a probability, and replacing them for a
 -- tenant. `pgrecall calibration fit` fits them.
 
--- relevance_models: the models of relevance available to this tenant's searches, or those of one profile, by profile, the
--- one in force first. `coefficients` has, by name, the intercept, no_similarity, and a coefficient for each feature.
+-- relevance_models (reader; Relevance and rerankers): the models of relevance available to this tenant's searches, or
+-- those of one profile, by profile, the one in force first. `coefficients` has, by name, the intercept, no_similarity,
+-- and a coefficient for each feature.
 CREATE OR REPLACE FUNCTION recall.relevance_models(p_profile text DEFAULT NULL)
 RETURNS TABLE (
     profile text, embedder text, source text, in_force boolean, form text, coefficients jsonb,
@@ -82,9 +83,10 @@ BEGIN
     RETURN v_model;
 END $$;
 
--- store_relevance_model: stores this tenant's own coefficients of a profile and puts them in force. p_model has
--- `profile`, `coefficients`, `fitted_on`, and `embedder`, the name of the embedder whose similarities were used in
--- the fit (null without one), which must be this database's. The weight of vitality in the profile does not change.
+-- store_relevance_model (app; Relevance and rerankers): stores this tenant's own coefficients of a profile and puts
+-- them in force. p_model has `profile`, `coefficients`, `fitted_on`, and `embedder`, the name of the embedder whose
+-- similarities were used in the fit (null without one), which must be this database's. The weight of vitality in the
+-- profile does not change.
 CREATE OR REPLACE FUNCTION recall.store_relevance_model(p_model jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -119,8 +121,8 @@ BEGIN
         no_token_similarity = excluded.no_token_similarity, graph = excluded.graph, fitted_on = excluded.fitted_on;
 END $$;
 
--- reset_relevance_model: deletes this tenant's own coefficients of a profile, so that the shipped ones apply again.
--- Returns whether there were any.
+-- reset_relevance_model (app; Relevance and rerankers): deletes this tenant's own coefficients of a profile, so that
+-- the shipped ones apply again. Returns whether there were any.
 CREATE OR REPLACE FUNCTION recall.reset_relevance_model(p_profile text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -130,8 +132,8 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- rerank_models: how this tenant's searches convert scores of rerankers, by reranker ('*' means any other), the model in
--- force first. logit(p) = intercept + rerank * score + fused * logit(p before).
+-- rerank_models (reader; Relevance and rerankers): how this tenant's searches convert scores of rerankers, by reranker
+-- ('*' means any other), the model in force first. logit(p) = intercept + rerank * score + fused * logit(p before).
 CREATE OR REPLACE FUNCTION recall.rerank_models()
 RETURNS TABLE (reranker text, source text, in_force boolean, coefficients jsonb, fitted_on text)
 LANGUAGE sql STABLE
@@ -144,8 +146,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY r.reranker = '*', r.reranker, r.tenant = '*'
 $$;
 
--- store_rerank_model: stores this tenant's own coefficients for a reranker and puts them in force. p_model has
--- `reranker`, its name, `coefficients` (intercept, rerank, fused) and `fitted_on`.
+-- store_rerank_model (app; Relevance and rerankers): stores this tenant's own coefficients for a reranker and puts them
+-- in force. p_model has `reranker`, its name, `coefficients` (intercept, rerank, fused) and `fitted_on`.
 CREATE OR REPLACE FUNCTION recall.store_rerank_model(p_model jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -166,7 +168,8 @@ BEGIN
         fitted_on = excluded.fitted_on;
 END $$;
 
--- reset_rerank_model: deletes this tenant's own coefficients for a reranker. Returns whether there were any.
+-- reset_rerank_model (app; Relevance and rerankers): deletes this tenant's own coefficients for a reranker. Returns
+-- whether there were any.
 CREATE OR REPLACE FUNCTION recall.reset_rerank_model(p_reranker text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

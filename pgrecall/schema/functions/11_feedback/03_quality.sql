@@ -47,10 +47,10 @@ SET search_path FROM CURRENT AS $$
     WHERE u.id IS NOT NULL
 $$;
 
--- quality: how often the hits of the newest p_limit searches since p_since were used, as JSON. `searches` counts them,
--- `empty` those that showed nothing, `followed` those with any verdict or use, and `answered` those of them with a used
--- memory. `ranks` has for each rank how often it was shown, shown by a followed search, used and rejected, with
--- `share`, used / followed, and its 95 % interval.
+-- quality (reader; Use and feedback): how often the hits of the newest p_limit searches since p_since were used, as
+-- JSON. `searches` counts them, `empty` those that showed nothing, `followed` those with any verdict or use, and
+-- `answered` those of them with a used memory. `ranks` has for each rank how often it was shown, shown by a followed
+-- search, used and rejected, with `share`, used / followed, and its 95 % interval.
 CREATE OR REPLACE FUNCTION recall.quality(p_since timestamptz DEFAULT NULL, p_limit int DEFAULT 10000)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE
@@ -88,9 +88,9 @@ BEGIN
         FROM search s);
 END $$;
 
--- unanswered_queries: queries of the newest 10,000 searches since p_since without an answer: each time either nothing
--- was shown, or the hits were judged and none was used. Most frequent first, then the newest. Queries that differ only
--- in case and spaces count as one.
+-- unanswered_queries (reader; Use and feedback): queries of the newest 10,000 searches since p_since without an answer:
+-- each time either nothing was shown, or the hits were judged and none was used. Most frequent first, then the newest.
+-- Queries that differ only in case and spaces count as one.
 CREATE OR REPLACE FUNCTION recall.unanswered_queries(p_limit int DEFAULT 20, p_since timestamptz DEFAULT NULL)
 RETURNS TABLE (query text, times bigint, empty bigint, rejected bigint, last_at timestamptz, search_id bigint)
 LANGUAGE plpgsql STABLE ROWS 20
@@ -122,8 +122,9 @@ BEGIN
     ORDER BY count(*) DESC, max(a.at) DESC, max(a.id) DESC LIMIT p_limit;
 END $$;
 
--- logged_searches: the newest p_limit searches with words in a period, oldest first, with the shown memories, those of
--- them that were used (counted as in quality), and whether there was any verdict or use. For replays.
+-- logged_searches (reader; Use and feedback): the newest p_limit searches with words in a period, oldest first, with
+-- the shown memories, those of them that were used (counted as in quality), and whether there was any verdict or use.
+-- For replays.
 CREATE OR REPLACE FUNCTION recall.logged_searches(
     p_since timestamptz DEFAULT NULL, p_until timestamptz DEFAULT NULL, p_limit int DEFAULT 100
 ) RETURNS TABLE (

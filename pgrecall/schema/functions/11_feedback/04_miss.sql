@@ -13,12 +13,13 @@ SET search_path FROM CURRENT AS $$
     GROUP BY w.word ORDER BY w.word
 $$;
 
--- explain_miss: why a search request does not show a memory, as JSON. `outcome` is `found`; `filtered` (`filters` names
--- those it does not pass); `ranked_lower` than the request shows; `too_irrelevant` (min_relevance) or `not_confident`
--- (require_answer); `beyond_pool`, if arms found it, but each below the candidates that it keeps; or `not_found` by any
--- arm. `rank` is the rank among the candidates of the request; for a memory that a filter hides, without filters.
--- `arms` has the findings of each arm: the semantic arm its similarity and rank, the lexical arm the words held and
--- missing, its coverage and rank, the others as in an explanation. `limit` is how many candidates an arm keeps.
+-- explain_miss (reader; Use and feedback): why a search request does not show a memory, as JSON. `outcome` is `found`;
+-- `filtered` (`filters` names those it does not pass); `ranked_lower` than the request shows; `too_irrelevant`
+-- (min_relevance) or `not_confident` (require_answer); `beyond_pool`, if arms found it, but each below the candidates
+-- that it keeps; or `not_found` by any arm. `rank` is the rank among the candidates of the request; for a memory that a
+-- filter hides, without filters. `arms` has the findings of each arm: the semantic arm its similarity and rank, the
+-- lexical arm the words held and missing, its coverage and rank, the others as in an explanation. `limit` is how many
+-- candidates an arm keeps.
 CREATE OR REPLACE FUNCTION recall.explain_miss(
     p_memory_id bigint, p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
     p_now timestamptz DEFAULT now(), p_tokens jsonb DEFAULT NULL

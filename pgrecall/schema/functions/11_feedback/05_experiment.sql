@@ -38,15 +38,15 @@ BEGIN
     RETURN p_experiment;
 END $$;
 
--- experiment: the outcomes of the sessions of an experiment (NULL: the running one, else the newest), as JSON. Counts
--- the newest 100,000 searches. The outcome of a session is the share of its searches that showed a used memory (counted
--- as in `quality`); a session without a known use counts as 0. `arms` has for each arm its sessions, searches and
--- weights, the mean outcome as `share` with its 95 % interval (Wilson, 1927, with sessions as trials, which is wide
--- enough for means), and the mean reciprocal rank of used memories. `differences` compares each arm with `default`:
--- intervals by the method 10 of Newcombe (1998) at 97.5 %, so that both hold at once with 95 %. A `verdict` waits until
--- every arm has `needed` sessions, with which a difference of p_difference is found with a power of 80 % whatever the
--- shares. `refused` says why there is none: no_experiment, too_few, no_use, unequal (the arms have so different numbers
--- of sessions that chance would do it once in 1,000 experiments), weights_changed.
+-- experiment (reader; Use and feedback): the outcomes of the sessions of an experiment (NULL: the running one, else the
+-- newest), as JSON. Counts the newest 100,000 searches. The outcome of a session is the share of its searches that
+-- showed a used memory (counted as in `quality`); a session without a known use counts as 0. `arms` has for each arm
+-- its sessions, searches and weights, the mean outcome as `share` with its 95 % interval (Wilson, 1927, with sessions
+-- as trials, which is wide enough for means), and the mean reciprocal rank of used memories. `differences` compares
+-- each arm with `default`: intervals by the method 10 of Newcombe (1998) at 97.5 %, so that both hold at once with 95
+-- %. A `verdict` waits until every arm has `needed` sessions, with which a difference of p_difference is found with a
+-- power of 80 % whatever the shares. `refused` says why there is none: no_experiment, too_few, no_use, unequal (the
+-- arms have so different numbers of sessions that chance would do it once in 1,000 experiments), weights_changed.
 CREATE OR REPLACE FUNCTION recall.experiment(p_number int DEFAULT NULL, p_difference double precision DEFAULT 0.1)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE

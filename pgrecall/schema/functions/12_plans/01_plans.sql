@@ -54,10 +54,10 @@ LANGUAGE sql VOLATILE AS $$
     SELECT count(*) FROM dropped
 $$;
 
--- plans: the newest plans, newest first; only the one with this id, or those of this kind, `prune`, `dedupe` or `redact`.
--- How many memories each planned to change, and the outcome of its items. A merged or redacted memory counts as archived,
--- so that clients of earlier versions count it. A prune plan also
--- has how many candidates it kept back, a dedupe plan its clusters and the contradictions that it proposes.
+-- plans (reader; Plans): the newest plans, newest first; only the one with this id, or those of this kind, `prune`,
+-- `dedupe` or `redact`. How many memories each planned to change, and the outcome of its items. A merged or redacted
+-- memory counts as archived, so that clients of earlier versions count it. A prune plan also has how many candidates it
+-- kept back, a dedupe plan its clusters and the contradictions that it proposes.
 CREATE OR REPLACE FUNCTION recall.plans(
     p_limit int DEFAULT 20, p_plan_id bigint DEFAULT NULL, p_kind text DEFAULT NULL
 ) RETURNS TABLE (
@@ -91,10 +91,11 @@ BEGIN
     ORDER BY p.id DESC;
 END $$;
 
--- get_plan: a plan as one JSON document, with up to p_limit of its parts, in their order, after the first p_offset: the
--- `items` of a prune or redact plan (at most 10,000), or the `clusters` of a dedupe plan (at most 1,000). What merging a cluster
--- would move is computed now. Differences have the first `compared_characters` of each text: 20,000, and fewer if more
--- than 50 memories are merged. Texts that differ are whole in them: clients compare them word by word.
+-- get_plan (reader; Plans): a plan as one JSON document, with up to p_limit of its parts, in their order, after the
+-- first p_offset: the `items` of a prune or redact plan (at most 10,000), or the `clusters` of a dedupe plan (at most
+-- 1,000). What merging a cluster would move is computed now. Differences have the first `compared_characters` of each
+-- text: 20,000, and fewer if more than 50 memories are merged. Texts that differ are whole in them: clients compare
+-- them word by word.
 CREATE OR REPLACE FUNCTION recall.get_plan(p_plan_id bigint, p_limit int DEFAULT 1000, p_offset int DEFAULT 0)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE

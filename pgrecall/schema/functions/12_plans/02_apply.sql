@@ -60,14 +60,14 @@ BEGIN
       AND NOT CASE v_part WHEN 'memory' THEN i.memory_id ELSE i.place END = ANY (p_parts);
 END $$;
 
--- apply_plan: archives the memories of a prune plan, merges the clusters of a dedupe plan into their keepers, or replaces
--- the secrets of a redact plan by placeholders, in one transaction; with p_parts only these memories, or these clusters of
--- a dedupe plan. Returns the outcome of each item in the order of the plan: archived, kept, merged, redacted, or skipped
--- with a note. Skipped are memories that were rewritten since, and but for a redact plan those that were pinned or archived
--- since; of a prune plan also those that were used or linked since, and those without
--- which a memory would now be disconnected; of a dedupe plan also those that were superseded since, and a cluster if its
--- keeper is skipped. Raises an error if the plan is expired, was applied before, does not have one of p_parts, or would
--- archive more than its share of the live memories.
+-- apply_plan (app; Plans): archives the memories of a prune plan, merges the clusters of a dedupe plan into their
+-- keepers, or replaces the secrets of a redact plan by placeholders, in one transaction; with p_parts only these
+-- memories, or these clusters of a dedupe plan. Returns the outcome of each item in the order of the plan: archived,
+-- kept, merged, redacted, or skipped with a note. Skipped are memories that were rewritten since, and but for a redact
+-- plan those that were pinned or archived since; of a prune plan also those that were used or linked since, and those
+-- without which a memory would now be disconnected; of a dedupe plan also those that were superseded since, and a
+-- cluster if its keeper is skipped. Raises an error if the plan is expired, was applied before, does not have one of
+-- p_parts, or would archive more than its share of the live memories.
 CREATE OR REPLACE FUNCTION recall.apply_plan(
     p_plan_id bigint, p_now timestamptz DEFAULT now(), p_parts bigint[] DEFAULT NULL
 ) RETURNS TABLE (memory_id bigint, outcome text, note text)
@@ -91,9 +91,9 @@ BEGIN
     ORDER BY i.place, NOT i.keeper, i.similarity DESC NULLS LAST, i.memory_id;
 END $$;
 
--- undo_plan: restores the memories that a plan archived, except those restored since, and returns how many. For a dedupe
--- plan it also takes back what merging added to the keepers; a later plan that has merged one of its memories must be
--- undone first. Of a redact plan, it gives back the secrets to texts that did not change since.
+-- undo_plan (app; Plans): restores the memories that a plan archived, except those restored since, and returns how
+-- many. For a dedupe plan it also takes back what merging added to the keepers; a later plan that has merged one of its
+-- memories must be undone first. Of a redact plan, it gives back the secrets to texts that did not change since.
 CREATE OR REPLACE FUNCTION recall.undo_plan(p_plan_id bigint, p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
@@ -117,8 +117,8 @@ BEGIN
     RETURN v_restored;
 END $$;
 
--- drop_plan: deletes a plan that was never applied. A redact plan can be dropped in any state: what is kept to undo it goes
--- with it, for good.
+-- drop_plan (app; Plans): deletes a plan that was never applied. A redact plan can be dropped in any state: what is
+-- kept to undo it goes with it, for good.
 CREATE OR REPLACE FUNCTION recall.drop_plan(p_plan_id bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

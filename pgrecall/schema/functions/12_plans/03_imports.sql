@@ -12,10 +12,10 @@ CREATE OR REPLACE FUNCTION recall_private.import_number(p_plan_id bigint) RETURN
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_plan_id - (1::bigint << 51);
 
--- store_imported: stores what an importer read of a source, as remember_many does with p_skip_rejected and without
--- p_revive, and notes it under the import p_import. Without p_import, or if that was undone, a new import begins with the
--- first change. `import` has its id, NULL if nothing was noted. A memory that an import had archived, because its source
--- no longer held it, is restored.
+-- store_imported (app; Imports): stores what an importer read of a source, as remember_many does with p_skip_rejected
+-- and without p_revive, and notes it under the import p_import. Without p_import, or if that was undone, a new import
+-- begins with the first change. `import` has its id, NULL if nothing was noted. A memory that an import had archived,
+-- because its source no longer held it, is restored.
 CREATE OR REPLACE FUNCTION recall.store_imported(
     p_source text, p_import bigint, p_items jsonb, p_embedded_with text DEFAULT NULL, p_now timestamptz DEFAULT now(),
     p_project text DEFAULT NULL
@@ -56,8 +56,9 @@ BEGIN
     ORDER BY r.item;
 END $$;
 
--- archive_imported: archives those of these keys that are live memories of a source, because it no longer holds them, in
--- one step, and notes it under the import p_import as store_imported does. Returns how many, and the id of the import.
+-- archive_imported (app; Imports): archives those of these keys that are live memories of a source, because it no
+-- longer holds them, in one step, and notes it under the import p_import as store_imported does. Returns how many, and
+-- the id of the import.
 CREATE OR REPLACE FUNCTION recall.archive_imported(
     p_source text, p_import bigint, p_keys text[], p_now timestamptz DEFAULT now(), OUT archived bigint, OUT import bigint
 )
@@ -77,8 +78,9 @@ BEGIN
     import := recall_private.note_import(v_tenant, p_source, p_import, '{}', v_ids, p_now);
 END $$;
 
--- rename_imported: gives live memories of a source new keys by present ones, as rename_keys does, because their notes were
--- renamed, and notes it under the import p_import as store_imported does. Returns how many, and the id of the import.
+-- rename_imported (app; Imports): gives live memories of a source new keys by present ones, as rename_keys does,
+-- because their notes were renamed, and notes it under the import p_import as store_imported does. Returns how many,
+-- and the id of the import.
 CREATE OR REPLACE FUNCTION recall.rename_imported(
     p_source text, p_import bigint, p_keys jsonb, p_now timestamptz DEFAULT now(), OUT renamed bigint, OUT import bigint
 )
@@ -207,7 +209,7 @@ BEGIN
     RETURN recall_private.import_number(v_import);
 END $$;
 
--- unused_imports: live memories that an import added and that were never used since, newest first.
+-- unused_imports (reader; Imports): live memories that an import added and that were never used since, newest first.
 CREATE OR REPLACE FUNCTION recall.unused_imports(p_limit int DEFAULT 50)
 RETURNS TABLE (id bigint, key text, title text, source text, imported_at timestamptz)
 LANGUAGE plpgsql STABLE
@@ -223,8 +225,8 @@ BEGIN
     ORDER BY p.id DESC, m.id DESC LIMIT p_limit;
 END $$;
 
--- imports: the newest imports that stored, changed or archived something, newest first; with p_source only those of this
--- source. Counts are of memories. What changed since then does not change them.
+-- imports (reader; Imports): the newest imports that stored, changed or archived something, newest first; with p_source
+-- only those of this source. Counts are of memories. What changed since then does not change them.
 CREATE OR REPLACE FUNCTION recall.imports(p_limit int DEFAULT 20, p_source text DEFAULT NULL)
 RETURNS TABLE (
     id bigint, source text, started_at timestamptz, created bigint, changed bigint, archived bigint, undone_at timestamptz

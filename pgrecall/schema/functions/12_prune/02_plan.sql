@@ -66,11 +66,11 @@ BEGIN
         'layers', p_layers);
 END $$;
 
--- prune_candidates: live memories in the dormant zone of their layer at p_now, lowest vitality first. They are neither
--- pinned nor protected, got no link within prune.revival_days, and were stored and last accessed before the grace
--- period (NULL means the setting). What had happened more than a day before it was stored, as in an import of old notes, was
--- dormant at once: it is a candidate only if any memory was shown or used since, before the grace period, so that it could
--- have been used too. Links are not checked: archiving them may disconnect others.
+-- prune_candidates (reader; Plans): live memories in the dormant zone of their layer at p_now, lowest vitality first.
+-- They are neither pinned nor protected, got no link within prune.revival_days, and were stored and last accessed
+-- before the grace period (NULL means the setting). What had happened more than a day before it was stored, as in an
+-- import of old notes, was dormant at once: it is a candidate only if any memory was shown or used since, before the
+-- grace period, so that it could have been used too. Links are not checked: archiving them may disconnect others.
 CREATE OR REPLACE FUNCTION recall.prune_candidates(
     p_grace_days double precision DEFAULT NULL, p_layers text[] DEFAULT NULL, p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (memory_id bigint, vitality double precision)
@@ -102,10 +102,10 @@ BEGIN
     ORDER BY v.vitality, v.memory_id;
 END $$;
 
--- plan_prune: stores a plan of what would be archived at p_now and returns its id; nothing else changes. NULL means
--- the setting. Candidates without which a remaining memory would be disconnected stay. Of the others, at most
--- p_max_count and at most p_max_share of the live memories are planned, lowest vitality first where the links allow it.
--- Of expired plans that were never applied, the newest 100 are kept.
+-- plan_prune (app; Plans): stores a plan of what would be archived at p_now and returns its id; nothing else changes.
+-- NULL means the setting. Candidates without which a remaining memory would be disconnected stay. Of the others, at
+-- most p_max_count and at most p_max_share of the live memories are planned, lowest vitality first where the links
+-- allow it. Of expired plans that were never applied, the newest 100 are kept.
 CREATE OR REPLACE FUNCTION recall.plan_prune(
     p_max_count int DEFAULT NULL, p_max_share double precision DEFAULT NULL,
     p_grace_days double precision DEFAULT NULL, p_layers text[] DEFAULT NULL,

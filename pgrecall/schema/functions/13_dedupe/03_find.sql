@@ -8,6 +8,7 @@ CREATE OR REPLACE FUNCTION recall_private.near_by_vectors(
     p_tenant text, p_ids bigint[], p_near int, p_min_similarity double precision
 ) RETURNS TABLE (id bigint, other bigint, similarity double precision)
 LANGUAGE plpgsql STABLE
+-- An exact search sorts, whatever the session says of sorting.
 SET enable_seqscan = off
 SET enable_sort = on
 SET hnsw.iterative_scan = off
@@ -123,6 +124,7 @@ CREATE OR REPLACE FUNCTION recall_private.may_say_the_same(
     p_tenant text, p_ids bigint[], p_others bigint[], p_similarities double precision[]
 ) RETURNS TABLE (src bigint, dst bigint, similarity double precision)
 LANGUAGE plpgsql STABLE
+-- judged_pairs calls this and turns hash joins off for its own statement, and a session may turn loops off.
 SET enable_nestloop = on
 SET enable_hashjoin = on
 SET enable_mergejoin = off
@@ -206,9 +208,9 @@ BEGIN
     ORDER BY m.id LIMIT p_limit;
 END $$;
 
--- find_duplicates: compares up to p_limit memories that were not compared since their text changed, stores the pairs
--- that are duplicates or may contradict each other, and returns how many memories it compared; 0 when none is left.
--- Each call is complete in itself, so an interrupted run continues where the last call ended. No memory changes.
+-- find_duplicates (app; Plans): compares up to p_limit memories that were not compared since their text changed, stores
+-- the pairs that are duplicates or may contradict each other, and returns how many memories it compared; 0 when none is
+-- left. Each call is complete in itself, so an interrupted run continues where the last call ended. No memory changes.
 CREATE OR REPLACE FUNCTION recall.find_duplicates(p_limit int DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT

@@ -135,10 +135,10 @@ LANGUAGE sql STABLE AS $$
         ORDER BY p.similarity DESC NULLS LAST, p.src, p.dst LIMIT p_limit) c
 $$;
 
--- plan_dedupe: stores a plan of which duplicates would be merged at p_now and returns its id; nothing else changes. NULL
--- means the setting. It reads what find_duplicates has compared: call that first, until it returns 0. At most
--- p_max_count memories are planned to be merged into others, the most similar first. Of expired plans that were never
--- applied, the newest 100 are kept.
+-- plan_dedupe (app; Plans): stores a plan of which duplicates would be merged at p_now and returns its id; nothing else
+-- changes. NULL means the setting. It reads what find_duplicates has compared: call that first, until it returns 0. At
+-- most p_max_count memories are planned to be merged into others, the most similar first. Of expired plans that were
+-- never applied, the newest 100 are kept.
 CREATE OR REPLACE FUNCTION recall.plan_dedupe(
     p_min_similarity double precision DEFAULT NULL, p_max_count int DEFAULT NULL, p_layers text[] DEFAULT NULL,
     p_now timestamptz DEFAULT now()
@@ -183,8 +183,9 @@ BEGIN
     RETURN v_plan;
 END $$;
 
--- plan_merge: stores a plan that merges 1 to 100 memories that a person has chosen (p_ids) into p_keeper, and returns its
--- id. Nothing else changes. The texts may differ. It is reviewed, applied and undone like any dedupe plan.
+-- plan_merge (app; Plans): stores a plan that merges 1 to 100 memories that a person has chosen (p_ids) into p_keeper,
+-- and returns its id. Nothing else changes. The texts may differ. It is reviewed, applied and undone like any dedupe
+-- plan.
 CREATE OR REPLACE FUNCTION recall.plan_merge(p_keeper bigint, p_ids bigint[], p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE

@@ -23,9 +23,9 @@ BEGIN
         FROM recall.memory_version v WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.number = p_version);
 END $$;
 
--- stored_texts: the texts of this tenant's memories and of their versions after a position, by memory and version, for a
--- search for secrets: `version` is 0 for the current text. `digest` is what plan_redact takes. A page has up to p_limit
--- rows, and ends where its texts exceed p_max_bytes. An empty page is the end.
+-- stored_texts (reader; Plans): the texts of this tenant's memories and of their versions after a position, by memory
+-- and version, for a search for secrets: `version` is 0 for the current text. `digest` is what plan_redact takes. A
+-- page has up to p_limit rows, and ends where its texts exceed p_max_bytes. An empty page is the end.
 CREATE OR REPLACE FUNCTION recall.stored_texts(
     p_after bigint DEFAULT 0, p_after_version int DEFAULT 0, p_limit int DEFAULT 500, p_max_bytes bigint DEFAULT 4000000
 ) RETURNS TABLE (memory_id bigint, version int, texts jsonb, digest text)
@@ -96,10 +96,11 @@ LANGUAGE sql IMMUTABLE AS $$
                                                 'key', 'links'), false)), false))
 $$;
 
--- plan_redact: stores a plan to replace the secrets that a client found in what stored_texts returned, and returns its id.
--- Replaces nothing yet. p_found is an array of {id, version, digest, places}; a place is {path, spans}: the names that lead
--- to a text, and [start, length, kind] of each secret in it, in characters. A plan has at most 1,000 memories, those that
--- come first. p_scanned is the number of texts that were read, p_complete whether they are all.
+-- plan_redact (app; Plans): stores a plan to replace the secrets that a client found in what stored_texts returned, and
+-- returns its id. Replaces nothing yet. p_found is an array of {id, version, digest, places}; a place is {path, spans}:
+-- the names that lead to a text, and [start, length, kind] of each secret in it, in characters. A plan has at most
+-- 1,000 memories, those that come first. p_scanned is the number of texts that were read, p_complete whether they are
+-- all.
 CREATE OR REPLACE FUNCTION recall.plan_redact(
     p_found jsonb, p_scanned bigint DEFAULT NULL, p_complete boolean DEFAULT true, p_now timestamptz DEFAULT now()
 ) RETURNS bigint

@@ -44,8 +44,8 @@ BEGIN
     RETURN v_key;
 END $$;
 
--- begin_job: starts a run of a job and returns its id, or NULL if another session is running it. Earlier runs that
--- never ended are marked abandoned, since their session no longer holds the lock.
+-- begin_job (worker): starts a run of a job and returns its id, or NULL if another session is running it. Earlier runs
+-- that never ended are marked abandoned, since their session no longer holds the lock.
 CREATE OR REPLACE FUNCTION recall.begin_job(
     p_job text, p_whole_database boolean DEFAULT false, p_attempt int DEFAULT 1, p_now timestamptz DEFAULT now()
 ) RETURNS bigint
@@ -103,7 +103,7 @@ BEGIN
     RETURN p_counts;
 END $$;
 
--- report_job: records the progress of a run: the amount done, as one number and by name.
+-- report_job (worker): records the progress of a run: the amount done, as one number and by name.
 CREATE OR REPLACE FUNCTION recall.report_job(
     p_run_id bigint, p_done bigint, p_counts jsonb, p_whole_database boolean DEFAULT false
 ) RETURNS void
@@ -118,8 +118,8 @@ BEGIN
     WHERE r.tenant = v_tenant AND r.id = p_run_id AND r.state = 'running';
 END $$;
 
--- end_job: ends a run as done, failed (with the error) or stopped, and releases its lock; false if the run had ended
--- before. Of an error, 10,000 characters are kept; of a job and a tenant, the newest 1,000 runs.
+-- end_job (worker): ends a run as done, failed (with the error) or stopped, and releases its lock; false if the run had
+-- ended before. Of an error, 10,000 characters are kept; of a job and a tenant, the newest 1,000 runs.
 CREATE OR REPLACE FUNCTION recall.end_job(
     p_run_id bigint, p_state text, p_done bigint, p_counts jsonb, p_error text DEFAULT NULL,
     p_whole_database boolean DEFAULT false, p_now timestamptz DEFAULT now()
@@ -179,7 +179,8 @@ LANGUAGE sql VOLATILE
 RETURN CASE WHEN p_run.state = 'running' AND NOT recall_private.is_session_alive(p_run) THEN 'abandoned'
             ELSE p_run.state END;
 
--- job_runs: the newest runs of one job, or of all, for this tenant and for the whole database, newest first.
+-- job_runs (reader; Jobs and maintenance): the newest runs of one job, or of all, for this tenant and for the whole
+-- database, newest first.
 CREATE OR REPLACE FUNCTION recall.job_runs(p_job text DEFAULT NULL, p_limit int DEFAULT 20)
 RETURNS TABLE (
     id bigint, tenant text, job text, state text, started_at timestamptz, finished_at timestamptz,
@@ -223,8 +224,9 @@ RETURN CASE
         WHEN 'failed' THEN least(p_minutes, 10) ELSE p_minutes END)
 END;
 
--- job_states: for each of these jobs, in the order given: minutes between its runs (0: switched off, NULL: not
--- scheduled), when it is due (NULL: never, or it has not run yet), its newest run as JSON, and p_now.
+-- job_states (reader; Jobs and maintenance): for each of these jobs, in the order given: minutes between its runs (0:
+-- switched off, NULL: not scheduled), when it is due (NULL: never, or it has not run yet), its newest run as JSON, and
+-- p_now.
 CREATE OR REPLACE FUNCTION recall.job_states(
     p_jobs text[], p_whole_database text[] DEFAULT '{}', p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (job text, minutes double precision, due_at timestamptz, last jsonb, asked_at timestamptz)
@@ -242,8 +244,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY j.place
 $$;
 
--- tenants: all tenants with memories, logged searches or accesses that wait to be folded, by name, except tenants that
--- live in another cell or are about to. A role bound to a tenant sees only that tenant.
+-- tenants (worker; State): all tenants with memories, logged searches or accesses that wait to be folded, by name,
+-- except tenants that live in another cell or are about to. A role bound to a tenant sees only that tenant.
 CREATE OR REPLACE FUNCTION recall.tenants() RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -281,8 +283,8 @@ BEGIN
     END IF;
 END $$;
 
--- due_tenants: the tenants for which a job is due, longest waiting first; '*' for a job of the whole database. A
--- fifth of the interval, at most a minute, is allowed for differences between the clocks of workers.
+-- due_tenants (worker): the tenants for which a job is due, longest waiting first; '*' for a job of the whole database.
+-- A fifth of the interval, at most a minute, is allowed for differences between the clocks of workers.
 CREATE OR REPLACE FUNCTION recall.due_tenants(
     p_job text, p_whole_database boolean DEFAULT false, p_now timestamptz DEFAULT now()
 ) RETURNS SETOF text
@@ -300,8 +302,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY due.at, t.tenant
 $$;
 
--- shortest_job_interval: the shortest interval of this job, in minutes, among the tenants that this role may act for;
--- NULL if all switched it off. A value that is not a number is ignored.
+-- shortest_job_interval (worker): the shortest interval of this job, in minutes, among the tenants that this role may
+-- act for; NULL if all switched it off. A value that is not a number is ignored.
 CREATE OR REPLACE FUNCTION recall.shortest_job_interval(p_job text) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

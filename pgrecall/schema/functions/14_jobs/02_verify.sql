@@ -323,8 +323,8 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT 'token signs', w::text FROM recall_private.wrong_token_signs(p_tenant) w
 $$;
 
--- verify: checks this tenant's data and returns one JSON document: the number of problems, and for each check the
--- number and five examples (ids of memories or plans, names of statistics, or keys).
+-- verify (reader; State): checks this tenant's data and returns one JSON document: the number of problems, and for each
+-- check the number and five examples (ids of memories or plans, names of statistics, or keys).
 CREATE OR REPLACE FUNCTION recall.verify(p_now timestamptz DEFAULT now()) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

@@ -75,12 +75,12 @@ BEGIN
     END CASE;
 END $$;
 
--- run_due_job: runs one step of one due job for one tenant, and records it as a worker does. Returns false if no job is
--- due. It takes the first due job of p_jobs (NULL means all of sql_jobs), for the tenant that waits longest. Each step
--- needs its own transaction: commit, then call it again. A job that is not complete after a step is due at once. A job
--- that fails is recorded as failed, and is due again after its interval or ten minutes, whichever is sooner. A job that
--- waits 20 seconds for a lock fails, so that an open transaction of one tenant does not delay the others. Workers and
--- other sessions that call it share the work.
+-- run_due_job (worker; Jobs and maintenance): runs one step of one due job for one tenant, and records it as a worker
+-- does. Returns false if no job is due. It takes the first due job of p_jobs (NULL means all of sql_jobs), for the
+-- tenant that waits longest. Each step needs its own transaction: commit, then call it again. A job that is not
+-- complete after a step is due at once. A job that fails is recorded as failed, and is due again after its interval or
+-- ten minutes, whichever is sooner. A job that waits 20 seconds for a lock fails, so that an open transaction of one
+-- tenant does not delay the others. Workers and other sessions that call it share the work.
 CREATE OR REPLACE FUNCTION recall.run_due_job(p_jobs text[] DEFAULT NULL, p_now timestamptz DEFAULT now())
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE

@@ -1,7 +1,7 @@
 -- The state of a tenant, of the schema and of the whole database.
 
--- status: the contents and the state of this tenant at p_now, as one JSON document. Links are those made by hand or
--- by drafts, not associations.
+-- status (reader; State): the contents and the state of this tenant at p_now, as one JSON document. Links are those
+-- made by hand or by drafts, not associations.
 CREATE OR REPLACE FUNCTION recall.status(p_now timestamptz DEFAULT now()) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -24,8 +24,8 @@ BEGIN
         FROM recall.health_report(p_now) h);
 END $$;
 
--- installation: the installed revision of the tables, the fingerprint of the functions, and the dimensions of the
--- embeddings; NULL if unknown.
+-- installation (reader; State): the installed revision of the tables, the fingerprint of the functions, and the
+-- dimensions of the embeddings; NULL if unknown.
 CREATE OR REPLACE FUNCTION recall.installation() RETURNS TABLE (revision text, functions text, dimensions int)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -37,7 +37,7 @@ $$;
 -- the newest revision here when a function is called as before but means something else.
 COMMENT ON FUNCTION recall.installation() IS 'Serves clients of schema 0020 and newer.';
 
--- schema_state: the revision of the tables and the fingerprint of the functions after the last upgrade.
+-- schema_state (reader; State): the revision of the tables and the fingerprint of the functions after the last upgrade.
 CREATE OR REPLACE FUNCTION recall.schema_state() RETURNS TABLE (revision text, functions text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -66,10 +66,10 @@ LANGUAGE sql VOLATILE AS $$
         GROUP BY r.job) c
 $$;
 
--- census: figures of the whole database in one document: live memories by layer and zone, by their vitality at the
--- last run of the job vitality (zone null before), archived memories, memories that wait to be embedded, accesses
--- that wait to be folded, and the jobs. Layers created by tenants are counted as `other`, since a name can be
--- confidential. It reads every memory: call it at most once a minute.
+-- census (app; State): figures of the whole database in one document: live memories by layer and zone, by their
+-- vitality at the last run of the job vitality (zone null before), archived memories, memories that wait to be
+-- embedded, accesses that wait to be folded, and the jobs. Layers created by tenants are counted as `other`, since a
+-- name can be confidential. It reads every memory: call it at most once a minute.
 CREATE OR REPLACE FUNCTION recall.census() RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -134,10 +134,10 @@ SET search_path FROM CURRENT AS $$
     WHERE r.job = 'verify' AND r.state = 'done' AND jsonb_path_exists(r.counts, '$.problems ? (@ > 0)')
 $$;
 
--- health_report: the health of this tenant's memories at p_now, in one row. `layers` has live memories by layer and
--- zone, `never_used` the share of live memories without a whole access since they were stored, `accesses_waiting`
--- the accesses not folded yet, `vitality_low` and `vitality_high` the bounds of nine tenths of the live memories,
--- `jobs` the newest run of each job, and `alarms` one sentence for each problem.
+-- health_report (reader; State): the health of this tenant's memories at p_now, in one row. `layers` has live memories
+-- by layer and zone, `never_used` the share of live memories without a whole access since they were stored,
+-- `accesses_waiting` the accesses not folded yet, `vitality_low` and `vitality_high` the bounds of nine tenths of the
+-- live memories, `jobs` the newest run of each job, and `alarms` one sentence for each problem.
 CREATE OR REPLACE FUNCTION recall.health_report(p_now timestamptz DEFAULT now())
 RETURNS TABLE (
     tenant text, reported_at timestamptz, memories bigint, archived bigint, layers jsonb,

@@ -13,9 +13,9 @@ RETURN CASE
     WHEN p_alarm LIKE 'The job verify found%' THEN 'verify problems'
     ELSE rtrim(left(regexp_replace(p_alarm, '[0-9].*$', ''), 60)) END;
 
--- alarm_changes: the alarms of this tenant at p_now, by name: `raised` since the last report to the alert hook, `ended`
--- (without a sentence), or `standing`. An alarm about a run remains until the next run has ended. A failure of the job
--- alerts itself is left out, because that job could not report it.
+-- alarm_changes (worker; Jobs and maintenance): the alarms of this tenant at p_now, by name: `raised` since the last
+-- report to the alert hook, `ended` (without a sentence), or `standing`. An alarm about a run remains until the next
+-- run has ended. A failure of the job alerts itself is left out, because that job could not report it.
 CREATE OR REPLACE FUNCTION recall.alarm_changes(p_now timestamptz DEFAULT now())
 RETURNS TABLE (kind text, alarm text, change text)
 LANGUAGE plpgsql VOLATILE ROWS 5

@@ -54,11 +54,12 @@ BEGIN
     END IF;
 END $$;
 
--- overview: the vitality of this tenant's live memories (only those of p_layer, if given) at p_now, as one document.
--- `layers`, by name: the number of `memories`, how many are `unused`, how many are in each of `zones`, and `counts` by
--- vitality in p_bins (2 to 200) equal parts of 0 to 1. `lists` has each of p_lists (see overview_place): the number of
--- `memories` in the list, and `items`: p_limit of them (1 to 200) after the first p_offset (at most 100,000).
--- `leaves_at` is when an item leaves its zone without further accesses; NULL if it does not.
+-- overview (reader; Vitality): the vitality of this tenant's live memories (only those of p_layer, if given) at p_now,
+-- as one document. `layers`, by name: the number of `memories`, how many are `unused`, how many are in each of `zones`,
+-- and `counts` by vitality in p_bins (2 to 200) equal parts of 0 to 1. `lists` has each of p_lists (see
+-- overview_place): the number of `memories` in the list, and `items`: p_limit of them (1 to 200) after the first
+-- p_offset (at most 100,000). `leaves_at` is when an item leaves its zone without further accesses; NULL if it does
+-- not.
 CREATE OR REPLACE FUNCTION recall.overview(
     p_lists text[] DEFAULT ARRAY['alive', 'leaving', 'unused'], p_layer text DEFAULT NULL, p_limit int DEFAULT 10,
     p_offset int DEFAULT 0, p_bins int DEFAULT 20, p_now timestamptz DEFAULT now()
@@ -128,11 +129,11 @@ LANGUAGE sql STABLE AS $$
     WHERE m.tenant = p_tenant AND m.id = p_memory_id
 $$;
 
--- zones_over_time: the number of live memories in each layer and zone at each of these moments (at most 100), by
--- moment, layer and zone. At most p_sample memories (100 to 100,000) are read, always the same ones, and the counts
--- are scaled up: of memories that are live now, and of archived ones, each to their number, so that the counts of the
--- present add up to the live memories. Exact for a tenant with no more memories; otherwise within 1 / sqrt(p_sample) of all
--- memories with a probability of 95 %.
+-- zones_over_time (reader; Vitality): the number of live memories in each layer and zone at each of these moments (at
+-- most 100), by moment, layer and zone. At most p_sample memories (100 to 100,000) are read, always the same ones, and
+-- the counts are scaled up: of memories that are live now, and of archived ones, each to their number, so that the
+-- counts of the present add up to the live memories. Exact for a tenant with no more memories; otherwise within 1 /
+-- sqrt(p_sample) of all memories with a probability of 95 %.
 CREATE OR REPLACE FUNCTION recall.zones_over_time(p_instants timestamptz[], p_sample int DEFAULT 1000)
 RETURNS TABLE (at timestamptz, layer text, zone text, memories double precision)
 LANGUAGE plpgsql STABLE

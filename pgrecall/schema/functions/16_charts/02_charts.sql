@@ -1,8 +1,8 @@
 -- The data of charts: the accesses of a memory, its vitality in the past and future, the distribution of vitality, and
 -- the neighbourhood of a memory in the link graph. Every result has a bounded size.
 
--- accesses_of: the newest p_limit (at most 10,000) logged accesses of a memory, newest first, with their logged
--- weights, including repeats and retrievals.
+-- accesses_of (reader; Use and feedback): the newest p_limit (at most 10,000) logged accesses of a memory, newest
+-- first, with their logged weights, including repeats and retrievals.
 CREATE OR REPLACE FUNCTION recall.accesses_of(p_memory_id bigint, p_limit int DEFAULT 1000)
 RETURNS TABLE (id bigint, kind text, weight double precision, at timestamptz, session_id text)
 LANGUAGE sql STABLE
@@ -14,8 +14,8 @@ SET search_path FROM CURRENT AS $$
     LIMIT recall_private.require_between(p_limit, 1, 10000, 'p_limit')
 $$;
 
--- vitality_histogram: for each layer with live memories, by name, how many have a vitality in each of p_bins (2 to
--- 200) equal parts of 0 to 1, lowest first.
+-- vitality_histogram (reader; Vitality): for each layer with live memories, by name, how many have a vitality in each
+-- of p_bins (2 to 200) equal parts of 0 to 1, lowest first.
 CREATE OR REPLACE FUNCTION recall.vitality_histogram(p_bins int DEFAULT 20, p_now timestamptz DEFAULT now())
 RETURNS TABLE (layer text, memories bigint, counts bigint[])
 LANGUAGE sql STABLE
@@ -41,9 +41,9 @@ SET search_path FROM CURRENT AS $$
     ORDER BY l.layer
 $$;
 
--- vitality_curve: vitality, retention and zone of a memory at each of these moments (at most 2,000), by moment.
--- Values up to p_now are those of vitality_as_of; later values assume no further access. Moments before the memory
--- existed are left out.
+-- vitality_curve (reader; Vitality): vitality, retention and zone of a memory at each of these moments (at most 2,000),
+-- by moment. Values up to p_now are those of vitality_as_of; later values assume no further access. Moments before the
+-- memory existed are left out.
 CREATE OR REPLACE FUNCTION recall.vitality_curve(
     p_memory_id bigint, p_instants timestamptz[], p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (at timestamptz, vitality double precision, retention double precision, zone text)
@@ -120,11 +120,11 @@ BEGIN
     END LOOP;
 END $$;
 
--- neighbourhood: the neighbourhood of a memory as one document; NULL if there is no such memory. `nodes` are at most
--- p_limit (2 to 500) memories up to p_hops (1 to 3) references away, nearest first, then by falling vitality, each
--- with zone and vitality at p_now, `cut_size` (how many memories it alone keeps connected, at the last count) and
--- whether it is protected or pinned. `links` are all references between them. `left_out` counts the memories beyond
--- p_limit.
+-- neighbourhood (reader; Links): the neighbourhood of a memory as one document; NULL if there is no such memory.
+-- `nodes` are at most p_limit (2 to 500) memories up to p_hops (1 to 3) references away, nearest first, then by falling
+-- vitality, each with zone and vitality at p_now, `cut_size` (how many memories it alone keeps connected, at the last
+-- count) and whether it is protected or pinned. `links` are all references between them. `left_out` counts the memories
+-- beyond p_limit.
 CREATE OR REPLACE FUNCTION recall.neighbourhood(
     p_memory_id bigint, p_hops int DEFAULT 2, p_limit int DEFAULT 60, p_now timestamptz DEFAULT now()
 ) RETURNS jsonb

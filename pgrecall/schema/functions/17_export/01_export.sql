@@ -91,10 +91,10 @@ CREATE OR REPLACE FUNCTION recall_private.export_line(p_kind text, p_row jsonb) 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN jsonb_build_object(p_kind, p_row - 'tenant')::text;
 
--- export_lines: all data of this tenant, one line of JSON a row: a header, then the kinds in the order of
--- export_kinds, from one snapshot. In the select list (SELECT recall.export_lines()) rows are computed while they are
--- fetched, so a cursor needs little memory for any size. Without p_embeddings vectors are left out; a worker computes
--- them again.
+-- export_lines (reader; Export and import): all data of this tenant, one line of JSON a row: a header, then the kinds
+-- in the order of export_kinds, from one snapshot. In the select list (SELECT recall.export_lines()) rows are computed
+-- while they are fetched, so a cursor needs little memory for any size. Without p_embeddings vectors are left out; a
+-- worker computes them again.
 CREATE OR REPLACE FUNCTION recall.export_lines(
     p_embeddings boolean DEFAULT true, p_made_by text DEFAULT 'SQL', p_now timestamptz DEFAULT now()
 ) RETURNS SETOF text

@@ -42,9 +42,9 @@ LANGUAGE sql STABLE AS $$
     WHERE h.many > 0
 $$;
 
--- begin_import: prepares this tenant, which must be empty, for an export with this header, and returns the header.
--- Nothing else can be stored in the tenant until the transaction ends. Without p_embeddings the vectors of the export
--- are skipped; with them the database must have the same dimensions and embedder.
+-- begin_import (app; Export and import): prepares this tenant, which must be empty, for an export with this header, and
+-- returns the header. Nothing else can be stored in the tenant until the transaction ends. Without p_embeddings the
+-- vectors of the export are skipped; with them the database must have the same dimensions and embedder.
 CREATE OR REPLACE FUNCTION recall.begin_import(p_header text, p_embeddings boolean DEFAULT true) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -230,8 +230,8 @@ BEGIN
     RETURN v_counts;
 END $$;
 
--- import_lines: stores the next lines of the export and returns the number of lines so far, including the first.
--- Raises an error with the number of a line that cannot be stored, and the reason.
+-- import_lines (app; Export and import): stores the next lines of the export and returns the number of lines so far,
+-- including the first. Raises an error with the number of a line that cannot be stored, and the reason.
 CREATE OR REPLACE FUNCTION recall.import_lines(p_lines text[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
@@ -288,8 +288,8 @@ BEGIN
     RETURN v_state;
 END $$;
 
--- end_import: checks that all lines announced in the header have arrived, and returns how many there were of each
--- kind.
+-- end_import (app; Export and import): checks that all lines announced in the header have arrived, and returns how many
+-- there were of each kind.
 CREATE OR REPLACE FUNCTION recall.end_import() RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,7 +1,7 @@
 -- Plans of erasures: what would be deleted, for review.
 
--- plan_erasure: stores which memories of this tenant belong to a subject, and returns the id of the erasure. Deletes
--- nothing. p_asked_by names the person who asked for it.
+-- plan_erasure (app; Erasures): stores which memories of this tenant belong to a subject, and returns the id of the
+-- erasure. Deletes nothing. p_asked_by names the person who asked for it.
 CREATE OR REPLACE FUNCTION recall.plan_erasure(p_subject jsonb, p_asked_by text, p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -48,9 +48,9 @@ BEGIN
     RETURN v_erasure;
 END $$;
 
--- get_erasure: an erasure as a document: its subject, state and counts of rows by table (for a plan the rows found now,
--- otherwise the deleted ones), the number of `remaining` memories, up to p_sample of them, and the report of a finished
--- erasure. `intact` says whether the report still has its digest.
+-- get_erasure (reader; Erasures): an erasure as a document: its subject, state and counts of rows by table (for a plan
+-- the rows found now, otherwise the deleted ones), the number of `remaining` memories, up to p_sample of them, and the
+-- report of a finished erasure. `intact` says whether the report still has its digest.
 CREATE OR REPLACE FUNCTION recall.get_erasure(p_id bigint, p_sample int DEFAULT 10) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -75,7 +75,7 @@ BEGIN
         'intact', recall_private.report_digest(v_erasure.report) = v_erasure.digest);
 END $$;
 
--- erasures: this tenant's erasures, newest first.
+-- erasures (reader; Erasures): this tenant's erasures, newest first.
 CREATE OR REPLACE FUNCTION recall.erasures(p_limit int DEFAULT 20)
 RETURNS TABLE (
     id bigint, state text, subject jsonb, asked_by text, created_at timestamptz, planned bigint, remaining bigint,
@@ -93,7 +93,7 @@ BEGIN
     ORDER BY e.id DESC LIMIT recall_private.require_between(p_limit, 1, 10000, 'p_limit');
 END $$;
 
--- drop_erasure: deletes the plan of an erasure that has not deleted anything yet.
+-- drop_erasure (app; Erasures): deletes the plan of an erasure that has not deleted anything yet.
 CREATE OR REPLACE FUNCTION recall.drop_erasure(p_id bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

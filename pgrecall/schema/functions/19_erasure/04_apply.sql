@@ -1,9 +1,10 @@
 -- Erasure: deletes the memories of a plan in batches, each in its own transaction, and reports the result.
 
--- apply_erasure: deletes up to p_limit memories of an erasure with everything about them, and the logged searches that
--- showed one of them. After the last memory it finishes the erasure. Returns the document of get_erasure. Call it until
--- `state` is done. After an interruption it continues where it stopped; for a finished erasure it returns the report.
--- Memories that no longer belong to the subject are left out. p_signed_by names the person who is responsible for it.
+-- apply_erasure (app; Erasures): deletes up to p_limit memories of an erasure with everything about them, and the
+-- logged searches that showed one of them. After the last memory it finishes the erasure. Returns the document of
+-- get_erasure. Call it until `state` is done. After an interruption it continues where it stopped; for a finished
+-- erasure it returns the report. Memories that no longer belong to the subject are left out. p_signed_by names the
+-- person who is responsible for it.
 CREATE OR REPLACE FUNCTION recall.apply_erasure(
     p_id bigint, p_signed_by text, p_limit int DEFAULT 500, p_now timestamptz DEFAULT now()
 ) RETURNS jsonb
