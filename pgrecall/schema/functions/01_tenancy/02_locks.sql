@@ -43,6 +43,22 @@ BEGIN
     END LOOP;
 END $$;
 
+-- lock_rules: holds the lock of the layers and the language of a tenant alone. Those who store memories share it and leave no
+-- trace on it, so a transaction that has chosen an older snapshot cannot learn of memories that these rules must be applied to:
+-- raises an error for one.
+CREATE OR REPLACE FUNCTION recall_private.lock_rules(p_tenant text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable')
+       AND current_setting('transaction_isolation') <> current_setting('default_transaction_isolation') THEN
+        PERFORM recall_private.raise_invalid(
+            format('A transaction of %s may not see all memories that a layer or a language applies to.',
+                   upper(current_setting('transaction_isolation'))),
+            'Call this in READ COMMITTED.');
+    END IF;
+    PERFORM recall_private.lock_tenant(p_tenant, 'rules');
+END $$;
+
 -- share_tenant_locks: holds the locks of a tenant for these purposes, sorted by name, until this transaction ends. Any
 -- number of transactions can share a lock. Waits for a transaction that holds one alone.
 CREATE OR REPLACE FUNCTION recall_private.share_tenant_locks(p_tenant text, p_purposes text[]) RETURNS void
