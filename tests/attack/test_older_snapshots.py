@@ -94,7 +94,7 @@ def plain(attack: Attack) -> Attack:
     """The same call with a digest that no other call has stored."""
     if attack.function != "create_key":
         return attack
-    return attack._replace(parameters=(attack.parameters[0], secrets.token_bytes(32), NOW))  # type: ignore[index]
+    return attack._replace(parameters=(attack.parameters[0], secrets.token_bytes(32), NOW))
 
 
 @pytest.mark.parametrize("level", LEVELS)
