@@ -23,8 +23,10 @@ SHUTDOWN_TIMEOUT = 10
 KEEP_ALIVE = 75
 """Seconds a connection may stay idle after a request with a key: longer than proxies keep theirs."""
 
-KEEP_ALIVE_WITHOUT_KEY = 5
-"""The same for a connection that has not had one."""
+KEEP_ALIVE_WITHOUT_KEY = 20
+"""The same for a connection that has not had one, also before its first request. Longer than clients keep
+theirs (httpx 5 s, aiohttp 15 s): the one that closes first is the one that does not send at that moment. They
+may be many and idle: :mod:`.connections` closes the oldest where there are too many."""
 
 MAX_HEADER_BYTES = 32 * 1024
 
@@ -96,7 +98,10 @@ class TimeoutProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         super().connection_made(transport)
-        self._headers_timer = self._abort_later()
+        # Its headers are timed from their first byte: a client that opens hundreds at once sends them late.
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
+        )
         self.network = network_of(transport.get_extra_info("peername"))
         self.opened.opened(self)
 
@@ -139,6 +144,11 @@ class TimeoutProtocol(H11Protocol):
         # The next request began to arrive during this response.
         if self.cycle.response_complete and self.conn.trailing_data[0] and self._headers_timer is None:
             self._headers_timer = self._abort_later()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Closes an idle connection, unless its next request is there and only this process is late."""
+        if not self.has_unread:
+            super().timeout_keep_alive_handler()
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -125,6 +125,15 @@ def test_headers_that_never_end_end_the_connection(kept: Served) -> None:
         assert read_all(connection).count(b"HTTP/1.1 200") == 1
 
 
+def test_a_client_may_connect_long_before_it_sends(kept: Served) -> None:
+    """One that opens hundreds of connections at once on a busy machine does; the time of two seconds for a
+    request begins with its first byte."""
+    with kept.raw() as connection:
+        time.sleep(3)
+        connection.sendall(HEAD % len(SEARCH) + SEARCH)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
 @pytest.mark.parametrize("path", ["/v1/search", "/mcp", "/login"])
 def test_a_body_with_two_lengths_is_refused_and_ends_the_connection(kept: Served, path: str) -> None:
     # A proxy that goes by the other length would take what follows for the answer to somebody else's request.

@@ -258,6 +258,9 @@ def test_scripts_stay_text_in_every_field_of_every_view(
         *(holder.get(path.format(number)) for path in (*FORMS, "/", "/memories", "/?q=alert", "/add")),
     ]
     pages.append(holder.get(f"/memories/{number}", params={"done": short, "other": short, "relation": short}))
+    said = "\n".join(f"user: Always {one}" for one in SCRIPTS if "\n" not in one and len(one) < 100)
+    for query in (short, "no, when was that?"):  # what a query was completed with is shown, too
+        pages.append(holder.get("/", params={"q": query, "turns": f"{said}\n</textarea>{short}"}))
     pages.append(
         holder.get("/memories", params={"tags": short, "author": short, "source": short, "order": short})
     )

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import socket
 from dataclasses import dataclass, field
 
 import pytest
+from starlette.responses import PlainTextResponse
+from uvicorn import Config
+from uvicorn.server import ServerState
 
 from pgrecall.faces.http import connections as module
 from pgrecall.faces.http.connections import Connections, connection_limit, network_of
+from pgrecall.faces.http.server import TimeoutProtocol
 
 
 @dataclass(eq=False)
@@ -180,3 +186,27 @@ def test_the_limit_follows_the_files_that_may_be_open(
     monkeypatch.setattr(module.resource, "setrlimit", lambda _, both: asked.append(both[0]))
     assert connection_limit() == limit
     assert asked == ([] if wanted is None else [wanted])
+
+
+def test_an_idle_connection_is_not_closed_when_its_next_request_is_there() -> None:
+    """A busy process reads it late: the client would meet the end of its connection instead of an answer."""
+
+    async def ask() -> bytes:
+        made: list[TimeoutProtocol] = []
+
+        def protocol() -> TimeoutProtocol:
+            made.append(TimeoutProtocol(Config(PlainTextResponse("here")), ServerState(), {}))
+            return made[-1]
+
+        server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
+        with socket.create_connection(server.sockets[0].getsockname()) as client:
+            client.setblocking(False)
+            while not made or made[0].transport is None:
+                await asyncio.sleep(0)
+            client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            made[0].timeout_keep_alive_handler()
+            answer = await asyncio.get_running_loop().sock_recv(client, 1000)
+        server.close()
+        return answer
+
+    assert asyncio.run(ask()).startswith(b"HTTP/1.1 200 OK")

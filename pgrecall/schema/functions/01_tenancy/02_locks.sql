@@ -12,6 +12,20 @@ CREATE OR REPLACE FUNCTION recall_private.common_lock(p_tenant text, p_purpose t
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_purpose || ' ' || (hashtextextended(p_tenant, 0) & 63);
 
+-- hold_lock: waits for a row of tenant_lock and holds it alone. Returns false if there is none. The row is written, not only
+-- locked: Postgres then refuses it (40001) to a transaction of REPEATABLE READ or SERIALIZABLE that began earlier, which would
+-- wait for this one and yet see nothing of what it did.
+CREATE OR REPLACE FUNCTION recall_private.hold_lock(p_tenant text, p_purpose text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_writer xid := (SELECT l.xmin FROM recall.tenant_lock l WHERE l.tenant = p_tenant AND l.purpose = p_purpose FOR UPDATE);
+BEGIN
+    IF v_writer IS DISTINCT FROM pg_current_xact_id()::xid THEN  -- once in a transaction
+        UPDATE recall.tenant_lock l SET purpose = l.purpose WHERE l.tenant = p_tenant AND l.purpose = p_purpose;
+    END IF;
+    RETURN v_writer IS NOT NULL;
+END $$;
+
 -- lock_tenant: waits until no other transaction holds the lock of a tenant for this purpose, and holds it alone until
 -- this transaction ends.
 CREATE OR REPLACE FUNCTION recall_private.lock_tenant(p_tenant text, p_purpose text) RETURNS void
@@ -20,15 +34,29 @@ SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
 BEGIN
     LOOP
-        PERFORM FROM recall.tenant_lock l WHERE l.tenant = p_tenant AND l.purpose = p_purpose FOR UPDATE;
-        EXIT WHEN FOUND;
+        EXIT WHEN recall_private.hold_lock(p_tenant, p_purpose);
         INSERT INTO recall.tenant_lock (tenant, purpose) VALUES (p_tenant, p_purpose) ON CONFLICT DO NOTHING;
         IF FOUND THEN
-            PERFORM FROM recall.tenant_lock l
-            WHERE l.tenant = '*' AND l.purpose = recall_private.common_lock(p_tenant, p_purpose) FOR UPDATE;
+            PERFORM recall_private.hold_lock('*', recall_private.common_lock(p_tenant, p_purpose));
             EXIT;
         END IF;
     END LOOP;
+END $$;
+
+-- lock_rules: holds the lock of the layers and the language of a tenant alone. Those who store memories share it and leave no
+-- trace on it, so a transaction that has chosen an older snapshot cannot learn of memories that these rules must be applied to:
+-- raises an error for one.
+CREATE OR REPLACE FUNCTION recall_private.lock_rules(p_tenant text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable')
+       AND current_setting('transaction_isolation') <> current_setting('default_transaction_isolation') THEN
+        PERFORM recall_private.raise_invalid(
+            format('A transaction of %s may not see all memories that a layer or a language applies to.',
+                   upper(current_setting('transaction_isolation'))),
+            'Call this in READ COMMITTED.');
+    END IF;
+    PERFORM recall_private.lock_tenant(p_tenant, 'rules');
 END $$;
 
 -- share_tenant_locks: holds the locks of a tenant for these purposes, sorted by name, until this transaction ends. Any

@@ -52,7 +52,7 @@ BEGIN
             format('There is no language %s.', coalesce(quote_literal(left(p_language, 100)), 'NULL')),
             format('There are: %s.', (SELECT string_agg(l.name, ', ') FROM recall.languages() l)));
     END IF;
-    PERFORM recall_private.lock_tenant(v_tenant, 'rules');
+    PERFORM recall_private.lock_rules(v_tenant);
     INSERT INTO recall.setting (tenant, name, value) VALUES (v_tenant, 'language', to_jsonb(p_language))
     ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value;
     PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.language <> p_language

@@ -122,7 +122,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_layer recall.layer;
 BEGIN
-    PERFORM recall_private.require_moment(p_now), recall_private.lock_tenant(v_tenant, 'rules');
+    PERFORM recall_private.require_moment(p_now), recall_private.lock_rules(v_tenant);
     v_layer := recall_private.effective_layer(v_tenant, p_name);
     v_layer.metabolic_rate := coalesce(p_metabolic_rate, v_layer.metabolic_rate);
     v_layer.reading := coalesce(p_reading, v_layer.reading);
@@ -146,7 +146,7 @@ DECLARE
     v_general boolean;
     v_memories bigint;
 BEGIN
-    PERFORM recall_private.require_moment(p_now), recall_private.lock_tenant(v_tenant, 'rules');
+    PERFORM recall_private.require_moment(p_now), recall_private.lock_rules(v_tenant);
     v_general := EXISTS (SELECT FROM recall.layer l WHERE l.tenant = '*' AND l.name = p_name);
     DELETE FROM recall.layer l WHERE l.tenant = v_tenant AND l.name = p_name;
     IF NOT FOUND AND NOT v_general THEN
@@ -206,7 +206,7 @@ DECLARE
     v_layers text[];
     v_changed bigint;
 BEGIN
-    PERFORM recall_private.require_moment(p_now), recall_private.lock_tenant(v_tenant, 'rules');
+    PERFORM recall_private.require_moment(p_now), recall_private.lock_rules(v_tenant);
     SELECT array_agg(p.layer ORDER BY p.layer) INTO v_layers FROM recall.presets() p WHERE p.preset = p_name;
     IF v_layers IS NULL THEN
         PERFORM recall_private.raise_invalid(format('There is no preset %L.', left(p_name, 100)), format('There are %s.', (

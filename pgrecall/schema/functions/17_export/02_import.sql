@@ -58,7 +58,7 @@ BEGIN
         PERFORM recall_private.raise_invalid(v_problem, 'Give the output of recall.export_lines, memory.export.write() or '
             '`pgrecall export`, to a pgrecall that is not older than the one that wrote it.');
     END IF;
-    PERFORM recall_private.lock_tenant(v_tenant, 'rules');
+    PERFORM recall_private.lock_rules(v_tenant);
     v_holdings := recall_private.tenant_holdings(v_tenant);
     IF v_holdings IS NOT NULL THEN
         PERFORM recall_private.raise_invalid(
