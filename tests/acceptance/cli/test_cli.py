@@ -199,7 +199,7 @@ def test_filters_narrow_the_answer(pgrecall: Command, notes: Path) -> None:
     assert pgrecall("forget", "tea").code == 0
     assert keys() == {"tides", "moon"}
     assert keys("--include-archived") == {"tides", "moon", "tea"}
-    assert "tea (archived)" in pgrecall("list", "--include-archived").out
+    assert " · tea (archived)" in pgrecall("list", "--include-archived").out
     assert pgrecall("supersede", "moon", "tides").out == "Superseded.\n"
     assert pgrecall("supersede", "moon", "tides").out == "It is already superseded.\n"
     assert pgrecall("supersede", "tides", "moon").code == 2
