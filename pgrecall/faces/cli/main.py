@@ -210,7 +210,8 @@ def _likely(error: NoSuchOption | NoSuchCommand) -> str:
     known = {name for option in command.params for name in option.opts}
     if isinstance(error, NoSuchCommand):
         typed = error.command_name
-        known.update(command.list_commands(error.ctx) if isinstance(command, click.Group) else ())
+        if isinstance(command, click.Group) and error.ctx:
+            known.update(command.list_commands(error.ctx))
     else:
         typed = error.option_name
         if any(typed in option.opts for option in app.params):
