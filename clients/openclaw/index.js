@@ -66,8 +66,8 @@ async function recalled(memory, event, context) {
 }
 
 /**
- * Imports the last turn, which leaves out secrets and what was recalled. Nobody waits for it, and a second import of a turn stores
- * nothing: so it is tried again where a busy service did not answer in time, or where another import has to end first.
+ * Imports the last turn, which leaves out secrets and what was recalled. Nobody waits for it, and a second import of a turn
+ * stores nothing: so it is tried again where a busy service did not answer in time, or where another import has to end first.
  */
 async function store(memory, event, context) {
   const messages = said(event.messages);

@@ -98,8 +98,8 @@ $$;
 
 -- plan_redact: stores a plan to replace the secrets that a client found in what stored_texts returned, and returns its id.
 -- Replaces nothing yet. p_found is an array of {id, version, digest, places}; a place is {path, spans, name}: the names that
--- lead to a text, [start, length, kind] of each secret in it, in characters, and whether the text is the last of these names, of a
--- field of the metadata. A plan has at most 1,000 memories, those that
+-- lead to a text, [start, length, kind] of each secret in it, in characters, and whether the text is the last of these names,
+-- of a field of the metadata. A plan has at most 1,000 memories, those that
 -- come first. p_scanned is the number of texts that were read, p_complete whether they are all.
 CREATE OR REPLACE FUNCTION recall.plan_redact(
     p_found jsonb, p_scanned bigint DEFAULT NULL, p_complete boolean DEFAULT true, p_now timestamptz DEFAULT now()

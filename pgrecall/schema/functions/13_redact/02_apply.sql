@@ -225,7 +225,8 @@ BEGIN
 END $$;
 
 -- redact_log: replaces what a plan took out in the queries of logged searches, where someone searched for it, and names of
--- sessions in the log of searches and accesses as it does in memories. Undo does not give it back there: the log needs none of it.
+-- sessions in the log of searches and accesses as it does in memories. Undo does not give it back there: the log needs none of
+-- it.
 CREATE OR REPLACE FUNCTION recall_private.redact_log(p_plan recall.plan) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
