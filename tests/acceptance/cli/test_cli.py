@@ -267,6 +267,12 @@ def test_import_of_what_other_memories_exported(pgrecall: Command, tmp_path: Pat
     assert pgrecall("import", str(other), "--format", "mem1").code == 2
 
 
+def test_the_first_status_says_once_where_the_server_is(bare_pgrecall: Command, open_folder: Path) -> None:
+    done = bare_pgrecall("--data-dir", str(open_folder / "data"), "status")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.count("Embedded Postgres") == 1
+
+
 def test_access_link_forget_status(pgrecall: Command, notes: Path) -> None:
     pgrecall("import", str(notes))
     used = pgrecall("access", "tides", "--kind", "used", "--at", NOW, "--now", NOW, "--session", "s1")
