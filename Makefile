@@ -115,8 +115,8 @@ soak: $(DEVELOPING)
 	$(BIN)/python -m tests.oracle $(ORACLE)
 	PGRECALL_TEST_SCALE=10 $(PYTEST) -s tests/faults/test_moves_killed.py
 
-wheel: $(DEVELOPING)
-	@$(BIN)/python -m build --wheel --outdir dist
+wheel: | $(BIN)/python
+	@$(BIN)/python -m pip --disable-pip-version-check -q wheel --no-deps --wheel-dir dist .
 
 extras: $(DEVELOPING)
 	@$(BIN)/python -m scripts.extras --keep build/pip

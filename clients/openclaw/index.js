@@ -65,7 +65,10 @@ async function recalled(memory, event, context) {
   return { prependContext: `<pgrecall-memories>\n${NOTE} ${search}its id.\n\n${found}\n</pgrecall-memories>` };
 }
 
-/** Imports the last turn, which leaves out secrets and what was recalled; another import may have to end first. */
+/**
+ * Imports the last turn, which leaves out secrets and what was recalled. Nobody waits for it, and a second import of a turn
+ * stores nothing: so it is tried again where a busy service did not answer in time, or where another import has to end first.
+ */
 async function store(memory, event, context) {
   const messages = said(event.messages);
   const turn = messages.slice(messages.findLastIndex(({ role }) => role === "user"));
@@ -77,7 +80,8 @@ async function store(memory, event, context) {
       await memory.imports.file("openclaw.json", file, { kind: "chat", source: "openclaw" });
       return;
     } catch (error) {
-      if (left === 0 || !(error instanceof InvalidInput) || !error.message.includes("running")) throw error;
+      const running = error instanceof InvalidInput && error.message.includes("running");
+      if (left === 0 || !(running || (error instanceof RecallError && error.retryable))) throw error;
       await new Promise((done) => setTimeout(done, PAUSE));
     }
   }

@@ -33,9 +33,11 @@ def secrets_summary(report: RedactReport) -> str:
 
 
 def secret_place(found: SecretFound) -> str:
-    """``2 of the kind Secret in the body of version 3``."""
+    """``Secret in the body of version 3, 2 times``."""
     version = "" if found.version is None else f" of version {found.version}"
-    return f"{found.count:,} of the kind {found.kind} in the {found.field}{version}"
+    field = found.field.removesuffix("_id")
+    times = "" if found.count == 1 else f", {found.count:,} times"
+    return f"{found.kind} in the {field}{version}{times}"
 
 
 def options_words(options: PlanOptions) -> tuple[str, ...]:

@@ -281,10 +281,10 @@ export class PlansGroup {
   }
 
   /**
-   * Find passwords, keys and tokens in stored texts, and plans to replace them. Replaces nothing yet.
+   * Plan to replace passwords, keys and tokens in stored texts; nothing is replaced yet.
    *
-   * Reads all texts of memories, archived ones too, and of their earlier versions: also keys, metadata and
-   * targets of links, but no names of sessions. Neither the plan nor anything that shows it has the
+   * Reads all texts of memories, archived ones too, and of their earlier versions: also keys, sessions,
+   * metadata and targets of links. Neither the plan nor anything that shows it has the
    * secrets themselves.
    *
    * @returns The redact plan: of at most 1,000 memories, where secrets are and of what kind.
@@ -553,7 +553,7 @@ export class MemoryMethods {
   }
 
   /**
-   * Restore what the last `forget_session` of a session archived, unless it was restored since.
+   * Restore what was archived when a session was last forgotten, unless it was restored since.
    *
    * @returns How many memories were restored.
    */

@@ -367,10 +367,10 @@ export interface paths {
         readonly put?: never;
         /**
          * Plan Redact
-         * @description Find passwords, keys and tokens in stored texts, and plans to replace them. Replaces nothing yet.
+         * @description Plan to replace passwords, keys and tokens in stored texts; nothing is replaced yet.
          *
-         *     Reads all texts of memories, archived ones too, and of their earlier versions: also keys, metadata and
-         *     targets of links, but no names of sessions. Neither the plan nor anything that shows it has the
+         *     Reads all texts of memories, archived ones too, and of their earlier versions: also keys, sessions,
+         *     metadata and targets of links. Neither the plan nor anything that shows it has the
          *     secrets themselves.
          */
         readonly post: operations["plan_redact"];
@@ -775,7 +775,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Unarchive Session
-         * @description Restore what the last `forget_session` of a session archived, unless it was restored since.
+         * @description Restore what was archived when a session was last forgotten, unless it was restored since.
          */
         readonly post: operations["unarchive_session"];
         readonly delete?: never;
@@ -2022,6 +2022,7 @@ export interface components {
             readonly created: number;
             readonly updated: number;
             readonly unchanged: number;
+            /** @description How many links of all memories wait for their target. */
             readonly links_pending: number;
             /** @description Keys that the source no longer contains. */
             readonly removed: readonly string[];

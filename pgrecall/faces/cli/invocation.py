@@ -68,12 +68,15 @@ class GlobalOptions:
         return replace(settings, database_url=None, cells=None) if self.data_dir is not None else settings
 
     @contextmanager
-    def opened(self, *, embeds: bool = False, within: float | None = None) -> Iterator[Memory]:
+    def opened(
+        self, *, embeds: bool = False, within: float | None = None, announces: bool = True
+    ) -> Iterator[Memory]:
         """The client, open.
 
         Args:
             embeds: whether the command needs models.
             within: most seconds for a connection, and for a call in Postgres, whatever the settings say.
+            announces: whether to say where a fresh embedded server is.
         """
         from pgrecall import Memory
         from pgrecall.search.embed.embedder import is_default_model
@@ -93,7 +96,7 @@ class GlobalOptions:
         if embeds and settings.embedder == "local" and not is_default_model(settings.embedder_model):
             _say_on_terminal(f"Loading the model {settings.embedder_model}; this takes some seconds.")
         with acting_through("cli"), Memory(settings=settings) as memory:
-            if fresh and memory.server is not None:
+            if fresh and announces and memory.server is not None:
                 announce(memory.server)
             yield memory
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -164,15 +166,59 @@ _NUMBERS = (
 """Names of number types in click, and in plain words."""
 
 
+_MEANT = {
+    "search": "find ask query recall",
+    "remember": "add store save new",
+    "show": "get read view",
+    "list": "ls memories",
+    "edit": "update",
+    "forget": "delete remove rm archive",
+    "status": "stats info",
+    "plan list": "plans",
+    "plan merge": "merge",
+    "plan redact": "redact",
+    "plan undo": "undo",
+    "--help": "help",
+    "--version": "version -V",
+    "--at": "--occurred-at --date",
+    "-k": "--limit --top-k --count -n",
+    "-n": "--count -k",
+}
+"""What people type for a name here, where its letters do not tell."""
+
+
 def _complaint(error: click.UsageError) -> str:
-    """Turns click's message about a wrong command line into sentences, with the most similar name for an
+    """Turns click's message about a wrong command line into sentences, with the most likely name for an
     unknown one."""
-    if isinstance(error, NoSuchOption | NoSuchCommand) and error.possibilities:
-        return f"{error.message.rstrip('.')}. Did you mean '{error.possibilities[0]}'?"
+    if isinstance(error, NoSuchOption | NoSuchCommand):
+        return f"{error.message.rstrip('.')}.{_likely(error)}"
     said = error.format_message().rstrip(".")
     for theirs, ours in _NUMBERS:
         said = said.replace(theirs, ours)
+    if said.startswith("Got unexpected extra argument"):
+        return f"{said}. A text of several words needs quotation marks."
+    if choice := re.search(r"'([^']*)' is not one of (.*)|Choose from:\s(.*)", said, re.DOTALL):
+        said = " ".join(said.split())  # click puts each choice of a missing argument in a line
+        if near := get_close_matches(choice[1] or "", re.findall(r"'([^']*)'", choice[2] or "")):
+            return f"{said}. Did you mean '{near[0]}'?"
     return f"{said}."
+
+
+def _likely(error: NoSuchOption | NoSuchCommand) -> str:
+    """A sentence with what was probably meant, after a space; empty if nothing is near."""
+    command = error.ctx.command if error.ctx else app
+    known = {name for option in command.params for name in option.opts}
+    if isinstance(error, NoSuchCommand):
+        typed = error.command_name
+        if isinstance(command, click.Group) and error.ctx:
+            known.update(command.list_commands(error.ctx))
+    else:
+        typed = error.option_name
+        if any(typed in option.opts for option in app.params):
+            return f" It goes before the command: 'pgrecall {typed} ...'."
+    meant = [ours for ours, others in _MEANT.items() if typed in others.split() and ours.split()[0] in known]
+    near = [*meant, *(error.possibilities or ())]
+    return f" Did you mean '{near[0]}'?" if near else ""
 
 
 @contextmanager
@@ -184,7 +230,9 @@ def _errors_reported() -> Iterator[None]:
     except NoArgsIsHelpError:  # not an error of its own: click prints the help
         raise
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "pgrecall"
+        # click says of an option without its value not where it stood.
+        named = click.get_current_context().meta.get(COMMAND_NAME, "")
+        command = error.ctx.command_path if error.ctx else f"pgrecall {named}".rstrip()
         raise fail(InvalidInput(_complaint(error), hint=f"`{command} --help` lists the options.")) from None
     except KeyboardInterrupt:
         click.echo("stopped", err=True)
@@ -205,7 +253,8 @@ def _errors_reported() -> Iterator[None]:
     "pgrecall",
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
-    epilog="Exit codes: 0 found or done, 1 nothing found, 2 bad input, 3 no usable database.",
+    epilog="Exit codes: 0 found or done, 1 nothing found or failed, 2 bad input, 3 no usable database, "
+    "4 done in part.",
 )
 @click.option(
     "--database-url", help="Postgres to use [PGRECALL_DATABASE_URL]; by default an embedded one is started."

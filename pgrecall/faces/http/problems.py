@@ -145,11 +145,29 @@ def error_problem(error: RecallError) -> Response:
     return problem_response(kind, error.message, headers=headers, hint=error.hint)
 
 
+_PLAIN = {
+    "extra_forbidden": "There is no such field; /openapi.json lists those of each route",
+    "missing": "It is missing",
+    "int_parsing": "It must be a whole number",
+    "int_type": "It must be a whole number",
+    "float_parsing": "It must be a number",
+    "float_type": "It must be a number",
+    "bool_parsing": "It must be true or false",
+    "bool_type": "It must be true or false",
+    "string_type": "It must be a text",
+    "list_type": "It must be a list",
+}
+"""Problems that pydantic tells in its own terms."""
+
+
 def validation_problem(errors: Sequence[Mapping[str, Any]]) -> Response:
     """The response to a request of the wrong form: its errors by their places, without the values sent."""
     if errors and errors[0]["type"] == "json_invalid":
         return problem_response(MALFORMED_JSON, f"The body is not JSON: {errors[0]['ctx']['error']}.")
-    found = [{"where": _place(error["loc"]), "problem": error["msg"]} for error in errors[:MAX_LISTED]]
+    found = [
+        {"where": _place(error["loc"]), "problem": _PLAIN.get(error["type"], error["msg"])}
+        for error in errors[:MAX_LISTED]
+    ]
     first = found[0] if found else {"where": "request", "problem": "it cannot be read"}
     detail = f"{first['where']}: {first['problem']}."
     if len(errors) > MAX_LISTED:

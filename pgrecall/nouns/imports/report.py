@@ -31,6 +31,7 @@ class ImportReport:
     """The result of an import.
 
     Attributes:
+        links_pending: how many links of all memories wait for their target.
         removed: keys that the source no longer contains.
         problems: items that could not be used.
         skipped: what was left out or assumed, with counts, highest first.

@@ -71,7 +71,7 @@ class AsyncForgetting(AsyncLinks):
 
     @declared("unarchive_session", "POST /v1/unarchive-session", tag="memories")
     async def unarchive_session(self, session_id: str, *, now: datetime | None = None) -> int:
-        """Restores what the last ``forget_session`` of a session archived, unless it was restored since.
+        """Restores what was archived when a session was last forgotten, unless it was restored since.
 
         >>> await memory.unarchive_session("chat-42")                              # doctest: +SKIP
 

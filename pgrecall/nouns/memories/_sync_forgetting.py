@@ -70,7 +70,7 @@ class Forgetting(Links):
 
     @declared("unarchive_session", "POST /v1/unarchive-session", tag="memories")
     def unarchive_session(self, session_id: str, *, now: datetime | None = None) -> int:
-        """Restores what the last ``forget_session`` of a session archived, unless it was restored since.
+        """Restores what was archived when a session was last forgotten, unless it was restored since.
 
         >>> memory.unarchive_session("chat-42")                              # doctest: +SKIP
 

@@ -127,10 +127,10 @@ class PlansGroup(Group):
 
     @declared("plan_redact", "POST /v1/plans/redact")
     def redact(self, *, now: datetime | None = None) -> RedactPlan:
-        """Finds passwords, keys and tokens in stored texts, and plans to replace them. Replaces nothing yet.
+        """Plans to replace passwords, keys and tokens in stored texts; nothing is replaced yet.
 
-        Reads all texts of memories, archived ones too, and of their earlier versions: also keys, metadata and
-        targets of links, but no names of sessions. Neither the plan nor anything that shows it has the
+        Reads all texts of memories, archived ones too, and of their earlier versions: also keys, sessions,
+        metadata and targets of links. Neither the plan nor anything that shows it has the
         secrets themselves.
 
         Args:

@@ -14,8 +14,8 @@ def found_in(pages: Sequence[StoredTexts]) -> list[Document]:
     found: list[Document] = []
     for stored in pages:
         places = [
-            {"path": path, "spans": spans}
-            for path, text in _texts(stored.texts)
+            {"path": path, "spans": spans, "name": is_name}
+            for path, text, is_name in _texts(stored.texts)
             if (spans := [[start, stop - start, kind] for start, stop, kind in secret_spans(text)])
         ]
         if places:
@@ -30,14 +30,16 @@ def found_in(pages: Sequence[StoredTexts]) -> list[Document]:
     return found
 
 
-def _texts(value: Any) -> Iterator[tuple[list[str], str]]:
-    """Each text in a JSON value and the path to it; without recursion, since metadata may be nested deep."""
+def _texts(value: Any) -> Iterator[tuple[list[str], str, bool]]:
+    """Each text in a JSON value, the path to it, and whether it is the name of the field there; without
+    recursion, since metadata may be nested deep."""
     waiting: list[tuple[list[str], Any]] = [([], value)]
     while waiting:
         path, one = waiting.pop()
         if isinstance(one, str):
-            yield path, one
+            yield path, one, False
         elif isinstance(one, dict):
+            yield from (([*path, name], name, True) for name in one)
             waiting += [([*path, name], inner) for name, inner in one.items()]
         elif isinstance(one, list):
             waiting += [([*path, str(place)], inner) for place, inner in enumerate(one)]

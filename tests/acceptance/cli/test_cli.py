@@ -199,7 +199,7 @@ def test_filters_narrow_the_answer(pgrecall: Command, notes: Path) -> None:
     assert pgrecall("forget", "tea").code == 0
     assert keys() == {"tides", "moon"}
     assert keys("--include-archived") == {"tides", "moon", "tea"}
-    assert "tea (archived)" in pgrecall("list", "--include-archived").out
+    assert " · tea (archived)" in pgrecall("list", "--include-archived").out
     assert pgrecall("supersede", "moon", "tides").out == "Superseded.\n"
     assert pgrecall("supersede", "moon", "tides").out == "It is already superseded.\n"
     assert pgrecall("supersede", "tides", "moon").code == 2
@@ -265,6 +265,12 @@ def test_import_of_what_other_memories_exported(pgrecall: Command, tmp_path: Pat
     other.write_text(mem0.read_text())
     assert pgrecall("import", str(other), "--format", "mem0", "--prefix", "p/").out.startswith("1 created")
     assert pgrecall("import", str(other), "--format", "mem1").code == 2
+
+
+def test_the_first_status_says_once_where_the_server_is(bare_pgrecall: Command, open_folder: Path) -> None:
+    done = bare_pgrecall("--data-dir", str(open_folder / "data"), "status")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.count("Embedded Postgres") == 1
 
 
 def test_access_link_forget_status(pgrecall: Command, notes: Path) -> None:

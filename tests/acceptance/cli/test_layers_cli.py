@@ -122,7 +122,9 @@ def test_a_setting_is_set_listed_and_reset(pgrecall: Command) -> None:
     listed = {entry["name"]: entry for entry in pgrecall("settings", "list", "--json").json}
     assert (listed[name]["value"], listed[name]["source"], listed[name]["default"]) == (12.5, "tenant", 30)
     assert listed["graph.min_cut"]["source"] == "default"
-    [line] = [line for line in pgrecall("settings", "list").out.splitlines() if line.startswith(name)]
+    shown = pgrecall("settings", "list").out.splitlines()
+    assert any(line.startswith("vitality.spread_half_life_days ") for line in shown), shown
+    [line] = [line for line in shown if line.startswith(name)]
     assert line.split()[1:7] == ["12.5", "30", "0", "to", "36,500", "tenant"]
     assert pgrecall("settings", "reset", name).out == f"{name} is now 30.\n"
     assert pgrecall("settings", "reset", name).code == 0

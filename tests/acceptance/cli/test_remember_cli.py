@@ -155,7 +155,7 @@ def test_a_secret_is_stored_and_named(pgrecall: Command) -> None:
     token = "gh" + "p_" + "a1B2" * 9
     done = pgrecall("remember", f"The token of the build is {token}.", "--key", "token")
     assert (done.code, done.out) == (0, "Stored as token (id 1).\n")
-    assert "The text seems to hold a secret (GitHub Token). `pgrecall edit 1` takes it out" in done.err
+    assert "seems to hold a secret (GitHub Token). `pgrecall plan redact` plans to take it out" in done.err
     assert token not in done.err
     changed = pgrecall("edit", "token", "--body", "The token of the build is in the safe.")
     assert (changed.code, changed.err) == (0, "")

@@ -45,7 +45,7 @@ def test_a_plan_on_the_page_is_made_reviewed_applied_and_undone(served: Served) 
     address = made.headers["location"]
     review = Page(served.client.get(address))
     assert "3 secrets in 1 memory (GitHub Token: 3)." in review.said
-    assert "1 of the kind GitHub Token in the title of version 1" in review.said
+    assert "GitHub Token in the title of version 1" in review.said
     unsure = sent(served.client, review.form(f"{address}/apply"))
     assert "The plan was not applied." in Page(unsure).said
     sent(served.client, review.form(f"{address}/apply"), sure="1")
@@ -73,7 +73,7 @@ def test_a_plan_on_the_command_line(pgrecall: Command) -> None:
         "pgrecall plan apply 2",
     ):
         assert part in flat, part
-    assert "1 of the kind GitHub Token in the body" in flat
+    assert "GitHub Token in the body" in flat
     document = json.loads(pgrecall("plan", "show", "2", "--json").out)
     assert document["report"]["kinds"] == {"GitHub Token": 1}
     applied = pgrecall("plan", "apply", "2")

@@ -158,6 +158,46 @@ def test_authors_sources_and_logged_queries_hold_it_no_more(memory: Memory, quer
     assert problems(query) == []
 
 
+def test_names_of_fields_and_sessions_hold_it_no_more(memory: Memory, query: Query) -> None:
+    other = GITHUB[:-1] + "e"
+    metadata = {GITHUB: {GITHUB: URL, "n": 1}, f"{other}": "b", "list": [{f"in {GITHUB}": True}], "plain": 2}
+    drafts = [
+        Draft("The winch.", key="winch", metadata=metadata),
+        Draft("The crane is inspected on Monday.", session_id=f"chat {GITHUB}"),
+    ]
+    [_, talk] = memory.remember_many(drafts, now=NOW)
+    session = memory.session(f"chat {GITHUB}")
+    session.record_access(talk.id, "used", at=NOW, now=NOW)
+    asked = {"query": "when is the crane inspected?", "session_id": f"chat {GITHUB}"}
+    query("SELECT FROM recall.search_and_log(%s::jsonb)", (json.dumps(asked),))
+    texts = "SELECT memory_id, version, texts FROM recall.stored_texts() ORDER BY 1, 2"
+    before = query(texts)
+    assert held(query) >= {"memory", "access", "search_log"}
+    plan = memory.plans.redact(now=NOW)
+    assert [shown(plan)[item.id] for item in plan.items] == [
+        [(None, "metadata", "GitHub Token", 4), (None, "metadata", "Password", 1)],
+        [(None, "session_id", "GitHub Token", 1)],
+    ]
+    memory.plans.apply(plan.id, now=LATER)
+    assert held(query) == set()
+    token = "[removed: GitHub Token]"
+    kept = dict(memory.get("winch").metadata)
+    inner = {token: "postgres://deploy:[removed: Password]@db.internal/app", "n": 1}
+    assert sorted(kept) == ["[removed: GitHub Token]", "[removed: GitHub Token]+", "list", "plain"]
+    both = [kept[token], kept[f"{token}+"]]
+    assert both in ([inner, "b"], ["b", inner])
+    assert kept["list"] == [{f"in {token}": True}]
+    assert [one.id for one in memory.list(session_id=f"chat {token}")] == [talk.id]
+    sessions = "SELECT DISTINCT session_id FROM recall.{} WHERE session_id IS NOT NULL"
+    for table in ("access", "search_log"):
+        assert query(sessions.format(table)) == [{"session_id": f"chat {token}"}]
+    assert problems(query) == []
+    assert memory.plans.redact(now=LATER).items == ()
+    assert memory.plans.undo(plan.id, now=LATER).restored == 2
+    assert query(texts) == before
+    assert problems(query) == []
+
+
 def test_keys_and_targets_of_links_hold_it_no_more(memory: Memory, query: Query) -> None:
     for number, text in enumerate(("The first.", "The second.")):
         draft = Draft(
@@ -329,7 +369,7 @@ def unit(**changes: Any) -> dict[str, Any]:
 
 BAD: list[Any] = [
     {}, [1], [{"id": 1}], None, [unit(places=[])], [unit(id=1.5)], [unit(version=-1)], [unit(digest="x")],
-    [unit(path=["session_id"])], [unit(spans=[[0, 0, "Key"]])], [unit(spans=[[5, 2, "Key"], [6, 1, "Key"]])],
+    [unit(path=["layer"])], [unit(spans=[[0, 0, "Key"]])], [unit(spans=[[5, 2, "Key"], [6, 1, "Key"]])],
     [unit(spans=[[0, 1, "hunter2"]])], [unit(spans={"a": 1})], [unit(spans=[])],
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@ import json
 import logging
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
 from pgrecall import errors
 from pgrecall.errors import DatabaseError, InvalidInput, MemoryNotFound, RecallError
@@ -50,7 +51,7 @@ def test_a_problem_has_the_message_and_the_hint() -> None:
 def test_places_are_written_as_in_javascript() -> None:
     found = [{"type": "missing", "loc": ("body", "drafts", 2, "links", 0, "target"), "msg": "Field required"}]
     document = json.loads(validation_problem(found).body)
-    assert document["errors"] == [{"where": "body.drafts[2].links[0].target", "problem": "Field required"}]
+    assert document["errors"] == [{"where": "body.drafts[2].links[0].target", "problem": "It is missing"}]
 
 
 def test_the_log_has_the_place_of_an_unexpected_error_and_not_its_message() -> None:
@@ -87,3 +88,16 @@ def test_a_log_for_a_console_has_a_line_for_each_event() -> None:
 )  # fmt: skip
 def test_the_host_of_a_header(header: str, host: str) -> None:
     assert host_name(header) == host
+
+
+def test_problems_of_fields_are_told_in_plain_words() -> None:
+    class Body(BaseModel, extra="forbid"):
+        k: int
+
+    with pytest.raises(ValidationError) as wrong:
+        Body.model_validate({"k": "many", "limit": 3})
+    document = json.loads(validation_problem(wrong.value.errors()).body)
+    assert [one["problem"] for one in document["errors"]] == [
+        "It must be a whole number",
+        "There is no such field; /openapi.json lists those of each route",
+    ]

@@ -99,7 +99,7 @@ def upgrade(given: GlobalOptions, number: int | None) -> None:
 @pass_globals
 def status(given: GlobalOptions, as_json: bool, now: datetime | None) -> None:
     """Show what is stored and where, by layer and zone, and whether maintenance keeps up."""
-    with given.opened() as memory:
+    with given.opened(announces=False) as memory:  # what it prints says where the server is
         state = memory.status(now=now)
         cells = _cells(memory)
         where = memory.server.describe() if memory.server else f"Postgres {state.server_version}"

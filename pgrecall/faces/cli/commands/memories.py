@@ -204,7 +204,9 @@ def _show_list(console: SafeConsole, page: Sequence[ListedMemory], more: bool) -
         name = name_of(text, memory.key, memory.id)
         description = styled(
             (name, "bold"),
-            (f" {memory.key}" if memory.key else "", "cyan"),
+            # Without colours, nothing else tells them apart.
+            (" · " if console.unicode and memory.key else " ", "dim"),
+            (memory.key or "", "cyan"),
             (" (archived)" if memory.archived_at else "", "dim"),
         )
         vitality = Text(" ").join([bar, zone_text(memory.zone)])

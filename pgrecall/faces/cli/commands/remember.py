@@ -122,8 +122,8 @@ _OUTCOMES = {
 def _warn(stored: Remembered) -> None:
     if stored.secrets:
         notes().print(
-            f"The text seems to hold a secret ({', '.join(stored.secrets)}). `pgrecall edit {stored.id}` "
-            "takes it out; the earlier version keeps it until the memory is erased."
+            f"The text seems to hold a secret ({', '.join(stored.secrets)}). `pgrecall plan redact` "
+            "plans to take it out of all texts."
         )
     if stored.unread:
         notes().print(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
+from rich.text import Text
 
 from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
@@ -52,15 +53,15 @@ def _show_value(console: SafeConsole, setting: Setting) -> None:
 
 def show_settings(console: SafeConsole, settings: Sequence[Setting]) -> None:
     """A table of settings; values other than the default are highlighted."""
-    rows = table("setting", "value", "default", "bounds", "source", "meaning")
+    rows = table("setting", "value", "default", "bounds", "source")
     for setting in settings:
         rows.add_row(
-            setting.name,
+            # In a column of its own, the meaning leaves no room for the name.
+            Text(f"{setting.name}\n  {setting.about}"),
             styled((_number(setting.value), "" if setting.source == "default" else "bold cyan")),
             _number(setting.default),
             f"{_number(setting.low)} to {_number(setting.high)}",
             "" if setting.source == "default" else setting.source,
-            setting.about,
         )
     console.print(rows)
 

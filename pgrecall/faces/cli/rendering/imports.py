@@ -21,7 +21,8 @@ def show_import(console: SafeConsole, report: ImportReport) -> None:
     """The outcome of an import: stored memories, keys gone from the source, and problems."""
     console.print(
         f"{report.created:,} created, {report.updated:,} updated, {report.unchanged:,} unchanged; "
-        f"{wording.counted(report.links_pending, 'link')} without a target yet.",
+        f"{wording.counted(report.links_pending, 'link')} without a target yet"
+        f"{' in all memories' if report.links_pending else ''}.",
     )
     if report.removed:
         more = len(report.removed) - SHOWN_KEYS

@@ -11,6 +11,9 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.raise_invalid(p_sentence text, p_hint text DEFAULT '') RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
+    IF p_hint = '' THEN  -- psql would show an empty one
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = p_sentence;
+    END IF;
     RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = p_sentence, HINT = p_hint;
 END $$;
 

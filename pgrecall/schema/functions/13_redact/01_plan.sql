@@ -2,8 +2,8 @@
 -- because the patterns are those of Python. A plan says where they are and of what kind, never what they are.
 
 -- version_texts: the texts of a version of a memory as a JSON object, in which a path names a text; 0 is the current one,
--- which also has its key, the targets of links that wait for a memory, and the number of the newest version, so that it changes
--- with every rewrite. NULL if there is no such version.
+-- which also has its key, its session, the targets of links that wait for a memory, and the number of the newest version, so
+-- that it changes with every rewrite. NULL if there is no such version.
 CREATE OR REPLACE FUNCTION recall_private.version_texts(p_tenant text, p_memory_id bigint, p_version int) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -11,7 +11,7 @@ BEGIN
         RETURN (
             SELECT jsonb_build_object('title', m.title, 'body', m.body, 'context', m.context, 'tags', m.tags,
                                       'aliases', m.aliases, 'author', m.author, 'source', m.source,
-                                      'metadata', m.metadata, 'key', m.key, 'links', (
+                                      'metadata', m.metadata, 'key', m.key, 'session_id', m.session_id, 'links', (
                        SELECT coalesce(jsonb_agg(l.target ORDER BY l.target, l.relation), '[]')
                        FROM recall.pending_link l WHERE l.tenant = p_tenant AND l.src = m.id), 'newest', (
                        SELECT max(v.number) FROM recall.memory_version v WHERE v.tenant = p_tenant AND v.memory_id = m.id))
@@ -93,14 +93,14 @@ LANGUAGE sql IMMUTABLE AS $$
                 WHERE NOT coalesce(
                     jsonb_typeof(p.place -> 'path') = 'array' AND recall_private.are_spans(p.place -> 'spans')
                     AND p.place -> 'path' ->> 0 IN ('title', 'body', 'context', 'tags', 'aliases', 'author', 'source', 'metadata',
-                                                'key', 'links'), false)), false))
+                                                'key', 'session_id', 'links'), false)), false))
 $$;
 
 -- plan_redact (app; Plans): stores a plan to replace the secrets that a client found in what stored_texts returned, and
--- returns its id. Replaces nothing yet. p_found is an array of {id, version, digest, places}; a place is {path, spans}:
--- the names that lead to a text, and [start, length, kind] of each secret in it, in characters. A plan has at most
--- 1,000 memories, those that come first. p_scanned is the number of texts that were read, p_complete whether they are
--- all.
+-- returns its id. Replaces nothing yet. p_found is an array of {id, version, digest, places}; a place is {path, spans,
+-- name}: the names that lead to a text, [start, length, kind] of each secret in it, in characters, and whether the text is
+-- the last of these names, of a field of the metadata. A plan has at most 1,000 memories, those that come first. p_scanned
+-- is the number of texts that were read, p_complete whether they are all.
 CREATE OR REPLACE FUNCTION recall.plan_redact(
     p_found jsonb, p_scanned bigint DEFAULT NULL, p_complete boolean DEFAULT true, p_now timestamptz DEFAULT now()
 ) RETURNS bigint

@@ -37,6 +37,35 @@ CREATE OR REPLACE FUNCTION recall_private.path_of(p_place jsonb) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY(SELECT jsonb_array_elements_text(p_place -> 'path'));
 
+-- renamed_field: JSON in which the field at this path has another name.
+CREATE OR REPLACE FUNCTION recall_private.renamed_field(p_json jsonb, p_path text[], p_name text) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN jsonb_set(p_json #- p_path, trim_array(p_path, 1) || p_name, p_json #> p_path);
+
+-- redacted_name: the texts in which the field at this path has a name without its secrets, and what undo needs. A plus sign
+-- tells it from fields that have this name already. NULL if it is not a field of the metadata.
+CREATE OR REPLACE FUNCTION recall_private.redacted_name(
+    p_texts jsonb, p_path text[], p_spans jsonb, OUT texts jsonb, OUT taken jsonb
+)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    v_fields jsonb := p_texts #> trim_array(p_path, 1);
+    v_done record := recall_private.redacted_place(p_path[cardinality(p_path)], p_spans);
+    v_more text := '';
+BEGIN
+    IF p_path[1] <> 'metadata' OR cardinality(p_path) < 2 OR jsonb_typeof(v_fields) IS DISTINCT FROM 'object'
+       OR p_texts #> p_path IS NULL THEN
+        RETURN;
+    END IF;
+    WHILE v_fields ? (v_done.redacted || v_more) LOOP
+        v_more := v_more || '+';
+    END LOOP;
+    texts := recall_private.renamed_field(p_texts, p_path, v_done.redacted || v_more);
+    taken := jsonb_build_array(jsonb_build_object(
+        'path', to_jsonb(trim_array(p_path, 1) || (v_done.redacted || v_more)), 'name', true,
+        'spans', v_done.taken || jsonb_build_array(jsonb_build_array(length(v_done.redacted), length(v_more), ''))));
+END $$;
+
 -- redacted_unit: the texts of a version without the secrets that a plan found, and what undo needs: {version, places}, of
 -- which a place has the digest of its text without secrets.
 CREATE OR REPLACE FUNCTION recall_private.redacted_unit(p_texts jsonb, p_unit jsonb, OUT texts jsonb, OUT taken jsonb)
@@ -48,8 +77,19 @@ DECLARE
 BEGIN
     texts := p_texts;
     taken := '[]';
-    FOR v_place IN SELECT * FROM jsonb_array_elements(p_unit -> 'places') LOOP
+    FOR v_place IN
+        -- Names last and from within, so that the paths of the others lead where they did.
+        SELECT p.value FROM jsonb_array_elements(p_unit -> 'places') p
+        ORDER BY p.value -> 'name' = 'true' NULLS FIRST, jsonb_array_length(p.value -> 'path') DESC
+    LOOP
         v_path := recall_private.path_of(v_place);
+        IF v_place -> 'name' = 'true' THEN
+            v_done := recall_private.redacted_name(texts, v_path, v_place -> 'spans');
+            CONTINUE WHEN v_done.texts IS NULL;
+            texts := v_done.texts;
+            taken := taken || v_done.taken;
+            CONTINUE;
+        END IF;
         CONTINUE WHEN jsonb_typeof(texts #> v_path) IS DISTINCT FROM 'string';
         v_done := recall_private.redacted_place(texts #>> v_path, v_place -> 'spans');
         texts := jsonb_set(texts, v_path, to_jsonb(v_done.redacted));
@@ -80,7 +120,7 @@ BEGIN
     SELECT m.* INTO v_old FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_memory_id;
     UPDATE recall.memory m SET title = p_texts ->> 'title', body = p_texts ->> 'body', context = p_texts ->> 'context',
         key = p_texts ->> 'key', tags = v_tags, aliases = v_aliases, author = p_texts ->> 'author', source = p_texts ->> 'source',
-        metadata = p_texts -> 'metadata',
+        session_id = p_texts ->> 'session_id', metadata = p_texts -> 'metadata',
         embedded_with = CASE WHEN (m.title, m.body) = (p_texts ->> 'title', p_texts ->> 'body') THEN m.embedded_with END,
         passage_count = CASE WHEN (m.title, m.body) = (p_texts ->> 'title', p_texts ->> 'body') THEN m.passage_count END
     WHERE m.tenant = p_tenant AND m.id = p_memory_id
@@ -133,6 +173,7 @@ BEGIN
                   SELECT max(length(l)) FROM jsonb_array_elements_text(v_done.texts -> 'links') l)) > 1000
            OR greatest(octet_length(v_done.texts ->> 'author'), octet_length(v_done.texts ->> 'source'),
                        octet_length(v_done.texts ->> 'key')) > 2000
+           OR octet_length(v_done.texts ->> 'session_id') > 1000
            OR recall_private.metadata_problem(v_done.texts -> 'metadata') IS NOT NULL THEN
             note := 'too long with the placeholder';
             RETURN;
@@ -183,13 +224,28 @@ BEGIN
     PERFORM recall_private.forget_words(p_plan.tenant, v_ids, v_words), recall_private.forget_samples(p_plan, v_words);
 END $$;
 
--- redact_log: replaces what a plan took out in the queries of logged searches, where someone searched for it. Undo does not
--- give it back there: the log needs none of it.
+-- redact_log: replaces what a plan took out in the queries of logged searches, where someone searched for it, and names of
+-- sessions in the log of searches and accesses as it does in memories. Undo does not give it back there: the log needs none of
+-- it.
 CREATE OR REPLACE FUNCTION recall_private.redact_log(p_plan recall.plan) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_secret text;
+    v_session record;
 BEGIN
+    FOR v_session IN
+        SELECT DISTINCT m.session_id AS redacted, recall_private.replaced_spans(m.session_id, p.place -> 'spans') AS name
+        FROM recall.redacted_text t
+        CROSS JOIN LATERAL jsonb_array_elements(t.taken) u(unit)
+        CROSS JOIN LATERAL jsonb_array_elements(u.unit -> 'places') p(place)
+        JOIN recall.memory m ON m.tenant = p_plan.tenant AND m.id = t.memory_id
+        WHERE t.tenant = p_plan.tenant AND t.plan_id = p_plan.id AND p.place -> 'path' ->> 0 = 'session_id'
+    LOOP
+        UPDATE recall.access a SET session_id = v_session.redacted
+        WHERE a.tenant = p_plan.tenant AND a.session_id = v_session.name;
+        UPDATE recall.search_log s SET session_id = v_session.redacted
+        WHERE s.tenant = p_plan.tenant AND s.session_id = v_session.name;
+    END LOOP;
     FOR v_secret IN SELECT t FROM recall_private.taken_by(p_plan) t LOOP
         UPDATE recall.search_log s
         SET query = replace(s.query, v_secret, '[removed]'),
@@ -259,7 +315,7 @@ SET search_path FROM CURRENT AS $$
     CROSS JOIN LATERAL jsonb_array_elements(t.taken) u(unit)
     CROSS JOIN LATERAL jsonb_array_elements(u.unit -> 'places') p(place)
     CROSS JOIN LATERAL jsonb_array_elements(p.place -> 'spans') s(span)
-    WHERE t.tenant = p_plan.tenant AND t.plan_id = p_plan.id
+    WHERE t.tenant = p_plan.tenant AND t.plan_id = p_plan.id AND s.span ->> 2 <> ''
 $$;
 
 -- unredact: gives back what a redact plan took out, where the text is as the plan left it, and keeps it no longer. Returns how
@@ -293,15 +349,26 @@ DECLARE
     v_unit jsonb;
     v_place jsonb;
     v_path text[];
+    v_name text;
     v_texts jsonb;
     v_whole boolean := true;
 BEGIN
     FOR v_unit IN SELECT * FROM jsonb_array_elements(p_kept.taken) LOOP
         v_texts := recall_private.version_texts(p_kept.tenant, p_kept.memory_id, (v_unit ->> 'version')::int);
-        FOR v_place IN SELECT * FROM jsonb_array_elements(v_unit -> 'places') LOOP
+        FOR v_place IN
+            SELECT p.value FROM jsonb_array_elements(v_unit -> 'places') WITH ORDINALITY p(value, place)
+            ORDER BY p.value -> 'name' = 'true' DESC NULLS LAST, p.place DESC  -- names first, from without
+        LOOP
             v_path := recall_private.path_of(v_place);
             CONTINUE WHEN v_path[1] = 'links';
-            IF md5(v_texts #>> v_path) = v_place ->> 'digest'
+            IF v_place -> 'name' = 'true' THEN
+                v_name := recall_private.replaced_spans(v_path[cardinality(v_path)], v_place -> 'spans');
+                IF v_texts #> v_path IS NULL OR (v_texts #> trim_array(v_path, 1)) ? v_name THEN
+                    v_whole := false;
+                ELSE
+                    v_texts := recall_private.renamed_field(v_texts, v_path, v_name);
+                END IF;
+            ELSIF md5(v_texts #>> v_path) = v_place ->> 'digest'
                AND NOT (v_path[1] = 'key' AND recall_private.has_other_key(p_kept.tenant, p_kept.memory_id,
                             recall_private.replaced_spans(v_texts ->> 'key', v_place -> 'spans'))) THEN
                 v_texts := jsonb_set(v_texts, v_path, to_jsonb(
