@@ -19,15 +19,14 @@ from pgrecall.importers.files import (
     ZIP_FAULTS,
     failure_reason,
     leads_out,
-    leads_out_of,
     link_problem,
-    named_entries,
     open_bytes,
     printable_path,
     require_file,
 )
 from pgrecall.importers.json_records import values_in
-from pgrecall.importers.json_stream import JsonStream
+from pgrecall.importers.json_stream import JsonStream, noting_decoder
+from pgrecall.importers.zip_names import leads_out_of, names_in
 from pgrecall.nouns.imports.report import Problem
 
 _CONVERSATIONS = re.compile(
@@ -82,7 +81,7 @@ class ChatFile:
                     yield file
             else:
                 with ZipFile(self.path) as archive:
-                    found = next(one for one in named_entries(archive) if one.filename == self.entry)
+                    found = next(one for one in names_in(archive).entries if one.filename == self.entry)
                     with archive.open(found) as entry:
                         yield as_utf8(cast(BinaryIO, entry))
         except ZIP_FAULTS as error:
@@ -178,7 +177,7 @@ def count_other_files(path: Path, read: Sequence[ChatFile], *, follow_links: boo
 def _entries(path: Path) -> list[ZipInfo]:
     try:
         with ZipFile(path) as archive:
-            return named_entries(archive)
+            return names_in(archive).entries
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=_REPACK
@@ -241,6 +240,7 @@ def json_lines(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[tu
     Args:
         count: counts what was assumed, a plural noun.
     """
+    decoder = noting_decoder(count)
     with file.opened() as data:
         number = 0
         while line := data.readline(_MAX_LINE_BYTES + 1):
@@ -255,7 +255,7 @@ def json_lines(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[tu
                     decoded = decode(line)
                     for what, times in decoded.notices:
                         count(what, times)
-                    for index, value in enumerate(values_in(decoded.text), start=1):
+                    for index, value in enumerate(values_in(decoded.text, decoder), start=1):
                         yield place if index == 1 else f"{place}, value {index}", value
                 except RecursionError:
                     yield Problem(file.shown, f"{place}: its JSON is nested too deep.")
