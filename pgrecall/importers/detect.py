@@ -48,6 +48,7 @@ _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
 
 _OTHER_TEXTS = (
     ".json", ".jsonl", ".ndjson", ".gz", ".zst", ".html", ".txt", ".org", ".mdx", ".enex", ".csv", ".zip",
+    ".edn",
 )  # fmt: skip
 """What programs export chats and notes as; a folder of pictures can become a folder of notes."""
 
