@@ -73,8 +73,9 @@ class ChatFile:
 
     @property
     def is_beside(self) -> bool:
-        """Whether its name does not tell that it has conversations."""
-        return not _CONVERSATIONS.fullmatch(Path(self.entry or self.path.name).name)
+        """Whether it is in an export under a name that does not tell that it has conversations."""
+        name = self.entry or (self.path.relative_to(self.root).as_posix() if self.root else "")
+        return _BESIDE.fullmatch(name) is not None
 
     @property
     def has_lines(self) -> bool:
