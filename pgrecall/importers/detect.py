@@ -12,13 +12,13 @@ from pgrecall.importers.fields import ANY, NOTHING, Keep, Rules
 from pgrecall.importers.files import (
     OTHER_CHATS,
     ZIP_FAULTS,
-    named_entries,
     printable_path,
     read_lines,
     require_file,
     require_folder,
 )
 from pgrecall.importers.markdown.notes import is_note, walk
+from pgrecall.importers.zip_names import names_in
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
@@ -48,6 +48,7 @@ _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
 
 _OTHER_TEXTS = (
     ".json", ".jsonl", ".ndjson", ".gz", ".zst", ".html", ".txt", ".org", ".mdx", ".enex", ".csv", ".zip",
+    ".edn",
 )  # fmt: skip
 """What programs export chats and notes as; a folder of pictures can become a folder of notes."""
 
@@ -217,7 +218,7 @@ def _kind_of_archive(path: Path) -> KnownKind:
         return "markdown"
     try:
         with ZipFile(path) as archive:
-            names = [entry.filename for entry in named_entries(archive)]
+            names = [entry.filename for entry in names_in(archive).entries]
     except ZIP_FAULTS:  # its importer reports it
         return "hindsight"
     if "manifest.json" in names:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from lzma import LZMAError
 from pathlib import Path
 from typing import BinaryIO, cast
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import BadZipFile
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.encodings import as_utf8
@@ -27,11 +24,6 @@ OTHER_CHATS = (
 """The way out for exports that no importer reads."""
 
 MAX_BYTES = 10_000_000
-_SAYS_UTF8 = 0x800
-_WESTERN = re.compile(rb"(?=.*[\xc0-\xe0\xe2-\xff])[\x20-\x7e\xc0-\xff]+")
-"""A name in Windows-1252; one whose only letter beside ASCII has the byte E1 may have the sharp s of DOS."""
-
-_ROOT = re.compile("^(?:[A-Za-z]:)?/+")
 READ_FAULTS = (OSError, EOFError, zlib.error)
 ZIP_FAULTS = (
     *READ_FAULTS,
@@ -95,47 +87,6 @@ def open_bytes(path: Path) -> BinaryIO:
     Raises OSError.
     """
     return as_utf8(cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb"))
-
-
-def named_entries(archive: ZipFile) -> list[ZipInfo]:
-    """The files of an archive, under the names that their packers meant; not those that are hidden.
-
-    Of entries with the same name, the last counts, as when they are unpacked.
-    """
-    for entry in archive.infolist():
-        entry.filename = _meant(entry)
-    found = {entry.filename: entry for entry in archive.infolist()}
-    return [entry for name, entry in found.items() if name and not entry.is_dir() and not _is_hidden(name)]
-
-
-def leads_out_of(entry: ZipInfo) -> bool:
-    """Whether an entry names a place outside of its archive."""
-    return ".." in entry.filename.split("/")
-
-
-def repeated_names(archive: ZipFile) -> list[str]:
-    """The names that several files of an archive have."""
-    return [name for name, count in Counter(map(_meant, archive.infolist())).items() if count > 1]
-
-
-def _meant(entry: ZipInfo) -> str:
-    """The name of an entry: macOS writes UTF-8 without saying so, and Windows separates folders by ``\\``.
-
-    Some programs of Windows write its own letters instead of those of DOS, which has boxes in their place.
-
-    A path from the root of a disk is one in the archive, as programs that unpack it take it.
-    """
-    name = entry.filename
-    if not entry.flag_bits & _SAYS_UTF8:
-        with suppress(UnicodeError):
-            packed = name.encode("cp437")
-            name = packed.decode("cp1252") if _WESTERN.fullmatch(packed) else packed.decode("utf-8")
-    return _ROOT.sub("", name.replace("\\", "/"))
-
-
-def _is_hidden(name: str) -> bool:
-    """Whether it is in a hidden folder, or among what macOS adds to an archive."""
-    return any((part.startswith(".") and part.strip(".")) or part == "__MACOSX" for part in name.split("/"))
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
@@ -17,7 +18,7 @@ from pgrecall.importers.dates import parse_time
 from pgrecall.importers.encodings import decode, wrong_byte
 from pgrecall.importers.fields import Fields, Rules
 from pgrecall.importers.files import MAX_BYTES, printable_path, read_bytes, read_lines
-from pgrecall.importers.json_stream import require_few_containers, whole_number
+from pgrecall.importers.json_stream import noting_decoder, require_few_containers
 from pgrecall.importers.other_records import as_records
 from pgrecall.nouns.imports.report import Problem, Skipped
 
@@ -36,11 +37,6 @@ KNOWN_FIELDS = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 _SNIFFED = 20
 """Records at the beginning of a file by which its format is detected."""
-
-DOUBLED = "fields given twice, of which the first counts"
-
-_LENIENT = json.JSONDecoder(strict=False, parse_int=whole_number)
-"""Tabs and line breaks in texts do no harm."""
 
 _SPACE = re.compile(r"[\s,]*")
 _BETWEEN = re.compile(r"[\s,\[\]]*")
@@ -82,13 +78,15 @@ def _written_out(path: Path) -> Iterator[tuple[int, tuple[dict[str, Any], list[N
     """The objects of a file as a whole. What follows a mistake is not read, and is reported with it."""
     decoded = decode(read_bytes(path))
     text, notices = decoded.text, decoded.notices
+    doubled: list[Notice] = []
+    decoder = noting_decoder(lambda *notice: doubled.append(notice))
     number, at, read = 1, 0, 0
     while (at := _BETWEEN.match(text, at).end()) < len(text):  # type: ignore[union-attr]  # it matches nothing too
         number += text.count("\n", read, at)
         read = at
-        doubled: list[Notice] = []
+        doubled.clear()
         try:
-            value, at = _first_of_doubled(doubled).raw_decode(text, at)
+            value, at = decoder.raw_decode(text, at)
         except RecursionError:
             reason = "its JSON is nested too deep"
         except json.JSONDecodeError as error:
@@ -101,19 +99,6 @@ def _written_out(path: Path) -> Iterator[tuple[int, tuple[dict[str, Any], list[N
             continue
         yield Problem(printable_path(path), f"line {number}: {reason}; what follows is not read.")
         return
-
-
-def _first_of_doubled(doubled: list[Notice]) -> json.JSONDecoder:
-    """Reads JSON. Of a field that an object has twice the first counts, and it is noted in ``doubled``."""
-
-    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            doubled.append((DOUBLED, 1))
-            found = dict(reversed(pairs))
-        return found
-
-    return json.JSONDecoder(object_pairs_hook=read, parse_int=whole_number, strict=False)
 
 
 def validated_lines(path: Path, shape: type[AnyShape]) -> Iterator[tuple[int, AnyShape] | Problem]:
@@ -145,7 +130,7 @@ def _lines(path: Path, read: Callable[[bytes], Iterator[T]]) -> Iterator[tuple[i
 def _object_reader() -> Callable[[bytes], Iterator[tuple[dict[str, Any], list[Notice]]]]:
     """What reads the objects of a line, each with its notices. To make a decoder takes as long as a line."""
     doubled: list[Notice] = []
-    decoder = _first_of_doubled(doubled)
+    decoder = noting_decoder(lambda *notice: doubled.append(notice))
 
     def read(line: bytes) -> Iterator[tuple[dict[str, Any], list[Notice]]]:
         decoded = decode(line)
@@ -201,12 +186,10 @@ def load_json(path: Path, thing: str, hint: str, notices: list[Skipped]) -> Any:
     """The one JSON value of a file; ``thing`` and ``hint`` name what is expected. Raises InvalidInput.
 
     Args:
-        notices: gets one if the file is not UTF-8.
+        notices: gets one if the file is not UTF-8, or gives a field twice.
     """
     try:
-        decoded = decode(read_bytes(path))
-        notices += [Skipped(what, count, (printable_path(path),)) for what, count in decoded.notices]
-        return parse_json(decoded.text)
+        return parse_json(read_bytes(path), printable_path(path), notices)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise InvalidInput(f"{printable_path(path)} is not JSON: {place}: {error.msg}.", hint=hint) from error
@@ -216,13 +199,26 @@ def load_json(path: Path, thing: str, hint: str, notices: list[Skipped]) -> Any:
         raise InvalidInput(f"{printable_path(path)} is not JSON: {error}.") from error
 
 
-def parse_json(text: str) -> Any:
-    """The JSON value in ``text``. Raises ValueError, or RecursionError if it is nested too deeply."""
-    require_few_containers(text)
-    return _LENIENT.decode(text)
+def parse_json(data: bytes, place: str, notices: list[Skipped]) -> Any:
+    """The JSON value of an entry or a file.
+
+    Args:
+        place: its name.
+        notices: gets what had to be assumed of it.
+
+    Raises:
+        ValueError: it is no text, or not JSON.
+        RecursionError: it is nested too deeply.
+    """
+    decoded = decode(data)
+    require_few_containers(decoded.text)
+    assumed = Counter(dict(decoded.notices))
+    value = noting_decoder(lambda what, times: assumed.update({what: times})).decode(decoded.text)
+    notices += [Skipped(what, count, (place,)) for what, count in assumed.items()]
+    return value
 
 
-def values_in(text: str, decoder: json.JSONDecoder = _LENIENT) -> Iterator[Any]:
+def values_in(text: str, decoder: json.JSONDecoder) -> Iterator[Any]:
     """The JSON values in a line: one, or several where a program was stopped before it ended the line.
 
     Raises ValueError, or RecursionError, at the first that cannot be read.

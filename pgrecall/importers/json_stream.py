@@ -10,7 +10,7 @@ import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from pgrecall.encoding import without_json_strings
@@ -26,6 +26,7 @@ MAX_CONTAINERS = 500_000
 _MAX_TOKEN_LENGTH = 12
 """Characters of a literal or escape that the end of the buffer can cut: ``\\ud83d\\ude00``."""
 
+DOUBLED = "fields given twice, of which the first counts"
 _MOST_DIGITS = 4_000
 _SPACE = re.compile(r"[ \t\r\n]*")
 _ESCAPED = re.compile("[\udc80-\udcff]")
@@ -35,6 +36,23 @@ _ESCAPED = re.compile("[\udc80-\udcff]")
 def whole_number(digits: str) -> int | str:
     """A number in JSON; as text if it has more digits than Python converts."""
     return int(digits) if len(digits) <= _MOST_DIGITS else digits
+
+
+def noting_decoder(count: Callable[[str, int], None]) -> json.JSONDecoder:
+    """A decoder for which tabs and line breaks in texts do no harm.
+
+    Args:
+        count: is told of each object that has a field twice.
+    """
+
+    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            count(DOUBLED, 1)
+            found = dict(reversed(pairs))
+        return found
+
+    return json.JSONDecoder(object_pairs_hook=read, parse_int=whole_number, strict=False)
 
 
 def require_few_containers(text: str) -> None:
@@ -50,7 +68,7 @@ class JsonStream:
 
     Attributes:
         is_array: whether the file contains an array.
-        notices: how what is not UTF-8 is read, and how often.
+        notices: what had to be assumed of values read whole, and how often.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -59,7 +77,7 @@ class JsonStream:
         self._decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._ascii = True
         self.notices = Counter[str]()
-        self._json = json.JSONDecoder(strict=False, parse_int=whole_number)
+        self._json = noting_decoder(lambda what, times: self.notices.update({what: times}))
         self._text = ""
         self._at = 0
         self._bytes = 0

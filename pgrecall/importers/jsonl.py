@@ -137,7 +137,7 @@ def _draft(
         key=None if key is None else prefix + key,
         layer=fields.take("layer") or "knowledge",
         role=fields.take("role"),
-        author=fields.take("author"),
+        author=fields.take("author", "author", "sender"),
         context=fields.take("context") or "",
         source=fields.take("source") or source,
         session_id=fields.take("session_id"),

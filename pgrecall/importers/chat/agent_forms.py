@@ -31,7 +31,7 @@ def _created(about: _Object) -> Any:
 
 
 def _of_events(value: _Object) -> _Object | None:
-    """A line that tells what happened: of ``codex exec --json``, or of Kimi."""
+    """A line that tells what happened: of ``codex exec --json``, Kimi or Goose."""
     match value:
         case {"type": "item.completed", "item": {"type": "agent_message", "text": text} as item}:
             return {"id": item.get("id"), "role": "assistant", "content": text}
@@ -44,6 +44,8 @@ def _of_events(value: _Object) -> _Object | None:
             return {"role": "assistant", "content": part, "timestamp": value.get("time")}
         case {"message": {"type": str(kind), "payload": _}}:
             return {"type": kind}
+        case {"working_dir": _} if "role" not in value:  # the first line of Goose
+            return {"type": "session"}
         case {"role": "_checkpoint" | "_usage" | "_system_prompt" as kind}:
             return {"type": kind}
     return None

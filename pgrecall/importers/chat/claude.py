@@ -1,4 +1,4 @@
-"""Conversations of a Claude export."""
+"""Conversations of a Claude export, and the texts of its projects and memories."""
 
 from __future__ import annotations
 
@@ -35,8 +35,37 @@ _PASTED = re.compile(r"pasted?[\w -]{0,40}\.txt", re.IGNORECASE)
 
 
 def is_claude(value: object) -> bool:
-    """Whether a JSON value looks like a conversation of Claude."""
-    return isinstance(value, dict) and isinstance(value.get("chat_messages"), list)
+    """Whether a JSON value looks like a conversation, a project or the memories of Claude."""
+    return isinstance(value, dict) and isinstance(_as_conversation(value).get("chat_messages"), list)
+
+
+def _as_conversation(value: dict[str, Any]) -> dict[str, Any]:
+    """A project with its instructions and documents, or what Claude remembers, as a conversation."""
+    at: Any = value.get("created_at")
+    known: dict[str, Any] = value
+    texts: list[tuple[Any, Any, Any]]
+    match value:
+        case {"docs": list(docs), "uuid": _, "name": _}:
+            sender = "human"
+            texts = [(name, value.get(name), at) for name in ("description", "prompt_template")]
+            for doc in docs:
+                match doc:
+                    case {"uuid": name, "content": str(text)} if text.strip():
+                        shown = f"{doc.get('filename') or ''}\n\n{text}".strip()
+                        texts.append((name, shown, doc.get("created_at") or at))
+        case {"conversations_memory": text}:
+            sender = "assistant"
+            known = {"uuid": "memories", "name": "Memories of Claude"}
+            projects = value.get("project_memories")
+            texts = [("memory", text, at)]
+            texts += [(*one, at) for one in projects.items()] if isinstance(projects, dict) else []
+        case _:
+            return value
+    said = [
+        {"uuid": name, "text": text, "sender": sender, "created_at": time}
+        for name, text, time in texts if text
+    ]  # fmt: skip
+    return {**known, "chat_messages": said}
 
 
 def read_claude(value: Any, place: str, tally: Tally, *, tools: bool) -> Conversation:
@@ -49,6 +78,7 @@ def read_claude(value: Any, place: str, tally: Tally, *, tools: bool) -> Convers
     """
     if not is_claude(value):
         raise ValueError("it has no chat_messages")
+    value = _as_conversation(value)
     name = value.get("uuid")
     if not isinstance(name, str) or not name:
         name = name_from([value.get("created_at"), *value["chat_messages"][:1]])

@@ -19,20 +19,23 @@ from pgrecall.importers.files import (
     ZIP_FAULTS,
     failure_reason,
     leads_out,
-    leads_out_of,
     link_problem,
-    named_entries,
     open_bytes,
     printable_path,
     require_file,
 )
 from pgrecall.importers.json_records import values_in
-from pgrecall.importers.json_stream import JsonStream
+from pgrecall.importers.json_stream import JsonStream, noting_decoder
+from pgrecall.importers.zip_names import leads_out_of, names_in
 from pgrecall.nouns.imports.report import Problem
 
 _CONVERSATIONS = re.compile(
     r"(conversations(-[0-9]{1,6})?|prod-grok-backend|My ?Activity)\.json", re.IGNORECASE
 )
+_BESIDE = re.compile(r"(?:.*/)?(?:(?:projects|memories)(?:/[^/]+)?|Gemini[^/]*/[^/]+)\.json")
+"""Files of an export with names of their own: projects and memories of Claude, and what Google Takeout has of
+Gemini, in the language of the account."""
+
 _SESSION = re.compile(r"session-[\w-]+\.json")  # of Gemini CLI, before it wrote lines
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _REPACK = "Export it again, or unpack it and import the folder."
@@ -69,6 +72,12 @@ class ChatFile:
         return printable_path(self.path) + (f": {self.entry}" if self.entry else "")
 
     @property
+    def is_beside(self) -> bool:
+        """Whether it is in an export under a name that does not tell that it has conversations."""
+        name = self.entry or (self.path.relative_to(self.root).as_posix() if self.root else "")
+        return _BESIDE.fullmatch(name) is not None
+
+    @property
     def has_lines(self) -> bool:
         """Whether it has JSON Lines, by its name."""
         return (self.entry or self.path.name).lower().endswith(_LINES)
@@ -82,7 +91,7 @@ class ChatFile:
                     yield file
             else:
                 with ZipFile(self.path) as archive:
-                    found = next(one for one in named_entries(archive) if one.filename == self.entry)
+                    found = next(one for one in names_in(archive).entries if one.filename == self.entry)
                     with archive.open(found) as entry:
                         yield as_utf8(cast(BinaryIO, entry))
         except ZIP_FAULTS as error:
@@ -107,6 +116,7 @@ def chat_files(path: Path, *, follow_links: bool = False) -> Sequence[ChatFile]:
 
 def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
     exports: list[ChatFile] = []
+    beside: list[ChatFile] = []
     lines: list[ChatFile] = []
     others: list[ChatFile] = []
     for path in _walk(folder, follow_links):
@@ -117,8 +127,10 @@ def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
         elif _has_session(path.name):
             lines.append(ChatFile(path, root=folder))
         elif path.suffix.lower() == ".json":
+            if _BESIDE.fullmatch(path.relative_to(folder).as_posix()):
+                beside.append(ChatFile(path, root=folder))
             others.append(ChatFile(path, root=folder))
-    return exports or lines or others
+    return exports + beside if exports else lines or others
 
 
 def _has_session(name: str) -> bool:
@@ -178,7 +190,7 @@ def count_other_files(path: Path, read: Sequence[ChatFile], *, follow_links: boo
 def _entries(path: Path) -> list[ZipInfo]:
     try:
         with ZipFile(path) as archive:
-            return named_entries(archive)
+            return names_in(archive).entries
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=_REPACK
@@ -201,7 +213,7 @@ def _in_archive(path: Path) -> list[ChatFile]:
 
 def _is_wanted(entry: ZipInfo) -> bool:
     name = entry.filename.rpartition("/")[2]
-    return _CONVERSATIONS.fullmatch(name) is not None
+    return bool(_CONVERSATIONS.fullmatch(name) or _BESIDE.fullmatch(entry.filename))
 
 
 def _require_readable(path: Path, entry: ZipInfo) -> None:
@@ -241,6 +253,7 @@ def json_lines(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[tu
     Args:
         count: counts what was assumed, a plural noun.
     """
+    decoder = noting_decoder(count)
     with file.opened() as data:
         number = 0
         while line := data.readline(_MAX_LINE_BYTES + 1):
@@ -255,7 +268,7 @@ def json_lines(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[tu
                     decoded = decode(line)
                     for what, times in decoded.notices:
                         count(what, times)
-                    for index, value in enumerate(values_in(decoded.text), start=1):
+                    for index, value in enumerate(values_in(decoded.text, decoder), start=1):
                         yield place if index == 1 else f"{place}, value {index}", value
                 except RecursionError:
                     yield Problem(file.shown, f"{place}: its JSON is nested too deep.")

@@ -26,7 +26,8 @@ from pgrecall.importers.chat.turns import (
 from pgrecall.importers.draft_checks import required_text
 from pgrecall.nouns.imports.report import Problem
 
-_TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date")
+_TIMES = ("timestamp", "created_at", "create_time", "createdAt", "created", "time", "date", "ts")
+
 _KNOWN = frozenset({
     "id", "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "type",
     "session_id", *_TIMES,

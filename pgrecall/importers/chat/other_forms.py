@@ -252,7 +252,7 @@ def _of_sillytavern(value: _Object) -> _Object | None:
 
 
 def _renamed(value: _Object) -> _Object | None:
-    """Chats with other names of fields: Continue, TypingMind, Chatbox, Zep, extensions of a browser."""
+    """Chats with other names of fields: Continue, TypingMind, Chatbox, Zep, Mistral, AI Studio."""
     if isinstance(value.get("history"), list) and "sessionId" in value:
         said = [one.get("message") for one in value["history"] if isinstance(one, dict)]
         return _conversation(said, id=value["sessionId"], title=value.get("title"))
@@ -261,13 +261,27 @@ def _renamed(value: _Object) -> _Object | None:
             value["messages"], id=value.get("chatID"), title=value["chatTitle"],
             created_at=value.get("createdAt"),
         )  # fmt: skip
+    match value:
+        case {"chunkedPrompt": {"chunks": list(chunks)}}:
+            return _conversation(map(_said_in_ai_studio, chunks))
     if "role" not in value:
         return None
     if value.get("role_type"):
         given = {"role": value["role_type"], "name": value["role"], "id": value.get("uuid")}
         return _without(value, "role_type", "uuid") | given
-    texts = [name for name in ("say", "contentParts") if name in value and "content" not in value]
-    return _without(value, *texts) | {"content": value[texts[0]]} if texts else None
+    texts = [name for name in ("say", "contentParts", "contentChunks") if value.get(name)]
+    if not texts or value.get("content"):
+        return None
+    return _without(value, *texts) | {"content": value[texts[0]]}
+
+
+def _said_in_ai_studio(chunk: Any) -> Any:
+    """A piece of a chat in Google AI Studio, which has the thoughts of the model as pieces of their own."""
+    match chunk:
+        case {"role": role, "text": text}:
+            kind = "thinking" if chunk.get("isThought") else "text"
+            return {"role": role, "content": [{"type": kind, "text": text}], "time": chunk.get("createTime")}
+    return chunk
 
 
 _FORMS: Sequence[Callable[[_Object], _Object | None]] = (

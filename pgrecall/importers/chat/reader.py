@@ -150,6 +150,8 @@ def read_chats(
             value = load_json(path, "a transcript", _LOCOMO_HINT, notices)
             return chain(notices, _drafts(read_locomo(value, path), path, target, Tally(rules)))
     files = chat_files(path, follow_links=follow_links)
+    if usual in _EXPORTS:
+        files = [file for file in files if not file.is_beside or _kind_of(_first_of(file))]
     left_out = not_read(path, follow_links=follow_links) if path.is_dir() else []
     if not files and not left_out:
         raise InvalidInput(

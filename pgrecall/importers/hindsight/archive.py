@@ -9,7 +9,6 @@ from typing import Any
 from zipfile import ZipFile
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.encodings import decode
 from pgrecall.importers.files import ZIP_FAULTS, failure_reason, printable_path
 from pgrecall.importers.hindsight.facts import NamedFact, fact_name
 from pgrecall.importers.json_records import parse_json
@@ -140,9 +139,7 @@ def _entry(archive: ZipFile, name: str, notices: list[Skipped]) -> Any:
     if archive.getinfo(name).file_size > MAX_ENTRY_BYTES:
         raise ValueError(f"{name} is larger than {MAX_ENTRY_BYTES // 1_000_000} MB")
     try:
-        decoded = decode(archive.read(name))
-        notices += [Skipped(what, count, (name,)) for what, count in decoded.notices]
-        return parse_json(decoded.text)
+        return parse_json(archive.read(name), name, notices)
     except RecursionError as error:
         raise ValueError("its JSON is nested too deep") from error
 

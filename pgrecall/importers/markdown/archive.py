@@ -18,15 +18,13 @@ from pgrecall.importers.files import (
     MAX_BYTES,
     ZIP_FAULTS,
     failure_reason,
-    leads_out_of,
-    named_entries,
     printable_path,
     problems_without_folder,
-    repeated_names,
 )
 from pgrecall.importers.markdown.notes import OTHER_FILES, is_note
 from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.importers.markdown.templates import MAX_SETTINGS_BYTES, SETTING_FILES, SETTINGS
+from pgrecall.importers.zip_names import leads_out_of, names_in
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
@@ -40,7 +38,7 @@ def notes_in(path: Path) -> Sequence[ZipInfo]:
     """The notes of an archive; none if it cannot be read."""
     try:
         with ZipFile(path) as archive:
-            return [entry for entry in named_entries(archive) if is_note(Path(entry.filename))]
+            return [entry for entry in names_in(archive).entries if is_note(Path(entry.filename))]
     except ZIP_FAULTS:
         return []
 
@@ -85,7 +83,7 @@ def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Prob
     """Writes the notes; one that cannot be written is a problem, as is one of two with the same name."""
     try:
         with ZipFile(path) as archive:
-            for name in repeated_names(archive):
+            for name in names_in(archive).repeated:
                 if is_note(Path(name)):
                     yield Problem(name, "The archive contains it several times; the last one is read.")
             for entry in notes:
@@ -127,9 +125,12 @@ def _write(archive: ZipFile, entry: ZipInfo, target: Path) -> str | None:
 
 
 def _others(path: Path) -> Iterator[Skipped]:
-    """The files of an archive that are no notes."""
+    """The files of an archive that are no notes, and what its names were read as."""
     with ZipFile(path) as archive:
-        names = [entry.filename for entry in named_entries(archive) if not is_note(Path(entry.filename))]
+        found = names_in(archive)
+    if found.assumed:
+        yield Skipped(f"names in the archive that are not UTF-8, read as {found.assumed}", found.foreign)
+    names = [entry.filename for entry in found.entries if not is_note(Path(entry.filename))]
     if names:
         yield Skipped(OTHER_FILES, len(names), tuple(printable_path(Path(name)) for name in names))
 

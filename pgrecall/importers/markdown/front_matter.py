@@ -45,6 +45,9 @@ _NOTION_PROPERTY = re.compile(r"([A-Za-z][\w -]{0,60}):[ \t]+(\S.*)")
 _NAMES = ("title", "alias", "aliases", "tags", "tag")
 _WIKILINK = re.compile(r"\[\[([^\[\]\n|]+)(?:\|([^\[\]\n]+))?\]\]")
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}|<%[^%\n]*%>")
+_OF_A_PLACEHOLDER = 1_000
+"""Characters beside each placeholder, from which on a text is no template."""
+
 _BETWEEN_TAGS = re.compile(r"\s+(?=#)")
 _VALUE = re.compile(r"^\s*(?:-\s+)?(?:[^:\n]*:\s+)?(.*)$", re.MULTILINE)
 
@@ -89,7 +92,7 @@ def read_front_matter(text: str, rules: Rules = ANY) -> tuple[FrontMatter, str]:
     block, body, fault = _split(text)
     if block is None:
         return replace(_properties(text), fault=fault), text
-    if is_placeholder_in(block):
+    if is_placeholder_in(block) and is_of_placeholders(text):
         return FrontMatter(is_template=True), body
     try:
         found, mended = read_mended(_as_yaml(block, text), first_line=2)
@@ -153,6 +156,12 @@ def is_placeholder(text: str) -> bool:
     """Whether a text says nothing but what a program is to put there."""
     rest, count = _PLACEHOLDER.subn("", text)
     return count > 0 and not any(character.isalnum() for character in rest)
+
+
+def is_of_placeholders(text: str) -> bool:
+    """Whether a text has little beside its placeholders; in a long one some were forgotten."""
+    rest, count = _PLACEHOLDER.subn("", text)
+    return len(rest) < _OF_A_PLACEHOLDER * count
 
 
 def _split(text: str) -> tuple[str | None, str, str]:

@@ -18,6 +18,7 @@ from pgrecall.importers.files import MAX_BYTES, failure_reason, leads_out, link_
 from pgrecall.importers.markdown.blocks import Block, read_blocks
 from pgrecall.importers.markdown.front_matter import (
     FrontMatter,
+    is_of_placeholders,
     is_placeholder,
     read_front_matter,
     with_properties,
@@ -81,7 +82,8 @@ class Note:
     def is_template(self) -> bool:
         """Whether it is no note, but what a program makes notes from."""
         first = next((block for block in self.blocks if block.level), None)
-        return self.front.is_template or (first is not None and is_placeholder(first.heading))
+        named_by_one = first is not None and is_placeholder(first.heading)
+        return self.front.is_template or (named_by_one and is_of_placeholders(self.text))
 
     def named(self) -> Named:
         """The names of the note, its headings by their text and by their anchor, where the first counts.
@@ -127,7 +129,8 @@ def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
         body = body[: drawing.start()]
         notices.append(Skipped(DRAWINGS, 1, (shown_path,)))
     blocks = tuple(read_blocks(body, label_first=front.label_first))
-    title = front.title or _heading(blocks, file.stem) or file_words(name)
+    titles = (front.title, _heading(blocks, file.stem))
+    title = next((one for one in titles if one and not is_placeholder(one)), file_words(name))
     shown = "\n".join(line.text for block in blocks for line in block.lines).strip("\n").rstrip()
     if not shown and front == FrontMatter():
         raise ValueError("the file contains no text")

@@ -174,3 +174,61 @@ def test_a_file_with_wrong_bytes_is_read_or_refused(content: str, method: str, t
         with suppress(InvalidInput):
             require_unpacked(path, 1_000_000)
             read(path)
+
+
+def packed_silently(path: Path, encoding: str, notes: dict[str, str]) -> Path:
+    """An archive whose names are in an encoding that nothing names."""
+    stand_in = {name: bytes(name.encode(encoding)).decode("latin-1") for name in notes}
+    with zipfile.ZipFile(path, "w") as made:
+        for name, text in notes.items():
+            entry = zipfile.ZipInfo("x" * len(stand_in[name]), (2026, 3, 3, 9, 0, 0))
+            made.writestr(entry, text)
+    whole = path.read_bytes()
+    for name in stand_in.values():
+        whole = whole.replace(b"x" * len(name), name.encode("latin-1"), 1)
+    where = whole.index(b"PK\x01\x02")
+    directory = whole[where:]
+    for name in stand_in.values():
+        directory = directory.replace(b"x" * len(name), name.encode("latin-1"), 1)
+    path.write_bytes(whole[:where] + directory)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("encoding", "notes"),
+    [
+        ("cp932", {"ソフト表.md": "水門は閉まっている。", "会議の記録.md": "[[ソフト表]]"}),
+        ("gbk", {"会议记录.md": "水闸已经关闭。", "计划.md": "见 [[会议记录]]。"}),
+        ("big5", {"會議記錄.md": "水閘已經關閉。", "計劃.md": "見 [[會議記錄]]。"}),
+        ("cp949", {"회의록.md": "수문이 닫혀 있다.", "계획.md": "[[회의록]]"}),
+        ("cp866", {"Шлюз и план.md": "Шлюз закрыт.", "План.md": "[[Шлюз и план]]"}),
+        ("cp1251", {"Шлюз и план.md": "Шлюз закрыт.", "План.md": "[[Шлюз и план]]"}),
+        ("cp850", {"São João.md": "Não há eclusa em São João.", "Só.md": "[[São João]], só."}),
+        ("cp852", {"Žluťoučký kůň.md": "Kůň je žluťoučký.", "Můstek.md": "[[Žluťoučký kůň]]"}),
+    ],
+)
+def test_names_are_in_the_letters_of_the_texts(tmp_path: Path, encoding: str, notes: dict[str, str]) -> None:
+    notice, *drafts = read(packed_silently(tmp_path / "v.zip", encoding, notes))
+    assert (notice.what, notice.count) == (
+        f"names in the archive that are not UTF-8, read as {encoding.upper()}", 2
+    )  # fmt: skip
+    assert {f"{draft.key}.md" for draft in drafts} == notes.keys()
+    [target] = [link.target for draft in drafts for link in draft.links]
+    assert f"{target}.md" in notes
+
+
+def test_names_that_no_text_explains_are_told(tmp_path: Path) -> None:
+    notice, draft = read(packed_silently(tmp_path / "v.zip", "cp932", {"水門の鍵.md": "The key."}))
+    assert notice.what.endswith("read as the letters of DOS or Windows")
+    assert draft.key.encode("cp437").decode("cp932") == "水門の鍵"
+
+
+def test_a_name_that_is_given_in_utf_8_too(tmp_path: Path) -> None:
+    path = tmp_path / "v.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        entry = zipfile.ZipInfo("__.md")
+        name = "水門.md".encode()
+        entry.extra = b"up" + (len(name) + 5).to_bytes(2, "little") + b"\1" + bytes(4) + name
+        made.writestr(entry, "Closed.")
+    [draft] = read(path)
+    assert draft.key == "水門"

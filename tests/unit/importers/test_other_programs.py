@@ -488,3 +488,59 @@ def test_times_of_chats_in_words(text: str, moment: str) -> None:
 def test_words_that_are_no_date(text: str) -> None:
     with pytest.raises(ValueError, match="is not a date"):
         parse_logged(text)
+
+
+MORE_CHATS: dict[str, tuple[str, str]] = {
+    "Google AI Studio": (
+        "studio.json",
+        json.dumps({
+            "runSettings": {}, "chunkedPrompt": {"chunks": [
+                {"role": "user", "text": "Who has the key?", "createTime": "2026-05-01T10:00:00Z"},
+                {"role": "model", "text": "Let me think.", "isThought": True},
+                {"role": "model", "text": "Ann."},
+            ]},
+        }),
+    ),
+    "Mistral": (
+        "chat.json",
+        json.dumps([
+            {"id": "a", "role": "user", "content": "Who has the key?", "contentChunks": None,
+             "createdAt": "2026-05-01T10:00:00Z"},
+            {"id": "b", "role": "assistant", "content": "",
+             "contentChunks": [{"type": "text", "text": "Ann."}]},
+        ]),
+    ),
+    "Goose": (
+        "session.jsonl",
+        '{"working_dir": "/lock", "description": "Keys"}\n'
+        '{"role": "user", "created": 1777629600, "content": [{"type": "text", "text": "Who has the key?"}]}\n'
+        '{"role": "assistant", "created": 1777629601, "content": [{"type": "text", "text": "Ann."}]}\n',
+    ),
+    "Cline": (
+        "api_conversation_history.json",
+        json.dumps([
+            {"role": "user", "content": "Who has the key?", "ts": 1777629600000},
+            {"role": "assistant", "content": [{"type": "text", "text": "Ann."}]},
+        ]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", MORE_CHATS)
+def test_chats_of_more_programs_with_their_times(program: str, tmp_path: Path) -> None:
+    name, text = MORE_CHATS[program]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    drafts, problems, _ = read(tmp_path / name)
+    assert [(draft.role, draft.body) for draft in drafts] == [
+        ("user", "Who has the key?"), ("assistant", "Ann."),
+    ]  # fmt: skip
+    assert not problems
+    assert str(drafts[0].occurred_at) == "2026-05-01 10:00:00+00:00"
+
+
+def test_gemini_in_the_language_of_the_account(tmp_path: Path) -> None:
+    _, value = CHATS["Gemini, from Google Takeout"]
+    with zipfile.ZipFile(tmp_path / "takeout.zip", "w") as archive:
+        archive.writestr("Takeout/Meine Aktivitäten/Gemini-Apps/MeineAktivitäten.json", json.dumps(value))
+        archive.writestr("Takeout/archive_browser.html", "x")
+    assert said(read(tmp_path / "takeout.zip")[0]) == SAID

@@ -118,3 +118,21 @@ def test_a_heading_in_full_width(tmp_path: Path) -> None:
     drafts = {item.key: item for item in open_source(tmp_path) if isinstance(item, Draft)}
     [target] = [link.target for link in drafts["home"].links]
     assert target.startswith("note#")
+
+
+@pytest.mark.parametrize(
+    ("note", "is_template"),
+    [
+        ("---\ncreated: <% tp.date.now() %>\n---\n\n", True),
+        ("# {{title}}\n\n", True),
+        ("---\ncreated: <% tp.date.now() %>\n---\n\n" + "The gate is closed. " * 100, False),
+        ("# {{title}}\n\n" + "The gate is closed. " * 100, False),
+        ("---\ntitle: '{{title}}'\ncreated: '{{date}}'\n---\n\n" + "Fill in the gate. " * 60, True),
+    ],
+)
+def test_a_forgotten_placeholder_makes_no_template(tmp_path: Path, note: str, is_template: bool) -> None:
+    (tmp_path / "Gate.md").write_text(f"{note}Its key.")
+    drafts, passed = read(tmp_path)
+    assert (not drafts, passed) == (is_template, int(is_template))
+    titles = {item.title for item in open_source(tmp_path) if isinstance(item, Draft)}
+    assert is_template or "Gate" in titles
