@@ -207,8 +207,8 @@ class AsyncDatabase:
         if statements := self._limits.warming(connection):
             with suppress(psycopg.Error):  # as in the pool for threads
                 async with connection.transaction():
-                    for statement in statements:
-                        await connection.execute(*statement)
+                    for each in statements:
+                        await connection.execute(*each)
 
     async def _check(self, connection: BoundedAsyncConnection) -> None:
         if not is_fresh(connection):
