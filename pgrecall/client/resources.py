@@ -61,7 +61,7 @@ class Resources:
         self.server: EmbeddedServer | None = None
         self.revision = ""
         self.nameless = NamelessQueries()
-        self._dimensions: int | None = None
+        self.dimensions: int | None = None
         made: list[object] = [
             model for model, given in ((self.embedder, embedder), (self.reranker, reranker)) if given is None
         ]
@@ -146,7 +146,7 @@ class Resources:
 
     def _note(self, state: schema.SchemaState) -> None:
         """Keeps what a usable database says of itself, and compares its dimensions with the embedder's."""
-        self.revision, self._dimensions = state.revision or "", state.dimensions
+        self.revision, self.dimensions = state.revision or "", state.dimensions
         embedder = self.embedder
         # A model that has not been loaded or asked is compared with its first vector, so that a client opens
         # at once, and also while an endpoint is down.
@@ -158,10 +158,10 @@ class Resources:
 
     def require_dimensions(self, length: int) -> None:
         """Raises EmbedderMismatch if the vectors of the embedder do not fit the database."""
-        if self.embedder is not None and length != self._dimensions:
+        if self.embedder is not None and length != self.dimensions:
             raise EmbedderMismatch(
                 f"The embedder {self.embedder.name} has {length} dimensions, "
-                f"this database {self._dimensions}.",
+                f"this database {self.dimensions}.",
                 hint="Configure the embedder it was made for, or use another database.",
             )
 

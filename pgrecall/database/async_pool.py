@@ -6,9 +6,10 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 
+import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from pgrecall.database.cancelling import cancelled_once
@@ -96,6 +97,12 @@ class AsyncDatabase:
             refusals=refusals,
             unusable=unusable,
         )
+
+    async def keep_warm(self, first_search: Call, tenant: str, connections: int) -> None:
+        """As Database.keep_warm."""
+        self._limits = replace(self._limits, first_search=(first_search, tenant))
+        pool = await self._open_pool()
+        await pool.resize(min(connections, self._limits.pool_size), self._limits.pool_size)
 
     async def close(self) -> None:
         """Closes the connections of this loop. Those inherited by a fork belong to the parent."""
@@ -197,6 +204,11 @@ class AsyncDatabase:
         answer = await (await connection.execute(PROCESS)).fetchone()
         assert answer is not None
         self._limits.adapt(connection, is_pooled(connection, answer["pid"]))
+        if statements := self._limits.warming(connection):
+            with suppress(psycopg.Error):  # as in the pool for threads
+                async with connection.transaction():
+                    for each in statements:
+                        await connection.execute(*each)
 
     async def _check(self, connection: BoundedAsyncConnection) -> None:
         if not is_fresh(connection):

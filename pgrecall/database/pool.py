@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from uuid import uuid4
 
+import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pgrecall.database.connections import (
@@ -108,6 +110,14 @@ class Database:
         self._closed = True
         if (pool := self._pools.get(os.getpid())) is not None:
             pool.close()
+
+    def keep_warm(self, first_search: Call, tenant: str, connections: int) -> None:
+        """Opens connections in the background and keeps so many, at most as many as the pool may have.
+
+        From now on, each new one makes this search before it is used.
+        """
+        self._limits = replace(self._limits, first_search=(first_search, tenant))
+        self._open_pool().resize(min(connections, self._limits.pool_size), self._limits.pool_size)
 
     @contextmanager
     def transaction(self, tenant: str, *, durable: bool = True) -> Iterator[BoundedConnection]:
@@ -225,6 +235,11 @@ class Database:
         connection.deadline = self._limits.check_deadline()
         set_formats(connection)
         self._limits.adapt(connection, is_pooled(connection, process_of(connection)))
+        if statements := self._limits.warming(connection):
+            # Postgres keeps what it planned. If this fails, the first call says why.
+            with suppress(psycopg.Error), connection.transaction():
+                for statement in statements:
+                    connection.execute(*statement)
 
     def _check(self, connection: BoundedConnection) -> None:
         if not is_fresh(connection):

@@ -34,6 +34,9 @@ GRACE = 1.0
 PREPARE_AFTER = 5
 """Executions of a statement by a connection after which it is prepared on the server."""
 
+FIRST_SEARCH_SECONDS = 1.0
+"""Seconds that preparing a connection may take: a call may wait for it."""
+
 Statement = tuple[str, Mapping[str, object]]
 
 
@@ -61,6 +64,8 @@ class Limits:
     refusals: float | None = None
     unusable: Mapping[str, str] = field(default_factory=dict)
     """Functions of a schema of another version that may not be called, by name, with the reason."""
+    first_search: tuple[Call, str] | None = None
+    """A search, and its tenant, that every new connection makes before it is used; see ``warming``."""
     answered: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
     """Failed connection attempts of each pool when a call last got a connection."""
 
@@ -142,6 +147,17 @@ class Limits:
         if call.acting and self.timeout is None and reader is None:
             return ((call.sql, parameters),)
         return self.opening(tenant, durable=call.durable, reader=reader), (call.sql, parameters)
+
+    def warming(self, connection: BoundedConnection | BoundedAsyncConnection) -> tuple[Statement, ...]:
+        """Returns the statements of the first search of this new connection.
+
+        There are none if it is not wanted, or if a pooler would keep what it prepares.
+        """
+        if self.first_search is None or self.unusable or connection.pooled:
+            return ()
+        within = self.within(FIRST_SEARCH_SECONDS)
+        connection.deadline = within.deadline()
+        return within.statements(*self.first_search)
 
     def replica_statements(self, call: Call, tenant: str) -> tuple[Statement, Statement]:
         """Returns the statements for one read of a standby. The first asks how far it has replayed

@@ -103,7 +103,7 @@ NOUNS = {
         commands="worker jobs verify",
     ),
     "State": Noun(
-        "status pool_stats",
+        "status pool_stats keep_warm",
         groups="service",
         sql=("State",),
         routes="status healthz readyz metrics",

@@ -136,4 +136,5 @@ async def _open(given: GlobalOptions) -> AsyncMemory:
     memory = await AsyncMemory(settings=settings).open()
     if fresh and memory.server is not None:
         announce(memory.server)
+    await memory.keep_warm()
     return memory

@@ -56,6 +56,7 @@ def serve_hooks(
         listening.settimeout(idle_seconds)
         try:
             with open_memory() as memory:
+                memory.keep_warm()
                 _answer_all(listening, Recall(memory, editor, scope))
         except RecallError as error:
             listening.settimeout(_HOOK_SECONDS)

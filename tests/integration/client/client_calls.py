@@ -37,6 +37,7 @@ class Call(NamedTuple):
 EXPORT = Path(__file__).with_name("empty_export.jsonl")
 
 WRITTEN = (
+    Call("keep_warm"),
     Call("export.read", (EXPORT,)),
     Call("remember", ("Mira signs the harbour contract on Friday",), {"key": "contract", "occurred_at": OLD}),
     Call("remember_many", ([Draft("The harbour opens", key="harbour", occurred_at=OLD)],), {"now": NOW}),

@@ -39,6 +39,9 @@ _PACKAGES = {
     "numpy": "NumPy",
 }
 
+_WARM_CONNECTIONS = 2
+"""Connections kept ready. Of a burst, most requests get one of these sooner than a new one would be."""
+
 
 @click.command("serve")
 @click.option("--host", help="Address to listen at [PGRECALL_HTTP_HOST]; by default 127.0.0.1.")
@@ -101,6 +104,7 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
     async with AsyncMemory(settings=settings) as memory:
         if fresh and memory.server is not None:
             announce(memory.server)
+        await memory.keep_warm(_WARM_CONNECTIONS)
         caller = await memory.service.caller()
         require_unprivileged(caller, allowed=settings.allow_superuser)
         any_key = await memory.keys.any()
