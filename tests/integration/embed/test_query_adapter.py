@@ -23,12 +23,12 @@ def embedder() -> LocalEmbedder:
     return LocalEmbedder()
 
 
-@pytest.mark.parametrize("adapter", [query_adapter.ADAPTER, multilingual.ADAPTER], ids=lambda path: path.stem)
-def test_the_map_is_small(adapter: Path) -> None:
+@pytest.mark.parametrize(("adapter", "rank"), [(query_adapter.ADAPTER, 8), (multilingual.ADAPTER, 16)])
+def test_the_map_is_small(adapter: Path, rank: int) -> None:
     """It moves queries a little, so that what was fitted to their similarities holds."""
     first, second = np.load(adapter, allow_pickle=False)
-    assert first.shape == second.shape == (384, 8)
-    assert 0.3 < np.linalg.norm(first @ second.T) < 2
+    assert first.shape == second.shape == (384, rank)
+    assert 0.3 < np.linalg.norm(first @ second.T) < rank / 4
 
 
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=5))
