@@ -150,7 +150,7 @@ def read_chats(
             value = load_json(path, "a transcript", _LOCOMO_HINT, notices)
             return chain(notices, _drafts(read_locomo(value, path), path, target, Tally(rules)))
     files = chat_files(path, follow_links=follow_links)
-    if usual in _EXPORTS:
+    if usual in _EXPORTS:  # what lies beside their conversations may be anything
         files = [file for file in files if not file.is_beside or _kind_of(_first_of(file))]
     left_out = not_read(path, follow_links=follow_links) if path.is_dir() else []
     if not files and not left_out:
@@ -172,8 +172,8 @@ def read_transcript(
     Raises:
         InvalidInput: the file is not JSON or has neither format.
     """
-    items = read_chats(path, "chat", source=source, prefix=prefix, layer=layer)
-    return (item for item in items if not isinstance(item, Skipped))
+    read = read_chats(path, "chat", source=source, prefix=prefix, layer=layer)
+    return (item for item in read if not isinstance(item, Skipped))
 
 
 def _format(file: ChatFile, of_folder: ChatKind) -> ChatKind:
@@ -252,15 +252,14 @@ def _conversations(
 def _exported(
     file: ChatFile, kind: ChatKind, tally: Tally, problems: list[Problem], tools: bool
 ) -> Iterator[Conversation | Problem]:
-    empty = True
+    number = 0
     for number, value in enumerate(_values(file, problems, tally), start=1):
-        empty = False
         place = f"conversation {number}"
         try:
             yield _EXPORTS[kind](value, place, tally, tools=tools)
         except ValueError as error:
             yield Problem(file.shown, f"{place}: {error}.")
-    if empty:
+    if not number:
         tally.add("files without a conversation")
 
 
@@ -294,9 +293,6 @@ def _drafts(
     found: Iterable[Conversation | Problem], path: Path, target: Target, tally: Tally
 ) -> Iterator[Item]:
     seen: set[str] = set()
-    for conversation in found:
-        if isinstance(conversation, Problem):
-            yield conversation
-        else:
-            yield from conversation_drafts(conversation, path, target, seen, tally)
+    for one in found:
+        yield from [one] if isinstance(one, Problem) else conversation_drafts(one, path, target, seen, tally)
     yield from tally.skipped()

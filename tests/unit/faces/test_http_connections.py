@@ -195,7 +195,8 @@ def test_an_idle_connection_is_not_closed_when_its_next_request_is_there() -> No
         made: list[TimeoutProtocol] = []
 
         def protocol() -> TimeoutProtocol:
-            made.append(TimeoutProtocol(Config(PlainTextResponse("here")), ServerState(), {}))
+            config = Config(PlainTextResponse("here"), log_config=None)
+            made.append(TimeoutProtocol(config, ServerState(), {}))
             return made[-1]
 
         server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
