@@ -2699,7 +2699,7 @@ export interface components {
             readonly similar: components["schemas"]["Similar"] | null;
             /** @description Characters at the end of a very long text that were stored but not embedded. A search does not find them by meaning, and may not find them by words. */
             readonly unread: number;
-            /** @description The fields of an existing memory, `links` among them, that `remember` changed. */
+            /** @description The fields of an existing memory, `links` among them, that were changed. */
             readonly changed: readonly string[];
             /** @description The kinds of passwords, keys and tokens that the text seems to hold; it was stored as it is. */
             readonly secrets: readonly string[];

@@ -93,7 +93,7 @@ class AsyncStore(AsyncForgetting):
             changes: the new values; None empties a field.
 
         Returns:
-            Its id and key, and whether it was updated or unchanged.
+            Its id and key, whether it was updated or unchanged, and which fields changed.
 
         Raises:
             MemoryNotFound, InvalidInput: no such memory, or a value cannot be stored. Nothing was changed.

@@ -94,7 +94,7 @@ class Store(Forgetting):
             changes: the new values; None empties a field.
 
         Returns:
-            Its id and key, and whether it was updated or unchanged.
+            Its id and key, whether it was updated or unchanged, and which fields changed.
 
         Raises:
             MemoryNotFound, InvalidInput: no such memory, or a value cannot be stored. Nothing was changed.

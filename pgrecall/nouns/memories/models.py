@@ -127,7 +127,7 @@ class Remembered:
         outcome: ``unchanged`` if a memory already had all of it, including the vector; ``id`` and ``key`` are
             those of that memory.
         similar: another memory that it nearly repeats; it was stored anyway.
-        changed: the fields of an existing memory, ``links`` among them, that ``remember`` changed.
+        changed: the fields of an existing memory, ``links`` among them, that were changed.
         unread: characters at the end of a very long text that were stored but not embedded. A search does not
             find them by meaning, and may not find them by words.
         secrets: the kinds of passwords, keys and tokens that the text seems to hold; it was stored as it is.

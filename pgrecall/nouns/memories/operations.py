@@ -48,7 +48,9 @@ def edit(
             "model": None if embedded is None else embedded_with,
             "now": now,
         },
-        lambda rows: Remembered(rows[0]["id"], rows[0]["key"], rows[0]["outcome"]),
+        lambda rows: Remembered(
+            rows[0]["id"], rows[0]["key"], rows[0]["outcome"], changed=tuple(rows[0].get("changed", ()))
+        ),
         repeatable=True,
     )
 

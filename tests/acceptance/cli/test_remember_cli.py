@@ -111,7 +111,7 @@ def test_an_explanation_names_memories_by_title_and_words_as_typed(pgrecall: Com
 def test_edit_changes_what_is_given(pgrecall: Command) -> None:
     pgrecall("remember", TEXT, "--key", "spare", "--tag", "home", "--author", "Mira")
     assert pgrecall("edit", "spare", "--body", "It hangs in the shed.", "--clear", "author").out == (
-        "Updated spare (id 1).\n"
+        "Updated spare (id 1): author, body.\n"
     )
     stored = pgrecall("show", "spare", "--json").json
     assert (stored["body"], stored["tags"], stored["author"]) == ("It hangs in the shed.", ["home"], None)

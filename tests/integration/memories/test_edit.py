@@ -29,6 +29,7 @@ def test_only_what_is_given_changes(filled: Memory) -> None:
     changed = filled.edit("contract", tags=("signed", "harbour"), author="Mira")
     after = filled.get("contract")
     assert (changed.id, changed.key, changed.outcome) == (before.id, "contract", "updated")
+    assert changed.changed == ("author", "tags")
     assert (after.tags, after.author) == (("signed", "harbour"), "Mira")
     kept = ("title", "body", "layer", "source", "metadata", "created_at", "links", "embedded_with")
     assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
@@ -44,7 +45,9 @@ def test_a_new_text_is_found_and_the_old_one_is_not(filled: Memory) -> None:
 def test_the_same_values_change_nothing(filled: Memory) -> None:
     before = filled.get("contract")
     same = filled.edit("contract", body=before.body, tags=before.tags, metadata={"page": 3})
-    assert same.outcome == "unchanged"
+    assert (same.outcome, same.changed) == ("unchanged", ())
+    assert filled.edit("contract", body=before.body, author="Mira").changed == ("author",)
+    before = filled.get("contract")
     assert filled.edit("contract").outcome == "unchanged"
     assert filled.get("contract").updated_at == before.updated_at
 

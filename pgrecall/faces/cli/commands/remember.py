@@ -100,8 +100,7 @@ def remember(
         if as_json:
             print_json(stored)
             return
-        changed = f": {', '.join(stored.changed)}" if stored.changed else ""
-        output().print(f"{_OUTCOMES[stored.outcome]} {_name(stored)}{changed}.")
+        output().print(f"{_OUTCOMES[stored.outcome]} {_name(stored)}{_fields(stored)}.")
         if stored.similar is not None:
             like = stored.similar
             notes().print(
@@ -171,8 +170,12 @@ def edit(
     elif changed.outcome == "unchanged":
         output().print("Nothing changed.")
     else:
-        output().print(f"Updated {_name(changed)}.")
+        output().print(f"Updated {_name(changed)}{_fields(changed)}.")
         _warn(changed)
+
+
+def _fields(stored: Remembered) -> str:
+    return f": {', '.join(stored.changed)}" if stored.changed else ""
 
 
 def _edited(body: str) -> str:

@@ -1,15 +1,15 @@
 -- Changing fields of a memory.
 
--- edit (app; Remember): changes the fields of a memory that the JSON object p_changes contains; null empties a field.
--- Returns `outcome`: updated, or unchanged if the memory already has these values. A new text removes the vector. The
--- new vector is p_embedded, an object {content_hash, embedding, tokens, passages} as for store_embeddings, made by the
--- embedder p_embedded_with. Without it, or if it belongs to another text, the job embed makes a vector. Links, key,
--- source and accesses stay; a new text logs a write, which does not count as a use. The previous values are kept as a
--- version.
+-- edit (app; Remember): changes the fields of a memory that the JSON object p_changes contains; null empties a
+-- field. Returns `outcome`: updated, or unchanged if the memory already has these values, and the names of the
+-- fields that changed. A new text removes the vector. The new vector is p_embedded, an object {content_hash,
+-- embedding, tokens, passages} as for store_embeddings, made by the embedder p_embedded_with. Without it, or if it
+-- belongs to another text, the job embed makes a vector. Links, key, source and accesses stay; a new text logs a
+-- write, which does not count as a use. The previous values are kept as a version.
 CREATE OR REPLACE FUNCTION recall.edit(
     p_memory bigint, p_changes jsonb, p_embedded jsonb DEFAULT NULL, p_embedded_with text DEFAULT NULL,
     p_now timestamptz DEFAULT now()
-) RETURNS TABLE (id bigint, key text, outcome text)
+) RETURNS TABLE (id bigint, key text, outcome text, changed text[])
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -23,6 +23,7 @@ DECLARE
     v_problem text;
     v_waiting bigint[];
     v_rewritten boolean;
+    v_changed text[];
 BEGIN
     IF jsonb_typeof(p_changes) IS DISTINCT FROM 'object' THEN
         PERFORM recall_private.raise_invalid('The changes must be a JSON object.');
@@ -74,9 +75,11 @@ BEGIN
     END IF;
     v_new.created_at := v_old.created_at;
     IF v_new IS NOT DISTINCT FROM v_old THEN
-        RETURN QUERY SELECT v_old.id, v_old.key, 'unchanged';
+        RETURN QUERY SELECT v_old.id, v_old.key, 'unchanged', '{}'::text[];
         RETURN;
     END IF;
+    SELECT array_agg(k ORDER BY k) INTO v_changed
+    FROM to_jsonb(v_old) o, to_jsonb(v_new) n, jsonb_object_keys(p_changes) k WHERE o -> k IS DISTINCT FROM n -> k;
     v_rewritten := (v_new.title, v_new.body) <> (v_old.title, v_old.body);
     PERFORM recall_private.note_rewrites(v_rules.tenant, ARRAY[v_new], p_now);
     UPDATE recall.memory m SET
@@ -104,5 +107,5 @@ BEGIN
             v_rules.tenant, recall_private.resolve_pending_links_to(v_rules.tenant, ARRAY[p_memory], v_waiting));
     END IF;
     PERFORM recall_private.record_floor_changes(v_rules.tenant, ARRAY[p_memory], p_now);
-    RETURN QUERY SELECT v_old.id, v_old.key, 'updated';
+    RETURN QUERY SELECT v_old.id, v_old.key, 'updated', coalesce(v_changed, '{}');
 END $$;
