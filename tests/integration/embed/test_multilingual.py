@@ -98,8 +98,8 @@ def test_a_forked_process_can_use_it_too() -> None:
     """OpenMP would wait forever for the threads of the parent."""
     code = (
         "import os; from pgrecall.search.embed.multilingual import MultilingualEmbedder as E; "
-        "a = E().embed(['Winde'] * 3); pid = os.fork(); "
-        "pid or os._exit(0 if E().embed(['Winde'] * 3) == a else 1); "
+        "a = E().embed(['Winde'] * 20); pid = os.fork(); "
+        "pid or os._exit(0 if E().embed(['Winde'] * 20) == a else 1); "
         "raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))"
     )
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
