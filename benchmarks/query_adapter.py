@@ -200,8 +200,11 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the file that ships")
     parser.add_argument("--multilingual", action="store_true", help="fit that of multilingual-e5-small")
     given = parser.parse_args()
-    embedder: Embedder = plain_multilingual() if given.multilingual else Plain()
-    freedom = MUCH if given.multilingual else LITTLE
+    embedder: Embedder
+    if given.multilingual:
+        embedder, freedom, adapter = plain_multilingual(), MUCH, multilingual.ADAPTER
+    else:
+        embedder, freedom, adapter = Plain(), LITTLE, query_adapter.ADAPTER
     groups = read_groups(embedder)
     tenants = sorted(_ranked_tenants(embedder), key=lambda tenant: tenant.name)
     found: dict[str, list[tuple[float, ...]]] = {}
@@ -221,7 +224,6 @@ def main() -> None:
         print(f"{title}: recall@5 (@10) {', '.join(recall)}, MRR {mrr}, {len(rows)} queries")
     if given.write:
         first, second = fit(tenants, groups, freedom)
-        adapter = multilingual.ADAPTER if given.multilingual else query_adapter.ADAPTER
         np.save(adapter, np.stack([first.numpy(), second.numpy().T]).astype(np.float32))
 
 

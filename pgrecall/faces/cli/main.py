@@ -197,7 +197,7 @@ def _complaint(error: click.UsageError) -> str:
         said = said.replace(theirs, ours)
     if said.startswith("Got unexpected extra argument"):
         return f"{said}. A text of several words needs quotation marks."
-    if choice := re.search(r"'([^']*)' is not one of (.*)|Choose from:\s(.*)", said, re.DOTALL):
+    if choice := re.search(r"'([^']*)' is not one of (.*)|Choose from:\s", said, re.DOTALL):
         said = " ".join(said.split())  # click puts each choice of a missing argument in a line
         if near := get_close_matches(choice[1] or "", re.findall(r"'([^']*)'", choice[2] or "")):
             return f"{said}. Did you mean '{near[0]}'?"
@@ -230,7 +230,7 @@ def _errors_reported() -> Iterator[None]:
     except NoArgsIsHelpError:  # not an error of its own: click prints the help
         raise
     except click.UsageError as error:
-        # click says of an option without its value not where it stood.
+        # Of an option without its value, click does not say which command it was given to.
         named = click.get_current_context().meta.get(COMMAND_NAME, "")
         command = error.ctx.command_path if error.ctx else f"pgrecall {named}".rstrip()
         raise fail(InvalidInput(_complaint(error), hint=f"`{command} --help` lists the options.")) from None

@@ -25,8 +25,8 @@ KEEP_ALIVE = 75
 
 KEEP_ALIVE_WITHOUT_KEY = 20
 """The same for a connection that has not had one, also before its first request. Longer than clients keep
-theirs (httpx 5 s, aiohttp 15 s): the one that closes first is the one that does not send at that moment. They
-may be many and idle: :mod:`.connections` closes the oldest where there are too many."""
+theirs (httpx 5 s, aiohttp 15 s), so that the client closes it, and never sends on one that is being closed.
+Where too many are open, :mod:`.connections` closes the oldest."""
 
 MAX_HEADER_BYTES = 32 * 1024
 

@@ -37,14 +37,17 @@ class Target:
 
 
 def conversation_drafts(
-    conversation: Conversation, path: Path, target: Target, seen: set[str], tally: Tally
+    conversation: Conversation | Problem, path: Path, target: Target, seen: set[str], tally: Tally
 ) -> Iterator[Draft | Problem | Skipped]:
-    """The drafts of a conversation. A turn with a key in ``seen`` is counted and left out.
+    """The drafts of a conversation, or the problem of one. A turn with a key in ``seen`` is left out, counted.
 
     The context of a turn is its date in words, the title of the conversation, and the turn before: lexical
     search covers it, but it is neither embedded nor shown. What somebody says after his own question need
     not be about it, so that question is left out.
     """
+    if isinstance(conversation, Problem):
+        yield conversation
+        return
     before: Turn | None = None
     turns = _cleaned(conversation.turns, target, tally)
     title = conversation.title if target.keep_secrets else without_secrets(conversation.title)[0]

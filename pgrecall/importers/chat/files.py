@@ -48,17 +48,17 @@ _MAX_LINE_BYTES = 64 * MAX_BYTES // 10
 
 @dataclass(frozen=True, slots=True)
 class ChatFile:
-    """One file; ``entry`` is its name in the archive at ``path``, ``root`` the folder that is read, if it is
-    in one."""
+    """One file; ``entry`` is where it is in the archive at ``path``, ``root`` the folder that is read, if it
+    is in one."""
 
     path: Path
-    entry: str | None = None
+    entry: ZipInfo | None = None
     root: Path | None = None
 
     @property
     def stem(self) -> str:
         """The name without folder and endings."""
-        name = Path(self.entry or self.path.name).name.removesuffix(".gz")
+        name = Path(self._own_name).name.removesuffix(".gz")
         return printable_path(Path(name.rpartition(".")[0] or name))
 
     @property
@@ -69,18 +69,23 @@ class ChatFile:
 
     @property
     def shown(self) -> str:
-        return printable_path(self.path) + (f": {self.entry}" if self.entry else "")
+        return printable_path(self.path) + (f": {self.entry.filename}" if self.entry else "")
 
     @property
     def is_beside(self) -> bool:
         """Whether it is in an export under a name that does not tell that it has conversations."""
-        name = self.entry or (self.path.relative_to(self.root).as_posix() if self.root else "")
-        return _BESIDE.fullmatch(name) is not None
+        if self.root is not None:
+            return _BESIDE.fullmatch(self.path.relative_to(self.root).as_posix()) is not None
+        return self.entry is not None and _BESIDE.fullmatch(self.entry.filename) is not None
 
     @property
     def has_lines(self) -> bool:
         """Whether it has JSON Lines, by its name."""
-        return (self.entry or self.path.name).lower().endswith(_LINES)
+        return self._own_name.lower().endswith(_LINES)
+
+    @property
+    def _own_name(self) -> str:
+        return self.entry.filename if self.entry else self.path.name
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
@@ -90,10 +95,8 @@ class ChatFile:
                 with open_bytes(self.path) as file:
                     yield file
             else:
-                with ZipFile(self.path) as archive:
-                    found = next(one for one in names_in(archive).entries if one.filename == self.entry)
-                    with archive.open(found) as entry:
-                        yield as_utf8(cast(BinaryIO, entry))
+                with ZipFile(self.path) as archive, archive.open(self.entry) as entry:
+                    yield as_utf8(cast(BinaryIO, entry))
         except ZIP_FAULTS as error:
             raise InvalidInput(
                 f"{self.shown} cannot be read: {failure_reason(error)}.", hint=_REPACK
@@ -116,7 +119,6 @@ def chat_files(path: Path, *, follow_links: bool = False) -> Sequence[ChatFile]:
 
 def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
     exports: list[ChatFile] = []
-    beside: list[ChatFile] = []
     lines: list[ChatFile] = []
     others: list[ChatFile] = []
     for path in _walk(folder, follow_links):
@@ -127,10 +129,10 @@ def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
         elif _has_session(path.name):
             lines.append(ChatFile(path, root=folder))
         elif path.suffix.lower() == ".json":
-            if _BESIDE.fullmatch(path.relative_to(folder).as_posix()):
-                beside.append(ChatFile(path, root=folder))
             others.append(ChatFile(path, root=folder))
-    return exports + beside if exports else lines or others
+    if exports:
+        return exports + [file for file in others if file.is_beside]
+    return lines or others
 
 
 def _has_session(name: str) -> bool:
@@ -208,7 +210,7 @@ def _in_archive(path: Path) -> list[ChatFile]:
     wanted = sorted(filter(_is_wanted, entries), key=lambda entry: entry.filename)
     for entry in wanted:
         _require_readable(path, entry)
-    return [ChatFile(path, entry.filename) for entry in wanted]
+    return [ChatFile(path, entry) for entry in wanted]
 
 
 def _is_wanted(entry: ZipInfo) -> bool:

@@ -172,8 +172,8 @@ def read_transcript(
     Raises:
         InvalidInput: the file is not JSON or has neither format.
     """
-    read = read_chats(path, "chat", source=source, prefix=prefix, layer=layer)
-    return (item for item in read if not isinstance(item, Skipped))
+    items = read_chats(path, "chat", source=source, prefix=prefix, layer=layer)
+    return (item for item in items if not isinstance(item, Skipped))
 
 
 def _format(file: ChatFile, of_folder: ChatKind) -> ChatKind:
@@ -200,10 +200,7 @@ def _read(
         problems: list[Problem] = []
         try:
             for conversation in _conversations(file, kind, tally, problems, tools):
-                if isinstance(conversation, Problem):
-                    yield conversation
-                else:
-                    yield from conversation_drafts(conversation, Path(file.shown), own, seen, tally)
+                yield from conversation_drafts(conversation, Path(file.shown), own, seen, tally)
                 yield from _reported(problems, file)
         except InvalidInput as error:
             if is_alone:
@@ -293,6 +290,6 @@ def _drafts(
     found: Iterable[Conversation | Problem], path: Path, target: Target, tally: Tally
 ) -> Iterator[Item]:
     seen: set[str] = set()
-    for one in found:
-        yield from [one] if isinstance(one, Problem) else conversation_drafts(one, path, target, seen, tally)
+    for conversation in found:
+        yield from conversation_drafts(conversation, path, target, seen, tally)
     yield from tally.skipped()

@@ -24,7 +24,7 @@ from pgrecall.importers.files import (
 from pgrecall.importers.markdown.notes import OTHER_FILES, is_note
 from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.importers.markdown.templates import MAX_SETTINGS_BYTES, SETTING_FILES, SETTINGS
-from pgrecall.importers.zip_names import leads_out_of, names_in
+from pgrecall.importers.zip_names import Names, leads_out_of, names_in
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
@@ -74,16 +74,19 @@ def _read(
     with tempfile.TemporaryDirectory(prefix="pgrecall-notes-") as name:
         folder = Path(name).resolve()
         yield from _unpack(path, notes, folder)
-        yield from _others(path)
         items = read_markdown(_top(folder), source=source, prefix=prefix, layer=layer, rules=rules)
         yield from problems_without_folder(items, folder)
 
 
-def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Problem]:
-    """Writes the notes; one that cannot be written is a problem, as is one of two with the same name."""
+def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Problem | Skipped]:
+    """Writes the notes, and counts the other files.
+
+    One that cannot be written is a problem, as is one of two with the same name.
+    """
     try:
         with ZipFile(path) as archive:
-            for name in names_in(archive).repeated:
+            found = names_in(archive)
+            for name in found.repeated:
                 if is_note(Path(name)):
                     yield Problem(name, "The archive contains it several times; the last one is read.")
             for entry in notes:
@@ -96,6 +99,7 @@ def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Prob
             for entry in archive.infolist():
                 if _names_templates(entry):
                     _write(archive, entry, folder / entry.filename)
+            yield from _others(found)
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint="Pack the folder again."
@@ -124,10 +128,8 @@ def _write(archive: ZipFile, entry: ZipInfo, target: Path) -> str | None:
     return None
 
 
-def _others(path: Path) -> Iterator[Skipped]:
+def _others(found: Names) -> Iterator[Skipped]:
     """The files of an archive that are no notes, and what its names were read as."""
-    with ZipFile(path) as archive:
-        found = names_in(archive)
     if found.assumed:
         yield Skipped(f"names in the archive that are not UTF-8, read as {found.assumed}", found.foreign)
     names = [entry.filename for entry in found.entries if not is_note(Path(entry.filename))]

@@ -1,9 +1,9 @@
 """The adapter of queries: a small linear map between the vectors of queries and those of memories.
 
 What applies to a query often looks unlike it: "give version numbers when I ask about libraries" and "which
-libraries do we use?". The adapter moves a query q to q + (q A) B, at length 1, where A has 8 columns and B 8
-rows. Vectors of memories stay as they are, so it may change without embedding anything again. It was fitted
-to our own judged queries and pairs (`benchmarks/query_adapter.py`).
+libraries do we use?". The adapter moves a query q to q + (q A) B, at length 1, where A has few columns and
+B as many rows. Vectors of memories stay as they are, so it may change without embedding anything again. Each
+model has its own, fitted to our own judged queries and pairs (`benchmarks/query_adapter.py`).
 """
 
 from __future__ import annotations

@@ -5,18 +5,17 @@
 -- most relevant candidates (v_compared) are compared by their tokens, and every other candidate gets the lowest of these
 -- similarities. p_author_weight is the weight of an author named in the query. p_cued are the memories associated with
 -- cues, with p_strengths and p_cues, the cue of each. p_recent are the cues themselves.
--- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it. A
--- cosine counts by the amount that it exceeds the typical one (see centered_query). A question lends relevance to its
--- answer. A remark of the assistant, which nobody asked for, counts as said by the wrong speaker: -1 for up to 100 bytes,
--- then less, and nothing from 500, because long answers have something to say. Some
--- directives (`search.directives`) are lifted in proportion to their similarity and by
--- `search.directive_lift`, for a query of an unknown kind two of them, by half of it and to at most 1 below the
--- best other memory (three, and to .1 below it, if that one hardly answers: v_unlikely), and none for a query about what
--- was said or happened. `own_logit` is without the lift. `held` are the
--- words that the memory contains (see words_held), `floored` is whether the protection floor applies, and `named` whether
--- the query names the memory exactly. `activation` is S as in vitality. In `use`, every access counts as at least an hour
--- old, and accesses of p_recent as at least a day, because being used in this session is no news. `evidence` is only
--- computed with p_explain.
+-- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it.
+-- A cosine counts by the amount that it exceeds the typical one (see centered_query). A question lends relevance to
+-- its answer. A remark of the assistant, which nobody asked for, counts as said by the wrong speaker: -1 for up to
+-- 100 bytes, then less, and nothing from 500, because long answers have something to say. Some directives
+-- (`search.directives`) are lifted in proportion to their similarity and by `search.directive_lift`, for a query of
+-- an unknown kind two of them, by half of it and to at most 1 below the best other memory (three, and to .1 below it,
+-- if that one hardly answers: v_unlikely), and none for a query about what was said or happened. `own_logit` is
+-- without the lift. `held` are the words that the memory contains (see words_held), `floored` is whether the
+-- protection floor applies, and `named` whether the query names the memory exactly. `activation` is S as in vitality.
+-- In `use`, every access counts as at least an hour old, and accesses of p_recent as at least a day, because being
+-- used in this session is no news. `evidence` is only computed with p_explain.
 CREATE OR REPLACE FUNCTION recall_private.candidates(
     p_tenant text, q recall.analyzed_query, g recall.gathered, p_window boolean, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
