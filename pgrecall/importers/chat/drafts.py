@@ -39,7 +39,9 @@ class Target:
 def conversation_drafts(
     conversation: Conversation | Problem, path: Path, target: Target, seen: set[str], tally: Tally
 ) -> Iterator[Draft | Problem | Skipped]:
-    """The drafts of a conversation, or the problem of one. A turn with a key in ``seen`` is left out, counted.
+    """The drafts of a conversation, or the problem of one.
+
+    A turn with a key in ``seen`` is counted and left out.
 
     The context of a turn is its date in words, the title of the conversation, and the turn before: lexical
     search covers it, but it is neither embedded nor shown. What somebody says after his own question need
