@@ -136,13 +136,13 @@ class FitTarget:
 
 
 def relevance_target(memory: Memory) -> FitTarget:
-    current = memory.calibration.relevance_models("balanced")[0].coefficients
+    current = memory.quality.relevance_models("balanced")[0].coefficients
     terms = relevance_terms(dict.fromkeys(current, 0.0), RIDGE).fixed(CHOSEN)
     return FitTarget(terms, fit_relevance, terms.values(current))
 
 
 def rerank_target(memory: Memory) -> FitTarget:
-    current = memory.calibration.rerank_models()[-1].coefficients
+    current = memory.quality.rerank_models()[-1].coefficients
     terms = rerank_terms(dict.fromkeys(current, 0.0), RIDGE)
     return FitTarget(terms, fit, terms.values(current))
 
@@ -164,7 +164,7 @@ def candidates_of(memory: Memory, judged: Judged, *, rerank: bool) -> list[tuple
     """The candidates of a question, each with its row of the design."""
     hits = search(memory, judged, rerank=False).hits
     if not rerank:
-        graph = memory.calibration.relevance_models("balanced")[0].coefficients["graph"]
+        graph = memory.quality.relevance_models("balanced")[0].coefficients["graph"]
         return [(hit, relevance_row(hit.explanation["relevance"], graph)) for hit in hits]
     reread = search(memory, judged, rerank=True)
     assert reread.reranked, reread.skipped

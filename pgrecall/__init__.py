@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pgrecall.nouns.erasure.models import Erasure, ErasureReport, ErasureSummary, Subject
     from pgrecall.nouns.export.models import Export
     from pgrecall.nouns.feedback.models import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
+    from pgrecall.nouns.history.models import Change, FieldDifference, Version, Words
     from pgrecall.nouns.imports.models import (
         ImportSummary,
         ImportUndone,
@@ -97,7 +98,6 @@ if TYPE_CHECKING:
     from pgrecall.nouns.search.models import Hit, Reranked, SearchRequest, SearchResult
     from pgrecall.nouns.settings.models import Languages, Setting
     from pgrecall.nouns.status.models import LayerStatus, Status
-    from pgrecall.nouns.versions.models import Change, FieldDifference, Version, Words
     from pgrecall.search.embed.embedder import Embedder
     from pgrecall.search.rerank.reranker import Reranker
     from pgrecall.settings import Settings
@@ -282,7 +282,7 @@ _MODULES = {
     "nouns.search.models": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
     "nouns.settings.models": ("Languages", "Setting"),
     "nouns.status.models": ("LayerStatus", "Status"),
-    "nouns.versions.models": ("Change", "FieldDifference", "Version", "Words"),
+    "nouns.history.models": ("Change", "FieldDifference", "Version", "Words"),
     "search.embed.embedder": ("Embedder",),
     "search.rerank.reranker": ("Reranker",),
     "settings": ("Settings",),

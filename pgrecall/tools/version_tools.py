@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from pgrecall.encoding import MAX_INTEGER
+from pgrecall.nouns.history.models import Change, ChangeKind, FieldDifference, Version
 from pgrecall.nouns.memories.models import Remembered
-from pgrecall.nouns.versions.models import Change, ChangeKind, FieldDifference, Version
 from pgrecall.tools.arguments import Arguments, Reference, parse_json
 from pgrecall.tools.results import Result, ResultWithTexts, Timestamp
 from pgrecall.tools.tool import Client, MaybeAwaitable, Tool
@@ -136,7 +136,7 @@ class ChangesResult(ResultWithTexts):
 def _history(
     memory: Client, arguments: HistoryArguments, _now: datetime
 ) -> MaybeAwaitable[tuple[Version, ...]]:
-    return memory.versions.list(arguments.memory, limit=arguments.limit, before=arguments.before)
+    return memory.history.versions(arguments.memory, limit=arguments.limit, before=arguments.before)
 
 
 def _history_result(arguments: HistoryArguments, versions: tuple[Version, ...]) -> HistoryResult:
@@ -152,7 +152,7 @@ def _history_result(arguments: HistoryArguments, versions: tuple[Version, ...]) 
 def _diff(
     memory: Client, arguments: DiffArguments, _now: datetime
 ) -> MaybeAwaitable[tuple[FieldDifference, ...]]:
-    return memory.versions.diff(arguments.memory, arguments.earlier, arguments.later)
+    return memory.history.diff(arguments.memory, arguments.earlier, arguments.later)
 
 
 def _diff_result(_arguments: DiffArguments, differences: tuple[FieldDifference, ...]) -> DiffResult:
@@ -165,13 +165,13 @@ def _diff_result(_arguments: DiffArguments, differences: tuple[FieldDifference, 
 
 
 def _restore(memory: Client, arguments: RestoreArguments, _now: datetime) -> MaybeAwaitable[Remembered]:
-    return memory.versions.restore(arguments.memory, arguments.version)
+    return memory.history.restore(arguments.memory, arguments.version)
 
 
 def _changes(
     memory: Client, arguments: ChangesArguments, _now: datetime
 ) -> MaybeAwaitable[tuple[Change, ...]]:
-    return memory.changes.list(arguments.since, limit=arguments.limit, kinds=arguments.kinds)
+    return memory.history.changes(arguments.since, limit=arguments.limit, kinds=arguments.kinds)
 
 
 def _changes_result(arguments: ChangesArguments, changes: tuple[Change, ...]) -> ChangesResult:

@@ -49,9 +49,9 @@ NOUNS = {
         tools="remember get forget",
     ),
     "Versions and changes": Noun(
-        groups="versions changes",
+        groups="history",
         sql=("Versions and changes",),
-        routes="versions differences changes",
+        routes="versions differences changes history",
         commands="history diff restore changes",
         tools="history diff restore changes",
     ),
@@ -64,7 +64,7 @@ NOUNS = {
     ),
     "Use, feedback and quality": Noun(
         "record_access record_accesses used rejected",
-        groups="feedback quality",
+        groups="quality",
         sql=("Use and feedback",),
         routes="accesses feedback quality",
         commands="access feedback quality",
@@ -77,16 +77,14 @@ NOUNS = {
         commands="link unlink supersede stale-summaries",
         tools="link supersede",
     ),
-    "Vitality": Noun(groups="history charts", sql=("Vitality",), routes="history", commands="charts"),
+    "Vitality": Noun(groups="charts", sql=("Vitality",), commands="charts"),
     "Layers, settings and language": Noun(
         groups="layers settings",
         sql=("Layers", "Settings", "Tenant and language"),
         routes="layers settings",
         commands="layers settings language",
     ),
-    "Models and calibration": Noun(
-        groups="calibration", sql=("Relevance and rerankers",), commands="calibration models"
-    ),
+    "Models and calibration": Noun(sql=("Relevance and rerankers",), commands="calibration models"),
     "Plans": Noun(
         groups="plans",
         sql=("Plans",),

@@ -107,8 +107,8 @@ const found = {};
 for await (const { id, key } of memory.listAll({ limit: 7 })) {
   found[id] = await memory.get(id);
   if (![".", "..", "0", "-1"].includes(key)) await memory.get(key);
-  await memory.versions.list(id);
-  await memory.versions.diff(id, 1);
+  await memory.history.versions(id);
+  await memory.history.diff(id, 1);
 }
 const { hits } = await memory.search("winch", { k: 50 });
 await memory.context("winch", { budget_tokens: 500 });
@@ -164,8 +164,8 @@ def test_whatever_is_accepted_is_read_alike(
 
 def _by_python(memory: Memory) -> Read:
     for one in memory.list(limit=1_000):
-        assert memory.versions.list(one.id)
-        memory.versions.diff(one.id, 1)
+        assert memory.history.versions(one.id)
+        memory.history.diff(one.id, 1)
     assert memory.search("winch", k=50).hits
     return {one.id: plain(memory.get(one.id)) for one in memory.list(limit=1_000)}
 

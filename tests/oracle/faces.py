@@ -12,8 +12,8 @@ import psycopg
 from psycopg.rows import dict_row
 
 from pgrecall import Access, Draft, Memory
-from pgrecall.nouns.versions.models import FieldDifference
-from pgrecall.nouns.versions.word_differences import fields_by_word
+from pgrecall.nouns.history.models import FieldDifference
+from pgrecall.nouns.history.word_differences import fields_by_word
 
 Values = dict[str, Any]
 Rows = list[Values]
@@ -214,19 +214,19 @@ class Client:
         return self.memory.edit(memory, now=now, **fields).outcome
 
     def versions(self, memory: int) -> Rows:
-        return [asdict(one) for one in self.memory.versions.list(memory, limit=1001)]
+        return [asdict(one) for one in self.memory.history.versions(memory, limit=1001)]
 
     def diff(self, memory: int, earlier: int, later: int | None) -> Rows:
-        return [asdict(one) for one in self.memory.versions.diff(memory, earlier, later)]
+        return [asdict(one) for one in self.memory.history.diff(memory, earlier, later)]
 
     def restore(self, memory: int, version: int, now: datetime) -> str:
-        return self.memory.versions.restore(memory, version, now=now).outcome
+        return self.memory.history.restore(memory, version, now=now).outcome
 
     def changes(self, since: str | None, limit: int, kinds: Sequence[Any] | None) -> Rows:
-        return [asdict(one) for one in self.memory.changes.list(since, limit=limit, kinds=kinds)]
+        return [asdict(one) for one in self.memory.history.changes(since, limit=limit, kinds=kinds)]
 
     def change_cursor(self) -> str:
-        return self.memory.changes.cursor()
+        return self.memory.history.cursor()
 
     def plan_dedupe(self, now: datetime) -> Values:
         return asdict(self.memory.plans.dedupe(now=now))

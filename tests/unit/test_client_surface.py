@@ -40,9 +40,8 @@ def pairs() -> Iterator[tuple[type, type]]:
 
 def test_there_are_these_groups() -> None:
     names = [
-        "calibration", "changes", "charts", "erasure", "export", "feedback", "history", "imports",
-        "jobs", "keys", "layers", "maintenance", "plans", "quality", "readers", "service", "settings",
-        "versions",
+        "charts", "erasure", "export", "history", "imports", "jobs", "keys", "layers", "maintenance",
+        "plans", "quality", "readers", "service", "settings",
     ]  # fmt: skip
     assert list(groups(AsyncMemory)) == list(groups(Memory)) == names
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgrecall.nouns.versions.word_differences import MAX_WORDS, Comparison
+from pgrecall.nouns.history.word_differences import MAX_WORDS, Comparison
 from tests.scale import SCALE
 
 

@@ -41,25 +41,6 @@ export type StaleSummary = components["schemas"]["StaleSummary"];
 
 export type UnusedImport = components["schemas"]["UnusedImport"];
 
-/** Changes in their order, for an agent that starts a session, or to keep a copy elsewhere. */
-export class ChangesGroup {
-  constructor(protected readonly transport: Transport) {}
-
-  /**
-   * Read the next changes since a cursor, in order; none is lost or repeated.
-   *
-   * The list is empty while nothing has changed. A change appears once all transactions
-   * of the server that began before it have ended.
-   *
-   * @returns The changes, each with the cursor after it.
-   */
-  async list(options: { readonly since?: string; readonly limit?: number; readonly kinds?: readonly ("new" | "rewritten" | "archived" | "restored" | "superseded" | "merged" | "deleted" | "risen" | "faded")[] } & CallOptions = {}): Promise<readonly Change[]> {
-    const { call, rest } = split(options);
-    const request = { query: rest, call };
-    return this.transport.send("get", "/v1/changes", request);
-  }
-}
-
 /** Deletes all memories of a subject for good: of an author, a session, a tag, a source, or keys. */
 export class ErasureGroup {
   constructor(protected readonly transport: Transport) {}
@@ -87,9 +68,62 @@ export class ErasureGroup {
   }
 }
 
-/** The past, computed from the access log by the rates and settings of today. */
+/** The past: the text and fields of memories before each change, all changes in their order, and vitality. */
 export class HistoryGroup {
   constructor(protected readonly transport: Transport) {}
+
+  /**
+   * List the versions of a memory, newest first, beginning with the current one.
+   *
+   * A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
+   * `before` the number of the last version; after the last version it is empty.
+   *
+   * @returns The versions, each with its time, role and interface.
+   */
+  async versions(memory: Reference, options: { readonly limit?: number; readonly before?: number } & CallOptions = {}): Promise<readonly Version[]> {
+    const { call, rest } = split(options);
+    const request = { path: { memory }, query: rest, call };
+    return this.transport.send("get", "/v1/versions/{memory}", request);
+  }
+
+  /**
+   * Compare two versions of a memory, or one with the current one; texts also word by word.
+   *
+   * What differs between very long texts is shown as a whole.
+   *
+   * @returns The fields that differ, with both values.
+   */
+  async diff(memory: Reference, earlier: number, later?: number, call: CallOptions = {}): Promise<readonly FieldDifference[]> {
+    const request = { path: { memory }, query: { earlier, ...(later !== undefined && { later }) }, call };
+    return this.transport.send("get", "/v1/differences/{memory}", request);
+  }
+
+  /**
+   * Restore the text and fields of a version; the replaced ones become a version.
+   *
+   * Its layer, links, pin and accesses stay, and an archived memory stays archived.
+   *
+   * @returns Its id and key, and whether it was updated, or unchanged because it already has this text.
+   */
+  async restore(memory: Reference, version: number, options: AtTime & CallOptions = {}): Promise<Remembered> {
+    const { call, rest } = split(options);
+    const request = { path: { memory }, body: { ...rest, version }, call };
+    return this.transport.send("put", "/v1/versions/{memory}", request);
+  }
+
+  /**
+   * Read the next changes since a cursor, in order; none is lost or repeated.
+   *
+   * The list is empty while nothing has changed. A change appears once all transactions
+   * of the server that began before it have ended.
+   *
+   * @returns The changes, each with the cursor after it.
+   */
+  async changes(options: { readonly since?: string; readonly limit?: number; readonly kinds?: readonly ("new" | "rewritten" | "archived" | "restored" | "superseded" | "merged" | "deleted" | "risen" | "faded")[] } & CallOptions = {}): Promise<readonly Change[]> {
+    const { call, rest } = split(options);
+    const request = { query: rest, call };
+    return this.transport.send("get", "/v1/changes", request);
+  }
 
   /**
    * Count the live memories of each layer in each zone at a time in the past.
@@ -349,7 +383,7 @@ export class PlansGroup {
   }
 }
 
-/** Reports about the log of searches. All of them only read. */
+/** Reports about the log of searches, which only read; and coefficients fitted to judged queries. */
 export class QualityGroup {
   constructor(protected readonly transport: Transport) {}
 
@@ -431,50 +465,6 @@ export class SettingsGroup {
   async reset(name: string, call: CallOptions = {}): Promise<Setting> {
     const request = { path: { name }, call, safe: true };
     return this.transport.send("delete", "/v1/settings/{name}", request);
-  }
-}
-
-/** Versions of memories: their text and fields before each change. */
-export class VersionsGroup {
-  constructor(protected readonly transport: Transport) {}
-
-  /**
-   * List the versions of a memory, newest first, beginning with the current one.
-   *
-   * A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
-   * `before` the number of the last version; after the last version it is empty.
-   *
-   * @returns The versions, each with its time, role and interface.
-   */
-  async list(memory: Reference, options: { readonly limit?: number; readonly before?: number } & CallOptions = {}): Promise<readonly Version[]> {
-    const { call, rest } = split(options);
-    const request = { path: { memory }, query: rest, call };
-    return this.transport.send("get", "/v1/versions/{memory}", request);
-  }
-
-  /**
-   * Compare two versions of a memory, or one with the current one; texts also word by word.
-   *
-   * What differs between very long texts is shown as a whole.
-   *
-   * @returns The fields that differ, with both values.
-   */
-  async diff(memory: Reference, earlier: number, later?: number, call: CallOptions = {}): Promise<readonly FieldDifference[]> {
-    const request = { path: { memory }, query: { earlier, ...(later !== undefined && { later }) }, call };
-    return this.transport.send("get", "/v1/differences/{memory}", request);
-  }
-
-  /**
-   * Restore the text and fields of a version; the replaced ones become a version.
-   *
-   * Its layer, links, pin and accesses stay, and an archived memory stays archived.
-   *
-   * @returns Its id and key, and whether it was updated, or unchanged because it already has this text.
-   */
-  async restore(memory: Reference, version: number, options: AtTime & CallOptions = {}): Promise<Remembered> {
-    const { call, rest } = split(options);
-    const request = { path: { memory }, body: { ...rest, version }, call };
-    return this.transport.send("put", "/v1/versions/{memory}", request);
   }
 }
 

@@ -1,6 +1,6 @@
-import { JobsGroup, KeysGroup, LayersGroup, MaintenanceGroup, MemoryMethods, SettingsGroup, VersionsGroup } from "./declared.js";
+import { JobsGroup, KeysGroup, LayersGroup, MaintenanceGroup, MemoryMethods, SettingsGroup } from "./declared.js";
 import { ErasureGroup, PlansGroup } from "./plans.js";
-import { ChangesGroup, HistoryGroup, QualityGroup } from "./reports.js";
+import { HistoryGroup, QualityGroup } from "./reports.js";
 import { ServiceGroup } from "./maintenance.js";
 import { ImportsGroup } from "./imports.js";
 import type { operations } from "./openapi.js";
@@ -38,8 +38,6 @@ export class Memory extends MemoryMethods {
   readonly imports: ImportsGroup;
   readonly plans: PlansGroup;
   readonly erasure: ErasureGroup;
-  readonly versions: VersionsGroup;
-  readonly changes: ChangesGroup;
   readonly history: HistoryGroup;
   readonly quality: QualityGroup;
   readonly keys: KeysGroup;
@@ -63,8 +61,6 @@ export class Memory extends MemoryMethods {
     this.imports = new ImportsGroup(this.transport);
     this.plans = new PlansGroup(this.transport);
     this.erasure = new ErasureGroup(this.transport);
-    this.versions = new VersionsGroup(this.transport);
-    this.changes = new ChangesGroup(this.transport);
     this.history = new HistoryGroup(this.transport);
     this.quality = new QualityGroup(this.transport);
     this.keys = new KeysGroup(this.transport);

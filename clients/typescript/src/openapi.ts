@@ -4,29 +4,6 @@
  */
 
 export interface paths {
-    readonly "/v1/changes": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Changes
-         * @description Read the next changes since a cursor, in order; none is lost or repeated.
-         *
-         *     The list is empty while nothing has changed. A change appears once all transactions
-         *     of the server that began before it have ended.
-         */
-        readonly get: operations["changes"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v1/erasures/{erasure}": {
         readonly parameters: {
             readonly query?: never;
@@ -69,6 +46,80 @@ export interface paths {
          * @description Plan which memories of a subject to delete for good, with counts and a sample. Nothing is deleted.
          */
         readonly post: operations["plan_erasure"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/versions/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Versions
+         * @description List the versions of a memory, newest first, beginning with the current one.
+         *
+         *     A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
+         *     `before` the number of the last version; after the last version it is empty.
+         */
+        readonly get: operations["versions"];
+        /**
+         * Restore Version
+         * @description Restore the text and fields of a version; the replaced ones become a version.
+         *
+         *     Its layer, links, pin and accesses stay, and an archived memory stays archived.
+         */
+        readonly put: operations["restore_version"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/differences/{memory}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Diff Versions
+         * @description Compare two versions of a memory, or one with the current one; texts also word by word.
+         *
+         *     What differs between very long texts is shown as a whole.
+         */
+        readonly get: operations["diff_versions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/changes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Changes
+         * @description Read the next changes since a cursor, in order; none is lost or repeated.
+         *
+         *     The list is empty while nothing has changed. A change appears once all transactions
+         *     of the server that began before it have ended.
+         */
+        readonly get: operations["changes"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -589,57 +640,6 @@ export interface paths {
          * @description Remove this tenant's own value, so that the database's or the default applies again.
          */
         readonly delete: operations["reset_setting"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/versions/{memory}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Versions
-         * @description List the versions of a memory, newest first, beginning with the current one.
-         *
-         *     A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
-         *     `before` the number of the last version; after the last version it is empty.
-         */
-        readonly get: operations["versions"];
-        /**
-         * Restore Version
-         * @description Restore the text and fields of a version; the replaced ones become a version.
-         *
-         *     Its layer, links, pin and accesses stay, and an archived memory stays archived.
-         */
-        readonly put: operations["restore_version"];
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/differences/{memory}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Diff Versions
-         * @description Compare two versions of a memory, or one with the current one; texts also word by word.
-         *
-         *     What differs between very long texts is shown as a whole.
-         */
-        readonly get: operations["diff_versions"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -3329,42 +3329,6 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    readonly changes: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description The `cursor` of the last change that was read; by default it begins with the first that is kept. */
-                readonly since?: string;
-                /** @description Maximum number of changes, 1 to 1,000. */
-                readonly limit?: number;
-                /** @description Only changes of these kinds. */
-                readonly kinds?: readonly ("new" | "rewritten" | "archived" | "restored" | "superseded" | "merged" | "deleted" | "risen" | "faded")[];
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The changes, each with the cursor after it. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Change"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
     readonly get_erasure: {
         readonly parameters: {
             readonly query?: {
@@ -3493,6 +3457,152 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly versions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of versions, 1 to 1,001. */
+                readonly limit?: number;
+                /** @description Only versions with lower numbers. */
+                readonly before?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The versions, each with its time, role and interface. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Version"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly restore_version: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RestoreVersionBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Its id and key, and whether it was updated, or unchanged because it already has this text. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Remembered"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly diff_versions: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The number of a version. */
+                readonly earlier: number;
+                /** @description The number of another version; by default the current one. */
+                readonly later?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
+                readonly memory: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The fields that differ, with both values. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["FieldDifference"][];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly changes: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The `cursor` of the last change that was read; by default it begins with the first that is kept. */
+                readonly since?: string;
+                /** @description Maximum number of changes, 1 to 1,000. */
+                readonly limit?: number;
+                /** @description Only changes of these kinds. */
+                readonly kinds?: readonly ("new" | "rewritten" | "archived" | "restored" | "superseded" | "merged" | "deleted" | "risen" | "faded")[];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The changes, each with the cursor after it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Change"][];
                 };
             };
             /** @description A problem. */
@@ -4407,116 +4517,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Setting"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly versions: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Maximum number of versions, 1 to 1,001. */
-                readonly limit?: number;
-                /** @description Only versions with lower numbers. */
-                readonly before?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The versions, each with its time, role and interface. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["Version"][];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly restore_version: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["RestoreVersionBody"];
-            };
-        };
-        readonly responses: {
-            /** @description Its id and key, and whether it was updated, or unchanged because it already has this text. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Remembered"];
-                };
-            };
-            /** @description A problem. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-        };
-    };
-    readonly diff_versions: {
-        readonly parameters: {
-            readonly query: {
-                /** @description The number of a version. */
-                readonly earlier: number;
-                /** @description The number of another version; by default the current one. */
-                readonly later?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description Digits are an id, anything else is a key; `key:42` is the key 42. */
-                readonly memory: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The fields that differ, with both values. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": readonly components["schemas"]["FieldDifference"][];
                 };
             };
             /** @description A problem. */

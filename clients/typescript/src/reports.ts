@@ -11,12 +11,12 @@ export interface ChangesOptions {
   readonly limit?: number;
 }
 
-/** `memory.changes`: what changed since a cursor. */
-export class ChangesGroup extends declared.ChangesGroup {
+/** `memory.history`: versions, changes, and vitality in the past. */
+export class HistoryGroup extends declared.HistoryGroup {
   /** Reads all changes up to the present, page by page; `limit` is the length of a page. */
-  listAll(options: ChangesOptions & CallOptions = {}): AsyncGenerator<Change, void, undefined> {
+  allChanges(options: ChangesOptions & CallOptions = {}): AsyncGenerator<Change, void, undefined> {
     return everyItem(options.since, (since) =>
-      this.list({ limit: 500, ...options, ...(since !== undefined && { since }) }),
+      this.changes({ limit: 500, ...options, ...(since !== undefined && { since }) }),
     );
   }
 
@@ -24,10 +24,7 @@ export class ChangesGroup extends declared.ChangesGroup {
   async cursor(call: CallOptions = {}): Promise<string> {
     return (await this.transport.send("get", "/v1/changes/cursor", { call })).cursor;
   }
-}
 
-/** `memory.history`: the past of vitality. */
-export class HistoryGroup extends declared.HistoryGroup {
   /** Computes every term of a memory's vitality, as of a time. */
   async vitality(
     memory: Reference,

@@ -154,27 +154,27 @@ test("grants of OAuth", async () => {
 
 test("versions and changes", async () => {
   const key = fresh("hours");
-  const before = await memory.changes.cursor();
+  const before = await memory.history.cursor();
   await memory.remember("The yard opens at six.", { key });
   await memory.edit(key, { body: "The yard opens at seven." });
-  const versions = await memory.versions.list(key);
+  const versions = await memory.history.versions(key);
   assert.deepEqual(versions.map((version) => version.body), ["The yard opens at seven.", "The yard opens at six."]);
-  const [difference] = await memory.versions.diff(key, 1);
+  const [difference] = await memory.history.diff(key, 1);
   assert.equal(difference?.field, "body");
-  assert.equal((await memory.versions.diff(key, 1, 2)).length, 1);
-  assert.equal((await memory.versions.restore(key, 1)).outcome, "updated");
+  assert.equal((await memory.history.diff(key, 1, 2)).length, 1);
+  assert.equal((await memory.history.restore(key, 1)).outcome, "updated");
   assert.equal((await memory.get(key)).body, "The yard opens at six.");
   // A change is listed once no older transaction runs on the server, in whichever database.
   const kinds: string[] = [];
   let since = before;
   for (const end = Date.now() + 60_000; kinds.length < 3 && Date.now() < end; await delay(50)) {
-    for await (const change of memory.changes.listAll({ since, limit: 1 })) {
+    for await (const change of memory.history.allChanges({ since, limit: 1 })) {
       if (change.key === key) kinds.push(change.kind);
       since = change.cursor;
     }
   }
   assert.deepEqual(kinds, ["new", "rewritten", "rewritten"]);
-  assert.ok((await memory.changes.list({ kinds: ["new"], limit: 1 })).every((change) => change.kind === "new"));
+  assert.ok((await memory.history.changes({ kinds: ["new"], limit: 1 })).every((change) => change.kind === "new"));
 });
 
 test("prune plans", async () => {

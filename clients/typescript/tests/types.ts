@@ -44,7 +44,7 @@ export async function nothingOfThisRuns(memory: Memory): Promise<void> {
   // @ts-expect-error who signs is needed
   await memory.erasure.apply(1, {});
   // @ts-expect-error no such kind of change
-  await memory.changes.list({ kinds: ["eaten"] });
+  await memory.history.changes({ kinds: ["eaten"] });
   // @ts-expect-error no such preset
   await memory.layers.usePreset("loud");
   // @ts-expect-error a plan has a number

@@ -15,11 +15,9 @@ from pgrecall.errors import InvalidInput
 if TYPE_CHECKING:
     from pgrecall.client._async.connection import AsyncConnection
     from pgrecall.embedded.shared_server import EmbeddedServer
-    from pgrecall.nouns.calibration._async import AsyncCalibrationGroup
     from pgrecall.nouns.charts._async import AsyncChartsGroup
     from pgrecall.nouns.erasure._async import AsyncErasureGroup
     from pgrecall.nouns.export._async import AsyncExportGroup
-    from pgrecall.nouns.feedback._async import AsyncFeedbackGroup
     from pgrecall.nouns.history._async import AsyncHistoryGroup
     from pgrecall.nouns.imports._async import AsyncImportsGroup
     from pgrecall.nouns.jobs._async import AsyncJobsGroup
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from pgrecall.nouns.readers._async import AsyncReadersGroup
     from pgrecall.nouns.service._async import AsyncServiceGroup
     from pgrecall.nouns.settings._async import AsyncSettingsGroup
-    from pgrecall.nouns.versions._async import AsyncChangesGroup, AsyncVersionsGroup
     from pgrecall.search.embed.embedder import Embedder
     from pgrecall.search.rerank.reranker import Reranker
     from pgrecall.settings import Settings
@@ -40,12 +37,9 @@ if TYPE_CHECKING:
 class AsyncClient:
     """The part of :class:`AsyncMemory` that opens and closes, and leads to its groups of methods."""
 
-    calibration: GroupProperty[AsyncCalibrationGroup] = GroupProperty("calibration", "AsyncCalibrationGroup")
-    changes: GroupProperty[AsyncChangesGroup] = GroupProperty("versions", "AsyncChangesGroup")
     charts: GroupProperty[AsyncChartsGroup] = GroupProperty("charts", "AsyncChartsGroup")
     erasure: GroupProperty[AsyncErasureGroup] = GroupProperty("erasure", "AsyncErasureGroup")
     export: GroupProperty[AsyncExportGroup] = GroupProperty("export", "AsyncExportGroup")
-    feedback: GroupProperty[AsyncFeedbackGroup] = GroupProperty("feedback", "AsyncFeedbackGroup")
     history: GroupProperty[AsyncHistoryGroup] = GroupProperty("history", "AsyncHistoryGroup")
     imports: GroupProperty[AsyncImportsGroup] = GroupProperty("imports", "AsyncImportsGroup")
     jobs: GroupProperty[AsyncJobsGroup] = GroupProperty("jobs", "AsyncJobsGroup")
@@ -57,7 +51,6 @@ class AsyncClient:
     readers: GroupProperty[AsyncReadersGroup] = GroupProperty("readers", "AsyncReadersGroup")
     service: GroupProperty[AsyncServiceGroup] = GroupProperty("service", "AsyncServiceGroup")
     settings: GroupProperty[AsyncSettingsGroup] = GroupProperty("settings", "AsyncSettingsGroup")
-    versions: GroupProperty[AsyncVersionsGroup] = GroupProperty("versions", "AsyncVersionsGroup")
 
     def __init__(
         self,

@@ -16,11 +16,9 @@ from pgrecall.errors import InvalidInput
 if TYPE_CHECKING:
     from pgrecall.client._sync.connection import Connection
     from pgrecall.embedded.shared_server import EmbeddedServer
-    from pgrecall.nouns.calibration._sync import CalibrationGroup
     from pgrecall.nouns.charts._sync import ChartsGroup
     from pgrecall.nouns.erasure._sync import ErasureGroup
     from pgrecall.nouns.export._sync import ExportGroup
-    from pgrecall.nouns.feedback._sync import FeedbackGroup
     from pgrecall.nouns.history._sync import HistoryGroup
     from pgrecall.nouns.imports._sync import ImportsGroup
     from pgrecall.nouns.jobs._sync import JobsGroup
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from pgrecall.nouns.readers._sync import ReadersGroup
     from pgrecall.nouns.service._sync import ServiceGroup
     from pgrecall.nouns.settings._sync import SettingsGroup
-    from pgrecall.nouns.versions._sync import ChangesGroup, VersionsGroup
     from pgrecall.search.embed.embedder import Embedder
     from pgrecall.search.rerank.reranker import Reranker
     from pgrecall.settings import Settings
@@ -41,12 +38,9 @@ if TYPE_CHECKING:
 class Client:
     """The part of :class:`Memory` that opens and closes, and leads to its groups of methods."""
 
-    calibration: GroupProperty[CalibrationGroup] = GroupProperty("calibration", "CalibrationGroup")
-    changes: GroupProperty[ChangesGroup] = GroupProperty("versions", "ChangesGroup")
     charts: GroupProperty[ChartsGroup] = GroupProperty("charts", "ChartsGroup")
     erasure: GroupProperty[ErasureGroup] = GroupProperty("erasure", "ErasureGroup")
     export: GroupProperty[ExportGroup] = GroupProperty("export", "ExportGroup")
-    feedback: GroupProperty[FeedbackGroup] = GroupProperty("feedback", "FeedbackGroup")
     history: GroupProperty[HistoryGroup] = GroupProperty("history", "HistoryGroup")
     imports: GroupProperty[ImportsGroup] = GroupProperty("imports", "ImportsGroup")
     jobs: GroupProperty[JobsGroup] = GroupProperty("jobs", "JobsGroup")
@@ -58,7 +52,6 @@ class Client:
     readers: GroupProperty[ReadersGroup] = GroupProperty("readers", "ReadersGroup")
     service: GroupProperty[ServiceGroup] = GroupProperty("service", "ServiceGroup")
     settings: GroupProperty[SettingsGroup] = GroupProperty("settings", "SettingsGroup")
-    versions: GroupProperty[VersionsGroup] = GroupProperty("versions", "VersionsGroup")
 
     def __init__(
         self,

@@ -33,13 +33,13 @@ from pgrecall.faces.http.openapi_document import API_PREFIX, finish_document
 from pgrecall.faces.http.problems import add_error_handlers
 from pgrecall.faces.http.routes import (
     erasures,
+    history,
     imports,
     maintenance,
     memories,
     plans,
     quality,
     search,
-    versions,
 )
 from pgrecall.faces.http.service import Service
 
@@ -52,7 +52,7 @@ SUMMARY = "Agent memory in your own Postgres, ranked by relevance and use."
 MCP_PATH = "/mcp"
 DOCS_PATH = "/docs"
 
-_ROUTED = (memories, imports, search, quality, maintenance, plans, erasures, versions)
+_ROUTED = (memories, imports, search, quality, maintenance, plans, erasures, history)
 ROUTERS = (declared_router(), *(module.router for module in _ROUTED), maintenance.probe_router)
 
 

@@ -16,7 +16,7 @@ from pgrecall.faces.charts.plan_report import FILTERS
 from pgrecall.faces.printable import printable
 from pgrecall.faces.snippets import snippet
 from pgrecall.faces.wording import duration_words, rights_words
-from pgrecall.nouns.versions.models import WordChange, Words
+from pgrecall.nouns.history.models import WordChange, Words
 from pgrecall.vitality.parameters import ZoneThresholds
 
 if TYPE_CHECKING:

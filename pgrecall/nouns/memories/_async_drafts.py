@@ -11,6 +11,7 @@ from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.secrets import secrets_in
 from pgrecall.nouns.embedding import Embedded
+from pgrecall.nouns.history import operations as versions
 from pgrecall.nouns.imports.batches import (
     Portions,
     Stored,
@@ -30,7 +31,6 @@ from pgrecall.nouns.memories import operations as memories
 from pgrecall.nouns.memories import remember as storing
 from pgrecall.nouns.memories.models import Draft, Remembered
 from pgrecall.nouns.memories.remember import KnownContent
-from pgrecall.nouns.versions import operations as versions
 
 
 async def remember(

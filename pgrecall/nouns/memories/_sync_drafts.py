@@ -12,6 +12,7 @@ from pgrecall.client._sync.connection import Connection
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.secrets import secrets_in
 from pgrecall.nouns.embedding import Embedded
+from pgrecall.nouns.history import operations as versions
 from pgrecall.nouns.imports.batches import (
     Portions,
     Stored,
@@ -31,7 +32,6 @@ from pgrecall.nouns.memories import operations as memories
 from pgrecall.nouns.memories import remember as storing
 from pgrecall.nouns.memories.models import Draft, Remembered
 from pgrecall.nouns.memories.remember import KnownContent
-from pgrecall.nouns.versions import operations as versions
 
 
 def remember(

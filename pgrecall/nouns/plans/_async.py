@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, cast
 
 from pgrecall.client._async.group import AsyncGroup
 from pgrecall.nouns.declared import Count, Id, declared
+from pgrecall.nouns.history.word_differences import clusters_by_word
 from pgrecall.nouns.plans import operations
 from pgrecall.nouns.plans.dedupe import DedupePlan
 from pgrecall.nouns.plans.models import PlanKind, PlanOutcome, PlanSummary, PlanUndone, joined
 from pgrecall.nouns.plans.redact import Document, RedactPlan, StoredTexts
 from pgrecall.nouns.plans.stored_secrets import found_in
-from pgrecall.nouns.versions.word_differences import clusters_by_word
 
 if TYPE_CHECKING:
     from pgrecall.nouns.plans.models import Plan

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pgrecall.nouns.conversion import read_document
+from pgrecall.nouns.history.models import Words
 from pgrecall.nouns.plans.prune import PlanState
-from pgrecall.nouns.versions.models import Words
 
 DedupeItemOutcome = Literal["kept", "merged", "skipped"]
 Document = Mapping[str, Any]

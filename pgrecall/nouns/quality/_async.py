@@ -1,4 +1,4 @@
-"""``memory.quality``: how often hits were used, why a memory was not found, and replays."""
+"""``memory.quality``: how often hits were used, why a memory was not found, replays, and calibration."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from pgrecall.arguments import RankingChange
-from pgrecall.client._async.group import AsyncGroup
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput
+from pgrecall.nouns.calibration._async import AsyncCalibrationGroup
 from pgrecall.nouns.declared import Bounds, Count, declared
+from pgrecall.nouns.feedback.models import Feedback, JudgedSearch, RankFeedback
+from pgrecall.nouns.feedback.operations import feedback_by_memory, feedback_qrels
+from pgrecall.nouns.operation import rows_of
 from pgrecall.nouns.quality import operations
 from pgrecall.nouns.quality.models import Experiment, LoggedSearch, Miss, Quality, Replay
 from pgrecall.nouns.search.found import Found
@@ -28,8 +31,8 @@ _BEFORE = timedelta(microseconds=1)
 """A search is replayed as of just before it was made, so that its own log entry does not count."""
 
 
-class AsyncQualityGroup(AsyncGroup):
-    """Reports about the log of searches. All of them only read."""
+class AsyncQualityGroup(AsyncCalibrationGroup):
+    """Reports about the log of searches, which only read; and coefficients fitted to judged queries."""
 
     @declared("quality", "GET /v1/quality")
     async def report(
@@ -57,6 +60,47 @@ class AsyncQualityGroup(AsyncGroup):
         """
         queries = await self._connection.execute(operations.unanswered_queries(unanswered, since))
         return await self._connection.execute(operations.quality(since, limit, queries))
+
+    async def feedback(
+        self, *, limit: int = 50, unused: bool = False, since: datetime | None = None
+    ) -> Feedback:
+        """Reports how often each memory, and each rank, was shown, used and rejected (see ``memory.used``).
+
+        Args:
+            limit: maximum number of memories, 1 to 10,000, the most shown first; all ranks are reported.
+            unused: only memories that were shown and never used.
+            since: only searches from this time on; at most the newest 100,000 of them.
+
+        Returns:
+            Counts by memory, and by rank with the propensity of each rank.
+
+        Raises:
+            InvalidInput: the limit is out of its bounds.
+        """
+        memories = await self._connection.execute(feedback_by_memory(limit, unused, since))
+        ranks = await self._connection.execute(rows_of("feedback_by_rank", RankFeedback, since=since))
+        return Feedback(memories, ranks)
+
+    async def qrels(
+        self, *, since: datetime | None = None, skipped: bool = True, limit: int = 10_000
+    ) -> tuple[JudgedSearch, ...]:
+        """Lists the newest searches with a verdict, oldest first, for :meth:`calibrate`.
+
+        Each judgement has the propensity of its rank. Weighing it by ``1 / propensity`` (at most 10) corrects
+        for the fact that readers look less at lower ranks.
+
+        Args:
+            since: only searches from this time on.
+            skipped: include memories that were skipped above a used one, as not relevant.
+            limit: maximum number of searches, 1 to 100,000.
+
+        Returns:
+            Each search with its judgements.
+
+        Raises:
+            InvalidInput: the limit is out of its bounds.
+        """
+        return await self._connection.execute(feedback_qrels(since, skipped, limit))
 
     @declared("experiment", "GET /v1/quality/experiment")
     async def experiment(

@@ -18,7 +18,7 @@ from pgrecall.faces.http.oauth import clients, provider
 from pgrecall.faces.http.oauth import server as oauth_server
 from pgrecall.faces.mcp import http as mcp_http
 from pgrecall.importers import draft_checks, json_stream
-from pgrecall.nouns.versions import word_differences
+from pgrecall.nouns.history import word_differences
 from pgrecall.search import endpoint_limits
 from pgrecall.search.rerank import scores
 from pgrecall.settings import Settings

@@ -45,7 +45,9 @@ def test_a_text_is_edited_and_taken_back(served: Served, memory: Memory) -> None
     back = memory.get(number)
     for name in ("body", "title", "tags", "author", "metadata", "layer", "occurred_at", "expires_at"):
         assert getattr(back, name) == getattr(before, name), name
-    assert [version.number for version in memory.versions.list(number)] == [3, 2, 1], "it is a version itself"
+    assert [version.number for version in memory.history.versions(number)] == [3, 2, 1], (
+        "it is a version itself"
+    )
     followed(served, sent(served.client, undone.form(f"/restore/{number}")))
     again = memory.get(number)
     assert (again.body, again.layer, again.expires_at) == (after.body, after.layer, after.expires_at)

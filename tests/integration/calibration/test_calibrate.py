@@ -50,21 +50,21 @@ def dry(memory: Memory) -> Calibration:
 def world(memory: Memory) -> Iterator[Memory]:
     """The filled world, with the coefficients that ship."""
     yield memory
-    for fitted in memory.calibration.relevance_models():
+    for fitted in memory.quality.relevance_models():
         if fitted.source == "tenant":
-            memory.calibration.reset(fitted.profile)
+            memory.quality.reset_calibration(fitted.profile)
 
 
 def model(memory: Memory, profile: str = "balanced") -> RelevanceModel:
     """The one in force."""
-    first, *others = memory.calibration.relevance_models(profile)
+    first, *others = memory.quality.relevance_models(profile)
     assert first.in_force
     assert not any(other.in_force for other in others)
     return first
 
 
 def rerun(memory: Memory, **options: Any) -> Calibration:
-    return memory.calibration.fit(judged(), **options)
+    return memory.quality.calibrate(judged(), **options)
 
 
 # What it does
@@ -131,23 +131,23 @@ def test_what_is_no_better_is_not_stored_unless_forced(world: Memory, dry: Calib
     assert second.coefficients == pytest.approx(first.coefficients, abs=0.01)  # where the optimiser stops
     assert model(world).coefficients == first.coefficients
 
-    forced = world.calibration.fit(judged(32), force=True)
+    forced = world.quality.calibrate(judged(32), force=True)
     assert forced.stored
     assert model(world).coefficients == forced.coefficients != first.coefficients
 
-    assert world.calibration.reset(), "back to what ships"
+    assert world.quality.reset_calibration(), "back to what ships"
     assert model(world).source == "database"
-    assert not world.calibration.reset()
+    assert not world.quality.reset_calibration()
 
 
 def test_a_dry_run_only_counts_and_fits(memory: Memory, query: Query) -> None:
     world = memory.for_tenant("dry")
     fill(world)
-    before, accesses = world.calibration.relevance_models(), query("SELECT count(*) FROM recall.access")
+    before, accesses = world.quality.relevance_models(), query("SELECT count(*) FROM recall.access")
     steps: list[int] = []
     done = rerun(world, dry_run=True, progress=steps.append)
     assert (done.better, done.stored) == (True, False)
-    assert world.calibration.relevance_models() == before
+    assert world.quality.relevance_models() == before
     assert steps == [1] * TOPICS
     assert query("SELECT count(*) FROM recall.access") == accesses, "nothing searched counts as shown"
     assert query("SELECT count(*) FROM recall.search_log", tenant="dry") == [{"count": 0}]
@@ -156,7 +156,7 @@ def test_a_dry_run_only_counts_and_fits(memory: Memory, query: Query) -> None:
 def test_an_event_loop_calibrates_to_the_same(dry: Calibration, settings: Settings) -> None:
     async def awaited() -> Calibration:
         async with AsyncMemory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
-            return await client.calibration.fit(judged(), dry_run=True)
+            return await client.quality.calibrate(judged(), dry_run=True)
 
     assert asyncio.run(awaited()) == dry
 
@@ -168,7 +168,7 @@ def test_an_event_loop_calibrates_to_the_same(dry: Calibration, settings: Settin
 def test_a_file_says_the_same(
     world: Memory, dry: Calibration, tmp_path: Path, named: Callable[[Path], Path | str]
 ) -> None:
-    assert world.calibration.fit(named(write_qrels(tmp_path / "qrels.jsonl")), dry_run=True) == dry
+    assert world.quality.calibrate(named(write_qrels(tmp_path / "qrels.jsonl")), dry_run=True) == dry
 
 
 def test_ids_name_memories_as_keys_do(world: Memory, dry: Calibration) -> None:
@@ -176,7 +176,7 @@ def test_ids_name_memories_as_keys_do(world: Memory, dry: Calibration) -> None:
         replace(entry, judgements=(Judgement(world.get(f"topic/{topic}").id, True),))
         for topic, entry in enumerate(judged())
     ]
-    assert world.calibration.fit(by_id, dry_run=True) == dry
+    assert world.quality.calibrate(by_id, dry_run=True) == dry
 
 
 def test_only_what_was_judged_counts_where_not_all_was(world: Memory) -> None:
@@ -188,7 +188,7 @@ def test_only_what_was_judged_counts_where_not_all_was(world: Memory) -> None:
         )
         for topic, entry in enumerate(judged())
     ]
-    done = world.calibration.fit(some, dry_run=True)
+    done = world.quality.calibrate(some, dry_run=True)
     # A judged note may be beyond the candidates of its question; none is counted that was not judged.
     assert done.relevant == TOPICS
     assert 2 * TOPICS - 5 <= done.candidates <= 2 * TOPICS
@@ -204,30 +204,30 @@ def test_the_key_of_a_note_names_its_sections(memory: Memory, dry: Calibration) 
         replace(entry, judgements=(*entry.judgements, Judgement(f"note/{topic}", True)))
         for topic, entry in enumerate(judged())
     ]
-    done = world.calibration.fit(notes, dry_run=True)
+    done = world.quality.calibrate(notes, dry_run=True)
     assert (done.relevant, done.missed) == (2 * dry.relevant, 0)
 
 
 def test_what_search_does_not_find_is_counted(world: Memory) -> None:
     lost = [replace(entry, judgements=(*entry.judgements, Judgement("nowhere", True))) for entry in judged()]
-    assert world.calibration.fit(lost, dry_run=True).missed == TOPICS
+    assert world.quality.calibrate(lost, dry_run=True).missed == TOPICS
 
 
 def test_nothing_to_find_teaches_too(world: Memory, dry: Calibration) -> None:
     empty = [JudgedQuery(SearchRequest(f"the {words(topic)[0]} moon"), ()) for topic in range(TOPICS)]
-    with_empty = world.calibration.fit([*judged(), *empty], dry_run=True)
+    with_empty = world.quality.calibrate([*judged(), *empty], dry_run=True)
     assert with_empty.relevant == TOPICS
     assert with_empty.candidates > dry.candidates
 
 
 def test_a_question_that_comes_twice_is_one_query(world: Memory) -> None:
-    assert world.calibration.fit([*judged(), *judged()], dry_run=True).queries == TOPICS
+    assert world.quality.calibrate([*judged(), *judged()], dry_run=True).queries == TOPICS
 
 
 def test_filters_are_given_to_search(world: Memory) -> None:
     nobody = [replace(entry, question=replace(entry.question, authors=("Nobody",))) for entry in judged()]
     with pytest.raises(InvalidInput, match="Search finds none of the judged memories"):
-        world.calibration.fit(nobody)
+        world.quality.calibrate(nobody)
 
 
 # What is refused
@@ -235,7 +235,7 @@ def test_filters_are_given_to_search(world: Memory) -> None:
 
 def test_too_few_are_refused(world: Memory) -> None:
     with pytest.raises(InvalidInput, match=r"^Too little to calibrate with: 29 judged queries have"):
-        world.calibration.fit(judged(29))
+        world.quality.calibrate(judged(29))
     assert model(world).source == "database"
 
 
@@ -243,7 +243,7 @@ def test_an_unknown_profile_is_refused(world: Memory) -> None:
     with pytest.raises(InvalidInput, match=r"^There is no profile 'nothing'\."):
         rerun(world, profile="nothing")
     with pytest.raises(InvalidInput, match=r"^There is no profile 'nothing'\. There are: .*balanced"):
-        world.calibration.reset("nothing")
+        world.quality.reset_calibration("nothing")
 
 
 def test_a_bad_line_is_refused_before_anything_is_searched(world: Memory, tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_bad_line_is_refused_before_anything_is_searched(world: Memory, tmp_pa
     qrels.write_text(qrels.read_text() + '\n{"query": "boats"}')
     steps: list[int] = []
     with pytest.raises(InvalidInput, match=f"line {TOPICS + 1}: give either relevant or judgements"):
-        world.calibration.fit(qrels, progress=steps.append)
+        world.quality.calibrate(qrels, progress=steps.append)
     assert steps == []
 
 

@@ -51,15 +51,15 @@ def reading(memory: Memory, settings: Settings) -> Reading:
 
 def test_a_reranker_that_knows_is_believed(reading: Reading) -> None:
     with reading(knows) as memory:
-        shipped = memory.calibration.rerank_models()
-        done = memory.calibration.fit(judged(), reranker=True)
+        shipped = memory.quality.rerank_models()
+        done = memory.quality.calibrate(judged(), reranker=True)
         assert (done.fitted, done.name, done.stored) == ("rerank", "a judge", True)
         assert (done.queries, done.relevant) == (TOPICS, TOPICS)
         assert set(done.coefficients) == {"intercept", "rerank", "fused"}
         assert done.coefficients["rerank"] > 1
         assert done.after.log_loss < done.before.log_loss / 2
 
-        mine, *others = memory.calibration.rerank_models()
+        mine, *others = memory.quality.rerank_models()
         assert (mine.reranker, mine.source, mine.in_force) == ("a judge", "tenant", True)
         assert mine.coefficients == done.coefficients
         assert tuple(others) == shipped
@@ -67,14 +67,14 @@ def test_a_reranker_that_knows_is_believed(reading: Reading) -> None:
         hits = memory.search(judged()[3].question.query, rerank=True, log=False).hits
         assert hits[0].relevance > 0.9 > 0.1 > hits[1].relevance
 
-        assert memory.calibration.reset(reranker=True)
-        assert memory.calibration.rerank_models() == shipped
-        assert not memory.calibration.reset(reranker=True)
+        assert memory.quality.reset_calibration(reranker=True)
+        assert memory.quality.rerank_models() == shipped
+        assert not memory.quality.reset_calibration(reranker=True)
 
 
 def test_a_reranker_that_knows_better_than_not_is_held_at_zero(reading: Reading) -> None:
     with reading(contrary) as memory:
-        done = memory.calibration.fit(judged(), reranker=True, dry_run=True)
+        done = memory.quality.calibrate(judged(), reranker=True, dry_run=True)
     assert done.coefficients["rerank"] == 0
     assert done.held_at_zero == ("rerank",)
     assert done.coefficients["fused"] > 0
@@ -82,14 +82,14 @@ def test_a_reranker_that_knows_better_than_not_is_held_at_zero(reading: Reading)
 
 def test_a_reranker_that_fails_stores_nothing(reading: Reading) -> None:
     with reading(broken) as memory:
-        shipped = memory.calibration.rerank_models()
+        shipped = memory.quality.rerank_models()
         with pytest.raises(RerankerError, match=r"was read: .*out of order.* Nothing was stored\."):
-            memory.calibration.fit(judged(), reranker=True)
-        assert memory.calibration.rerank_models() == shipped
+            memory.quality.calibrate(judged(), reranker=True)
+        assert memory.quality.rerank_models() == shipped
 
 
 def test_without_a_reranker_none_can_be_fitted(memory: Memory) -> None:
-    calls = (memory.calibration.fit, judged()), (memory.calibration.reset, "balanced")
+    calls = (memory.quality.calibrate, judged()), (memory.quality.reset_calibration, "balanced")
     for call, argument in calls:
         with pytest.raises(InvalidInput, match=r"^No reranker is configured\. Set PGRECALL_RERANKER\.$"):
             call(argument, reranker=True)

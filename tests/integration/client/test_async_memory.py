@@ -36,7 +36,7 @@ pytestmark = pytest.mark.in_turns
 NOT_AWAITED = {"for_tenant", "for_project", "session", "unlogged", "pool_stats", "jobs.runner"}
 """Answered without asking the database."""
 
-ELSEWHERE = {"calibration.fit", "share"}
+ELSEWHERE = {"quality.calibrate", "share"}
 """``test_calibrate`` asks both with hundreds of judged questions, ``test_share`` with another tenant."""
 
 

@@ -25,7 +25,7 @@ def test_changes_include_merges(memory: Memory, query: Query) -> None:
     goes = store(memory, CONTRACT + "!")
     plan = memory.plans.dedupe(now=NOW)
     settle(query)
-    start = memory.changes.cursor()
+    start = memory.history.cursor()
     memory.plans.apply(plan.id, now=LATER)
     memory.plans.undo(plan.id, now=LATER)
     settle(query)

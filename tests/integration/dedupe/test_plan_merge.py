@@ -89,15 +89,15 @@ def test_tags_of_a_merge_make_a_version_which_its_undo_takes_away(memory: Memory
     keeper = store(memory, "One.", tags=["a"])
     memory.edit(keeper, body="One, again.", now=NOW - timedelta(days=2))
     goes = store(memory, "Two.", tags=["b"], aliases=["second"])
-    before, said = export(query), memory.versions.list(keeper)
+    before, said = export(query), memory.history.versions(keeper)
     plan = memory.plans.merge(keeper, [goes], now=NOW)
     memory.plans.apply(plan.id, now=LATER)
-    present, kept, first = memory.versions.list(keeper)
+    present, kept, first = memory.history.versions(keeper)
     assert (present.tags, kept.tags, first.body) == (("a", "b"), ("a",), "One.")
-    assert {one.field for one in memory.versions.diff(keeper, kept.number)} == {"tags", "aliases"}
+    assert {one.field for one in memory.history.diff(keeper, kept.number)} == {"tags", "aliases"}
     assert problems(query) == []
     memory.plans.undo(plan.id, now=LATER)
-    assert memory.versions.list(keeper) == said
+    assert memory.history.versions(keeper) == said
     assert export(query) == before
 
 
@@ -107,7 +107,7 @@ def test_an_undo_after_an_edit_is_a_version_itself(memory: Memory, query: Query)
     memory.plans.apply(plan.id, now=LATER)
     memory.edit(keeper, body="One, again.", now=LATER + timedelta(hours=1))
     memory.plans.undo(plan.id, now=LATER + timedelta(hours=2))
-    assert [(version.body, version.tags) for version in memory.versions.list(keeper)] == [
+    assert [(version.body, version.tags) for version in memory.history.versions(keeper)] == [
         ("One, again.", ("a",)),
         ("One, again.", ("a", "b")),
         ("One.", ("a", "b")),

@@ -96,9 +96,9 @@ def test_limits_are_bounded(sql: Query, limit: Any) -> None:
 def test_the_client_refuses_what_no_integer_holds(memory: Memory) -> None:
     for limit in (0, 2**31, -(2**70)):
         with pytest.raises(InvalidInput, match="between 1 and 10,000"):
-            memory.feedback.report(limit=limit)
+            memory.quality.feedback(limit=limit)
         with pytest.raises(InvalidInput, match="between 1 and 100,000"):
-            memory.feedback.qrels(limit=limit)
+            memory.quality.qrels(limit=limit)
 
 
 # By rank
@@ -218,11 +218,11 @@ def test_the_client_returns_the_same(memory: Memory, query: Query) -> None:
     stored = [memory.remember(f"harbour {name}", key=name).id for name in ("a", "b")]
     search = memory.context("harbour").search_id
     memory.used(search, "b")
-    told = memory.feedback.report()
+    told = memory.quality.feedback()
     assert {(one.id, one.shown, one.used) for one in told.memories} == {(stored[0], 1, 0), (stored[1], 1, 1)}
     assert [rank.judged for rank in told.ranks] == [1, 1]
-    assert [one.key for one in memory.feedback.report(unused=True).memories] == ["a"]
-    [judged] = memory.feedback.qrels()
+    assert [one.key for one in memory.quality.feedback(unused=True).memories] == ["a"]
+    [judged] = memory.quality.qrels()
     assert (judged.search_id, judged.query, judged.queries) == (search, "harbour", None)
     assert {one.key: one.relevant for one in judged.judgements}["b"] is True
-    assert [one.verdict for one in memory.feedback.qrels(skipped=False)[0].judgements] == ["used"]
+    assert [one.verdict for one in memory.quality.qrels(skipped=False)[0].judgements] == ["used"]

@@ -85,7 +85,7 @@ def test_changed_notes_get_back_text_fields_and_links(memory: Memory, query: Que
     assert (winch.body, winch.layer, winch.tags, winch.pinned) == ("Old.", "knowledge", ("a",), False)
     assert memory.get("rope").tags == ()
     assert links(query) == before
-    assert [version.body for version in memory.versions.list("winch")] == ["Old.", "New.", "Old."]
+    assert [version.body for version in memory.history.versions("winch")] == ["Old.", "New.", "Old."]
 
 
 def test_a_note_with_a_link_that_waited_is_undone(memory: Memory, query: Query) -> None:

@@ -61,7 +61,7 @@ def test_metadata_at_every_limit_is_read_again(memory: Memory, name: str) -> Non
     memory.edit("one", body="The winch is oiled.")
     assert as_floats(memory.get("one").metadata) == as_floats(metadata)
     assert as_floats(memory.list()[0].metadata) == as_floats(metadata)
-    for version in memory.versions.list("one"):
+    for version in memory.history.versions("one"):
         assert as_floats(version.metadata) == as_floats(metadata)
     assert memory.search("winch").hits[0].key == "one"
     file = io.BytesIO()

@@ -36,7 +36,7 @@ def test_a_memory_keeps_its_id_links_accesses_and_versions(memory: Memory) -> No
     after = memory.get("dock/winch", now=NOW)
     assert (after.id, after.body, after.tags, after.links) == (winch, before.body, before.tags, before.links)
     assert (after.vitality, after.access_counts) == (before.vitality, before.access_counts)
-    assert len(memory.versions.list("dock/winch")) == 2
+    assert len(memory.history.versions("dock/winch")) == 2
     assert not any(check.problems for check in memory.maintenance.verify())
 
 

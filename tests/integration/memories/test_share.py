@@ -56,7 +56,7 @@ def test_sharing_again_updates_the_copy_and_keeps_what_the_other_tenant_added(
     assert (copy.body, copy.tags, copy.context, copy.metadata["seen"]) == (
         "Lale mends the winch", (), "said at the pier", True,
     )  # fmt: skip
-    assert [version.body for version in team.versions.list(first.id)][-1] == "Aram mends the winch"
+    assert [version.body for version in team.history.versions(first.id)][-1] == "Aram mends the winch"
     assert len(team.list()) == 1
 
 

@@ -110,7 +110,7 @@ def test_nothing_is_left_of_a_secret_and_undo_gives_it_back(
         "env": {"all": ["x", "postgres://deploy:[removed: Password]@db.internal/app"]},
         "n": 3,
     }
-    [_, earlier] = memory.versions.list("version")
+    [_, earlier] = memory.history.versions("version")
     assert earlier.body == "First it was postgres://deploy:[removed: Password]@db.internal/app"
     assert problems(query) == []
     assert memory.plans.list()[0].archived == 5
@@ -245,14 +245,14 @@ def test_a_new_text_gets_new_vectors_and_followers_are_told(
     memory: Memory, query: Query, stored: dict[str, int]
 ) -> None:
     settle(query)
-    cursor = memory.changes.cursor()
+    cursor = memory.history.cursor()
     embedded = "SELECT key FROM recall.memory WHERE embedded_with IS NULL ORDER BY key"
     assert query(embedded) == []
     memory.plans.apply(memory.plans.redact(now=NOW).id, now=LATER)
     # Only texts are embedded, and an earlier version has no vector.
     assert [row["key"] for row in query(embedded)] == ["body", "title"]
     settle(query)
-    changed = {change.id for change in memory.changes.list(cursor, kinds=["rewritten"])}
+    changed = {change.id for change in memory.history.changes(cursor, kinds=["rewritten"])}
     assert changed == {stored[key] for key in stored if key != "clean"}
     memory.jobs.run("embed")
     assert query(embedded) == []

@@ -25,7 +25,7 @@ from tests.databases import new_database
 from tests.integration.client.client_calls import CALLS, timeless
 from tests.waiting import PATIENCE
 
-NOT_ALIKE = {"service.caller", "charts.overview", "versions.list"}  # versions name the role
+NOT_ALIKE = {"service.caller", "charts.overview", "history.versions"}  # versions name the role
 """Tells who asks; and when memories leave their zone, to the microsecond, after uses by the clock."""
 
 LogIn = Callable[..., Memory]

@@ -177,7 +177,7 @@ def test_without_meaning_there_is_no_token_similarity(memory: Memory) -> None:
     (hit,) = memory.search("anchor", weights={"semantic": 0}).hits
 
     relevance = hit.explanation["relevance"]
-    model = next(m for m in memory.calibration.relevance_models("balanced") if m.in_force)
+    model = next(m for m in memory.quality.relevance_models("balanced") if m.in_force)
     assert relevance["features"]["token_similarity"] is None
     assert relevance["token_similarity"] == model.coefficients["no_token_similarity"]
 

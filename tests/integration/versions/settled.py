@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgrecall import Memory
-from pgrecall.nouns.versions.models import Change
+from pgrecall.nouns.history.models import Change
 from tests.databases import Query
 from tests.waiting import until
 
@@ -22,7 +22,7 @@ def settle(query: Query) -> None:
 def all_changes(memory: Memory, since: str | None = None, *, limit: int = 1000) -> list[Change]:
     """Every change after a cursor, read in pages."""
     read: list[Change] = []
-    while page := memory.changes.list(since, limit=limit):
+    while page := memory.history.changes(since, limit=limit):
         read += page
         since = page[-1].cursor
     return read

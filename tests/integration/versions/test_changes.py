@@ -50,7 +50,7 @@ def test_every_kind_in_order(memory: Memory, query: Query) -> None:
 def test_calls_that_change_nothing_are_not_logged(memory: Memory, query: Query) -> None:
     memory.remember("The harbour", key="a")
     settle(query)
-    cursor = memory.changes.cursor()
+    cursor = memory.history.cursor()
     memory.remember("The harbour", key="a")
     memory.edit("a", body="The harbour")
     memory.search("harbour")
@@ -61,19 +61,19 @@ def test_calls_that_change_nothing_are_not_logged(memory: Memory, query: Query) 
 
 
 def test_a_cursor_continues(memory: Memory, query: Query) -> None:
-    assert memory.changes.list() == ()
-    start = memory.changes.cursor()
+    assert memory.history.changes() == ()
+    start = memory.history.cursor()
     for key in "abc":
         memory.remember(f"The harbour {key}", key=key, title=key)
     settle(query)
-    first = memory.changes.list(start, limit=2)
+    first = memory.history.changes(start, limit=2)
     assert [change.title for change in first] == ["a", "b"]
-    rest = memory.changes.list(first[-1].cursor)
+    rest = memory.history.changes(first[-1].cursor)
     assert [change.title for change in rest] == ["c"]
-    assert memory.changes.list(rest[-1].cursor) == ()
-    assert memory.changes.list(memory.changes.cursor()) == ()
-    assert [c.key for c in memory.changes.list(kinds=("new",))] == ["a", "b", "c"]
-    assert memory.changes.list(kinds=("archived",)) == ()
+    assert memory.history.changes(rest[-1].cursor) == ()
+    assert memory.history.changes(memory.history.cursor()) == ()
+    assert [c.key for c in memory.history.changes(kinds=("new",))] == ["a", "b", "c"]
+    assert memory.history.changes(kinds=("archived",)) == ()
 
 
 def test_what_is_not_committed_waits_and_comes_in_order(
@@ -83,7 +83,7 @@ def test_what_is_not_committed_waits_and_comes_in_order(
         slow.execute("SELECT set_config('recall.tenant', 'acme', false)")
         slow.execute("SELECT recall.remember('The slow one', p_key => 'slow')")
         memory.remember("The fast one", key="fast")
-        assert memory.changes.list() == ()  # what began later waits for what began before
+        assert memory.history.changes() == ()  # what began later waits for what began before
         slow.commit()
     assert changes_since(memory, query) == [("new", "slow"), ("new", "fast")]
 
@@ -101,7 +101,7 @@ def test_rising_and_fading_as_the_job_sees_it(memory: Memory, query: Query) -> N
     memory.remember_many([Draft("The harbour", key="a")], now=NOW)
     memory.jobs.run("vitality", now=NOW)
     settle(query)
-    cursor = memory.changes.cursor()
+    cursor = memory.history.cursor()
     memory.jobs.run("vitality", now=NOW + DAY / 24)
     memory.jobs.run("vitality", now=NOW + 4000 * DAY)
     for _ in range(10):
@@ -109,7 +109,7 @@ def test_rising_and_fading_as_the_job_sees_it(memory: Memory, query: Query) -> N
     memory.pin("a")
     memory.jobs.run("vitality", now=NOW + 4000 * DAY)
     settle(query)
-    [faded, risen] = memory.changes.list(cursor)
+    [faded, risen] = memory.history.changes(cursor)
     assert (faded.kind, risen.kind, faded.id) == ("faded", "risen", risen.id)
     order = ["active", "stale", "fading", "dormant"]
     assert order.index(str(risen.zone)) < order.index(str(faded.zone))
@@ -121,20 +121,20 @@ def test_rising_and_fading_as_the_job_sees_it(memory: Memory, query: Query) -> N
 def test_old_changes_are_deleted_and_late_readers_refused(memory: Memory, query: Query) -> None:
     memory.remember_many([Draft("One", key="a")], now=NOW)
     settle(query)
-    start = memory.changes.list()[-1].cursor
+    start = memory.history.changes()[-1].cursor
     memory.remember_many([Draft("Two", key="b")], now=NOW + DAY)
     memory.remember_many([Draft("Three", key="c")], now=NOW + 80 * DAY)
     settle(query)
-    behind = memory.changes.list()[1].cursor
+    behind = memory.history.changes()[1].cursor
     ran = memory.jobs.run("expire", now=NOW + 100 * DAY)
     assert ran[0].counts["changes"] == 2
-    assert [change.key for change in memory.changes.list()] == ["c"]
-    assert [change.key for change in memory.changes.list(behind)] == ["c"]
+    assert [change.key for change in memory.history.changes()] == ["c"]
+    assert [change.key for change in memory.history.changes(behind)] == ["c"]
     with pytest.raises(InvalidInput, match="not kept any more"):
-        memory.changes.list(start)
+        memory.history.changes(start)
     memory.jobs.run("expire", now=NOW + 1000 * DAY)
     with pytest.raises(InvalidInput, match="not kept any more"):
-        memory.changes.list(behind)
+        memory.history.changes(behind)
     assert query("SELECT kind FROM recall.memory_change") == [{"kind": "expired"}]
 
 
@@ -144,17 +144,17 @@ def test_old_changes_are_deleted_and_late_readers_refused(memory: Memory, query:
 )
 def test_what_is_no_cursor_is_refused(memory: Memory, cursor: str) -> None:
     with pytest.raises(InvalidInput, match="is not a cursor of changes"):
-        memory.changes.list(cursor)
+        memory.history.changes(cursor)
 
 
 def test_a_cursor_of_another_database_is_refused(memory: Memory) -> None:
     for cursor in ("999-1-1", "1-999999999999999-1"):
         with pytest.raises(InvalidInput, match="lies ahead"):
-            memory.changes.list(cursor)
+            memory.history.changes(cursor)
     with pytest.raises(InvalidInput, match="no kind of change"):
-        memory.changes.list(kinds=("melted",))  # type: ignore[arg-type]
+        memory.history.changes(kinds=("melted",))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="p_limit is 0"):
-        memory.changes.list(limit=0)
+        memory.history.changes(limit=0)
 
 
 def test_a_restored_dump_goes_on_in_a_new_era(memory: Memory, query: Query) -> None:
@@ -163,14 +163,14 @@ def test_a_restored_dump_goes_on_in_a_new_era(memory: Memory, query: Query) -> N
     query("UPDATE recall.memory_change SET xid = xid + 1000000000")
     elsewhere = '{"server": "12345 00000001"}'
     query("UPDATE recall.setting SET value = value || %s::jsonb WHERE name = 'changes.era'", (elsewhere,))
-    [before] = memory.changes.list()  # nothing of that server is under way here
-    assert (before.key, memory.changes.list(before.cursor)) == ("before", ())
-    cursor = memory.changes.cursor()
+    [before] = memory.history.changes()  # nothing of that server is under way here
+    assert (before.key, memory.history.changes(before.cursor)) == ("before", ())
+    cursor = memory.history.cursor()
     memory.remember("After", key="after")
     settle(query)
-    assert [change.key for change in memory.changes.list(before.cursor)] == ["after"]
-    assert [change.key for change in memory.changes.list(cursor)] == ["after"]
-    assert [change.key for change in memory.changes.list()] == ["before", "after"]
+    assert [change.key for change in memory.history.changes(before.cursor)] == ["after"]
+    assert [change.key for change in memory.history.changes(cursor)] == ["after"]
+    assert [change.key for change in memory.history.changes()] == ["before", "after"]
 
 
 def test_an_import_is_new(memory: Memory, query: Query, tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -184,4 +184,4 @@ def test_an_import_is_new(memory: Memory, query: Query, tmp_path) -> None:  # ty
 def test_tenants_see_their_own(memory: Memory, query: Query) -> None:
     memory.remember("The harbour", key="a")
     settle(query)
-    assert memory.for_tenant("other").changes.list() == ()
+    assert memory.for_tenant("other").history.changes() == ()

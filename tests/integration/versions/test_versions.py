@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound
-from pgrecall.nouns.versions.models import Version
+from pgrecall.nouns.history.models import Version
 from tests.conftest import NOW
 from tests.databases import Query
 
@@ -35,11 +35,11 @@ def store(memory: Memory, body: str, *, now: datetime, **fields: Any) -> None:
 
 
 def bodies(memory: Memory, key: str = "contract") -> list[str]:
-    return [version.body for version in memory.versions.list(key)]
+    return [version.body for version in memory.history.versions(key)]
 
 
 def test_each_rewrite_keeps_what_was_there(contract: Memory, query: Query) -> None:
-    present, second, first = contract.versions.list("contract")
+    present, second, first = contract.history.versions("contract")
     assert [present.body, second.body, first.body] == [
         "Mira has signed", "Mira signs on Monday", "Mira signs on Friday",
     ]  # fmt: skip
@@ -54,12 +54,12 @@ def test_each_rewrite_keeps_what_was_there(contract: Memory, query: Query) -> No
 
 
 def test_pages_of_versions_end_by_number_and_by_size(contract: Memory, query: Query) -> None:
-    whole = contract.versions.list("contract")
-    assert contract.versions.list("contract", limit=2) == whole[:2]
-    assert contract.versions.list("contract", before=2) == whole[2:]
-    assert contract.versions.list("contract", before=1) == ()
+    whole = contract.history.versions("contract")
+    assert contract.history.versions("contract", limit=2) == whole[:2]
+    assert contract.history.versions("contract", before=2) == whole[2:]
+    assert contract.history.versions("contract", before=1) == ()
     with pytest.raises(InvalidInput, match="There is no version 0"):
-        contract.versions.list("contract", before=0)
+        contract.history.versions("contract", before=0)
     ends = list(accumulate(size(one) for one in whole))
     for most in (0, *ends, *(end - 1 for end in ends), None):
         rows = query(
@@ -87,7 +87,7 @@ def size(version: Version) -> int:
 def test_whatever_it_says_counts(memory: Memory, changes: dict[str, Any]) -> None:
     store(memory, "Mira signs", key="contract", title="Contract", now=NOW)
     memory.edit("contract", now=NOW + DAY, **changes)
-    assert len(memory.versions.list("contract")) == 2
+    assert len(memory.history.versions("contract")) == 2
 
 
 def test_what_it_does_not_say_makes_no_version(memory: Memory, query: Query) -> None:
@@ -99,18 +99,18 @@ def test_what_it_does_not_say_makes_no_version(memory: Memory, query: Query) -> 
     memory.link("contract", "new")
     memory.record_access("contract", "used")
     memory.forget("contract")
-    assert len(memory.versions.list("contract")) == 1
+    assert len(memory.history.versions("contract")) == 1
 
 
 def test_plain_sql_is_recorded_as_sql(memory: Memory, query: Query) -> None:
     query("SELECT recall.remember('Mira signs', p_key => 'contract')")
     query("SELECT recall.remember('Mira has signed', p_key => 'contract')")
-    assert memory.versions.list("contract")[0].written_through == "sql"
+    assert memory.history.versions("contract")[0].written_through == "sql"
 
 
 def test_restoring_makes_a_version(contract: Memory) -> None:
     before = contract.get("contract", now=NOW)
-    restored = contract.versions.restore("contract", 1, now=NOW + 3 * DAY)
+    restored = contract.history.restore("contract", 1, now=NOW + 3 * DAY)
     assert (restored.id, restored.key, restored.outcome) == (before.id, "contract", "updated")
     after = contract.get("contract", now=NOW)
     assert (after.body, after.tags, after.author) == ("Mira signs on Friday", ("harbour",), None)
@@ -118,37 +118,37 @@ def test_restoring_makes_a_version(contract: Memory) -> None:
     assert bodies(contract) == [
         "Mira signs on Friday", "Mira has signed", "Mira signs on Monday", "Mira signs on Friday",
     ]  # fmt: skip
-    assert contract.versions.restore("contract", 1).outcome == "unchanged"
-    assert contract.versions.restore("contract", 4).outcome == "unchanged"  # the present
+    assert contract.history.restore("contract", 1).outcome == "unchanged"
+    assert contract.history.restore("contract", 4).outcome == "unchanged"  # the present
     assert [hit.key for hit in contract.search("Friday").hits][:1] == ["contract"]
 
 
 def test_versions_of_an_archived_memory(contract: Memory) -> None:
     contract.forget("contract", now=NOW + 3 * DAY)
-    assert contract.versions.restore("contract", 1, now=NOW + 3 * DAY).outcome == "updated"
+    assert contract.history.restore("contract", 1, now=NOW + 3 * DAY).outcome == "updated"
     assert contract.get("contract").archived_at is not None
     contract.remember("Back again", key="contract")
     assert bodies(contract)[:2] == ["Back again", "Mira signs on Friday"]
 
 
 def test_what_differs(contract: Memory) -> None:
-    tags, body = sorted(contract.versions.diff("contract", 1, 2), key=lambda one: one.field, reverse=True)
+    tags, body = sorted(contract.history.diff("contract", 1, 2), key=lambda one: one.field, reverse=True)
     assert (tags.field, tags.earlier, tags.later, tags.words) == ("tags", ["harbour"], [], ())
     assert [(run.change, run.text) for run in body.words] == [
         ("same", "Mira signs on "), ("removed", "Friday"), ("added", "Monday"),
     ]  # fmt: skip
-    assert {one.field for one in contract.versions.diff("contract", 2)} == {"body", "author"}
-    assert contract.versions.diff("contract", 3) == ()
+    assert {one.field for one in contract.history.diff("contract", 2)} == {"body", "author"}
+    assert contract.history.diff("contract", 3) == ()
 
 
 def test_what_is_not_there_is_refused(contract: Memory) -> None:
     with pytest.raises(InvalidInput, match=r"has no version 7; the current one is 3\."):
-        contract.versions.restore("contract", 7)
+        contract.history.restore("contract", 7)
     with pytest.raises(InvalidInput, match="no version 0"):
-        contract.versions.diff("contract", 0)
+        contract.history.diff("contract", 0)
     with pytest.raises(InvalidInput, match="p_limit is 0"):
-        contract.versions.list("contract", limit=0)
-    for call in (contract.versions.list, lambda key: contract.versions.restore(key, 1)):
+        contract.history.versions("contract", limit=0)
+    for call in (contract.history.versions, lambda key: contract.history.restore(key, 1)):
         with pytest.raises(MemoryNotFound):
             call("no such key")  # type: ignore[operator]
 
@@ -157,7 +157,7 @@ def test_so_many_are_kept(memory: Memory) -> None:
     memory.settings.set("versions.per_memory", 2)
     for text in range(6):
         store(memory, f"Text {text}", key="contract", now=NOW + text * DAY)
-    assert [(version.number, version.body) for version in memory.versions.list("contract")] == [
+    assert [(version.number, version.body) for version in memory.history.versions("contract")] == [
         (6, "Text 5"), (5, "Text 4"), (4, "Text 3"),
     ]  # fmt: skip
     memory.settings.set("versions.per_memory", 0)
@@ -212,7 +212,7 @@ def test_an_erasure_takes_versions_of_former_authors(memory: Memory, query: Quer
     done = memory.erasure.apply(plan.id, signed_by="Dora")
     assert done.counts["memory_version"] == 1
     assert bodies(memory, "one") == ["Rewritten by Bea"]
-    assert len(memory.versions.list("two")) == 2
+    assert len(memory.history.versions("two")) == 2
 
 
 def test_an_export_carries_versions(contract: Memory, tmp_path: Any) -> None:
@@ -220,7 +220,7 @@ def test_an_export_carries_versions(contract: Memory, tmp_path: Any) -> None:
     contract.export.write(file, now=NOW)
     elsewhere = contract.for_tenant("elsewhere")
     elsewhere.export.read(file)
-    assert elsewhere.versions.list("contract") == contract.versions.list("contract")
+    assert elsewhere.history.versions("contract") == contract.history.versions("contract")
     again = tmp_path / "again.jsonl"
     elsewhere.export.write(again, now=NOW)
     assert again.read_text().splitlines()[1:] == file.read_text().splitlines()[1:]
@@ -247,7 +247,7 @@ def test_a_bad_version_is_not_imported(contract: Memory, tmp_path: Any) -> None:
 def test_versions_of_another_tenant_are_not_there(contract: Memory) -> None:
     other = contract.for_tenant("other")
     number = contract.get("contract").id
-    for call in (other.versions.list, lambda one: other.versions.diff(one, 1)):
+    for call in (other.history.versions, lambda one: other.history.diff(one, 1)):
         with pytest.raises(MemoryNotFound):
             call(number)  # type: ignore[operator]
 
@@ -276,14 +276,14 @@ def test_history_has_every_earlier_text(memory: Memory, edits: list[tuple[str, i
         elif deed == "edit":
             memory.edit("contract", body=body, now=now)
         elif deed == "restore" and number <= len(said):
-            body = memory.versions.list("contract")[-number].body
-            memory.versions.restore("contract", number, now=now)
+            body = memory.history.versions("contract")[-number].body
+            memory.history.restore("contract", number, now=now)
         else:
             memory.forget("contract", now=now)
             continue
         if not said or said[-1][1] != body:
             said.append((now, body))
-    versions = memory.versions.list("contract")
+    versions = memory.history.versions("contract")
     assert [version.body for version in reversed(versions)] == [body for _, body in said]
     assert [version.written_at for version in reversed(versions)] == [at for at, _ in said]
     for at, body in said:

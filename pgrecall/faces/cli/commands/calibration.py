@@ -69,7 +69,7 @@ def fit(
     form = None if chart is None else require_drawable(chart)
     judged = read_qrels(qrels)
     with given.opened(embeds=True) as memory, Progress("searching", "queries", len(judged)) as bar:
-        done = memory.calibration.fit(
+        done = memory.quality.calibrate(
             judged, profile, reranker=reranker, dry_run=dry_run, force=force, progress=bar.add
         )
     _report(done, dry_run, as_json)
@@ -85,7 +85,7 @@ def fit(
 def reset(given: GlobalOptions, profile: str, reranker: bool) -> None:
     """Restore the shipped coefficients. Exit code 1 when they are already in force."""
     with given.opened() as memory:
-        changed = memory.calibration.reset(profile, reranker=reranker)
+        changed = memory.quality.reset_calibration(profile, reranker=reranker)
     if not changed:
         notes().print("The shipped coefficients are already in force.")
         raise Exit(NOTHING_FOUND)

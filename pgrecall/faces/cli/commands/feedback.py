@@ -89,7 +89,7 @@ def report(given: GlobalOptions, limit: int, unused: bool, since: str | None, as
     """
     begin = parse_since(since, clock())
     with given.opened() as client:
-        found = client.feedback.report(limit=limit, unused=unused, since=begin)
+        found = client.quality.feedback(limit=limit, unused=unused, since=begin)
     nothing = "No logged search showed any memory."
     finish(found, as_json, partial(show_feedback, unused=unused), found=found.ranks, otherwise=nothing)
 
@@ -107,7 +107,7 @@ def qrels(given: GlobalOptions, out: Path | None, since: str | None, judged_only
     """
     begin = parse_since(since, clock())
     with given.opened() as client:
-        searches = client.feedback.qrels(since=begin, skipped=not judged_only, limit=limit)
+        searches = client.quality.qrels(since=begin, skipped=not judged_only, limit=limit)
     lines = (f"{qrels_line(search)}\n" for search in searches)
     if out is None:
         for line in lines:

@@ -9,8 +9,8 @@ from pgrecall.faces import wording as words
 from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, styled
 from pgrecall.faces.cli.rendering.prune import OUTCOME_STYLES
 from pgrecall.faces.plan_words import would_be
+from pgrecall.nouns.history.models import Words
 from pgrecall.nouns.plans.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
-from pgrecall.nouns.versions.models import Words
 
 SHOWN_CLUSTERS = 30
 SHOWN_MEMBERS = 10

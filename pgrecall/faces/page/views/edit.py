@@ -69,7 +69,7 @@ async def edit(request: PageRequest) -> Response:
     changed = tuple(name for name in FIELDS if name in request.form and typed[name] != before[name])
     if request.form.get("expected", "") != stamp(stored):
         return await _edit(request, stored, typed, InvalidInput(_STALE, hint="Compare, and save it again."))
-    present = (await request.memory.versions.list(stored.id, limit=1))[0].number
+    present = (await request.memory.history.versions(stored.id, limit=1))[0].number
     try:
         changes = read_fields(typed, changed)
         if "title" in changes:
@@ -87,7 +87,7 @@ async def undo_fields(
     request: PageRequest, before: StoredMemory, version: int, changed: tuple[str, ...]
 ) -> dict[str, str]:
     """The fields of an undo form: the stored version, and old values that versions do not have."""
-    newest = (await request.memory.versions.list(before.id, limit=2))[1:]
+    newest = (await request.memory.history.versions(before.id, limit=2))[1:]
     undo = {"version": str(version)} if newest and newest[0].number == version else {}
     if "layer" in changed:
         undo["layer"] = before.layer

@@ -60,7 +60,7 @@ async def memory(request: PageRequest) -> Response:
         shown=SHOWN_ACCESSES,
         limit=MAX_ACCESSES,
         links=stored.links[:SHOWN_LINKS],
-        versions=await request.memory.versions.list(stored.id, limit=SHOWN_VERSIONS),
+        versions=await request.memory.history.versions(stored.id, limit=SHOWN_VERSIONS),
         life=life,
         chart=None if life is None else memory_chart(life),
         narrow_chart=None if life is None else memory_chart(life, NARROW),

@@ -58,7 +58,7 @@ async def search(request: PageRequest) -> Response:
     values: dict[str, Any] = {
         "fields": fields,
         "layers": await request.memory.layers.list(),
-        "profiles": sorted({model.profile for model in await request.memory.calibration.relevance_models()}),
+        "profiles": sorted({model.profile for model in await request.memory.quality.relevance_models()}),
         "can_rerank": request.memory.reranker is not None,
         "can_plan": request.memory.can_plan,
         "hit_counts": HIT_COUNTS,

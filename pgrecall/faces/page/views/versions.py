@@ -15,7 +15,7 @@ from pgrecall.faces.page.form_fields import int_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.templating import url
 from pgrecall.faces.page.views.edit import UNVERSIONED, read_fields, stamp, undo_fields
-from pgrecall.nouns.versions.models import FieldDifference, Version
+from pgrecall.nouns.history.models import FieldDifference, Version
 
 PAGE = 50
 _STALE = "This memory was changed since this form was shown, so nothing was restored."
@@ -25,8 +25,8 @@ async def versions(request: PageRequest) -> Response:
     """Lists the versions of a memory, newest first, page by page."""
     stored = await request.memory.get(request.path_id("memory"), now=request.now)
     before = int_field(request.query, "before", 0, low=1, high=MAX_INTEGER) or None
-    found = await request.memory.versions.list(stored.id, limit=PAGE, before=before)
-    older = found and await request.memory.versions.list(stored.id, limit=1, before=found[-1].number)
+    found = await request.memory.history.versions(stored.id, limit=PAGE, before=before)
+    older = found and await request.memory.history.versions(stored.id, limit=1, before=found[-1].number)
     return await request.render(
         "versions.html.j2",
         memory=stored,
@@ -41,7 +41,7 @@ async def version(request: PageRequest) -> Response:
     stored = await request.memory.get(request.path_id("memory"), now=request.now)
     number = request.path_id("version")
     near = await _versions_near(request, stored.id, number)
-    [present] = await request.memory.versions.list(stored.id, limit=1)
+    [present] = await request.memory.history.versions(stored.id, limit=1)
     before = max((each for each in near if each < number), default=None)
     other = int_field(request.query, "with", 0, low=1, high=MAX_INTEGER) or None
     if other is None:
@@ -51,7 +51,7 @@ async def version(request: PageRequest) -> Response:
     differences: tuple[FieldDifference, ...] = ()
     if other is not None and other != number:
         ends = sorted((number, other))
-        differences = await request.memory.versions.diff(stored.id, *ends)
+        differences = await request.memory.history.diff(stored.id, *ends)
     return await request.render(
         "version.html.j2",
         memory=stored,
@@ -72,8 +72,8 @@ async def restore(request: PageRequest) -> Response:
     if request.form.get("expected", "") != stamp(stored):
         raise InvalidInput(_STALE, hint="Look at it again before you restore.")
     unversioned = read_fields(request.form, tuple(name for name in UNVERSIONED if name in request.form))
-    present = (await request.memory.versions.list(stored.id, limit=1))[0].number
-    await request.memory.versions.restore(stored.id, number)
+    present = (await request.memory.history.versions(stored.id, limit=1))[0].number
+    await request.memory.history.restore(stored.id, number)
     if unversioned:
         await request.memory.edit(stored.id, **cast(EditFields, unversioned))
     undo = await undo_fields(request, stored, present, tuple(unversioned))
@@ -82,7 +82,7 @@ async def restore(request: PageRequest) -> Response:
 
 async def _versions_near(request: PageRequest, memory: int, number: int) -> dict[int, Version]:
     """A version, the next if there is one, and the one or two before."""
-    newest_first = await request.memory.versions.list(memory, limit=3, before=min(number + 2, MAX_INTEGER))
+    newest_first = await request.memory.history.versions(memory, limit=3, before=min(number + 2, MAX_INTEGER))
     near = {each.number: each for each in newest_first}
     if number not in near:
         raise HTTPException(404, f"This memory has no version {number}, or no longer.")

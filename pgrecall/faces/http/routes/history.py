@@ -1,19 +1,16 @@
-"""Routes for versions of memories, and for what changed since a cursor."""
+"""The route for the cursor of changes; those of versions and changes are declared."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import response_model
 
-router = APIRouter(prefix="/v1", route_class=ApiRoute, tags=["versions"])
-
-VersionNumber = Annotated[int, Query(ge=1, lt=2**31)]
+router = APIRouter(prefix="/v1", route_class=ApiRoute, tags=["history"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,4 +26,4 @@ async def change_cursor(memory: TenantMemory) -> ChangeCursor:
 
     To copy a tenant, take it first, then read the memories, then the changes since.
     """
-    return ChangeCursor(await memory.changes.cursor())
+    return ChangeCursor(await memory.history.cursor())

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from pgrecall.nouns.history.models import FieldDifference, WordChange, Words
 from pgrecall.nouns.plans.dedupe import DedupeCluster, DedupeMember
-from pgrecall.nouns.versions.models import FieldDifference, WordChange, Words
 
 MAX_WORDS = 50_000
 """Words or lines of each text that are compared, after those that both have at their beginning and end. What

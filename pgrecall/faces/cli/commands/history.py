@@ -15,8 +15,8 @@ from pgrecall.faces.cli.options import TEXT, json_option, limit_option
 from pgrecall.faces.cli.rendering.console import SafeConsole, notes, output, styled, table
 from pgrecall.faces.snippets import snippet
 from pgrecall.faces.wording import name_of
-from pgrecall.nouns.versions._sync import VersionsGroup
-from pgrecall.nouns.versions.models import Change, ChangeKind, FieldDifference, Version
+from pgrecall.nouns.history._sync import HistoryGroup
+from pgrecall.nouns.history.models import Change, ChangeKind, FieldDifference, Version
 
 _SNIPPET = 80
 
@@ -45,9 +45,9 @@ def changes(
     """List what changed in memories since a cursor, in order. Exit code 1 when nothing did."""
     with given.opened() as client:
         if only_cursor:
-            output().print(client.changes.cursor())
+            output().print(client.history.cursor())
             return
-        page = client.changes.list(since, limit=limit, kinds=kinds or None)
+        page = client.history.changes(since, limit=limit, kinds=kinds or None)
     finish(page, as_json, _show_changes, found=page, otherwise="Nothing changed.")
 
 
@@ -97,10 +97,10 @@ def _show_changes(console: SafeConsole, page: Sequence[Change]) -> None:
     notes().print(f"Continue with --since {page[-1].cursor}")
 
 
-history = command("history", VersionsGroup.list, _show_versions)
+history = command("history", HistoryGroup.versions, _show_versions)
 diff = command(
     "diff",
-    VersionsGroup.diff,
+    HistoryGroup.diff,
     _show_differences,
     otherwise="Nothing differs.",
     more="What was removed is shown as [-removed-], what was added as {+added+}.\n\n"
@@ -109,7 +109,7 @@ diff = command(
 )
 restore = command(
     "restore",
-    VersionsGroup.restore,
+    HistoryGroup.restore,
     "Restored version {version}.",
     otherwise="The memory already has this text.",
     found=lambda restored: restored.outcome != "unchanged",

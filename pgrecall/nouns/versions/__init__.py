@@ -1,1 +1,0 @@
-"""Versions of memories, and changes of a tenant."""
