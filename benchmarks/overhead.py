@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import cycle, islice
 from statistics import median
@@ -172,8 +172,10 @@ def _service(url: str) -> Iterator[Callable[[Sequence[str]], Callable[[], object
         try:
             assert process.stdout is not None
             address = urlsplit(process.stdout.readline().strip())
-            connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=60)
-            yield lambda questions: _by_http(connection, questions)
+            with closing(
+                http.client.HTTPConnection(address.hostname or "", address.port, timeout=60)
+            ) as connection:
+                yield lambda questions: _by_http(connection, questions)
         finally:
             process.terminate()
 

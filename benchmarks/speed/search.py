@@ -50,7 +50,7 @@ ORDER BY md5(word) LIMIT 100
 
 _CACHED_SUM = """
 CREATE FUNCTION recall.cached_sum(
-    a recall.activation, w recall.weights, p_now double precision, p_min_age double precision DEFAULT 0)
+    a recall.activation, w recall.weights, p_now double precision, p_revived double precision, p_min_age double precision)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN a.vitality / (1 - a.vitality)
 """
@@ -189,7 +189,7 @@ def vitality(connection: Connect, asked: Sequence[Question], tenant: Tenant, cal
     act_for(connection, tenant.name)
     connection.execute(_CACHED_SUM)
     for name, replaced in (
-        ("recall_private.candidates", "recall_private.activation_sum"),
+        ("recall_private.candidates", "recall_private.searched_activation"),
         ("recall.find", "recall_private.candidates"),
     ):
         (definition,) = connection.execute(f"SELECT pg_get_functiondef('{name}'::regproc)").fetchone() or (

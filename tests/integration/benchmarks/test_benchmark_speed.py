@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import psycopg
+import pytest
 
 from benchmarks.peers.contest import Contender
 from benchmarks.peers.process import Store
 from benchmarks.peers.table import table
+from benchmarks.speed import __main__ as speed
 from benchmarks.speed.bulk_copy import copy_vectors, indexed_after, vector_rows
+from tests.server_folders import server_folder
 
 _INDEXES = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'recall' ORDER BY 1"
+
+
+def test_every_measurement_reads_the_functions_of_today(capsys: pytest.CaptureFixture[str]) -> None:
+    """Some read the definitions of SQL functions, so a change of these can break them."""
+    with server_folder() as folder:
+        speed.main(["--memories", "2000", "--calls", "2", "--rounds", "1", "--cache", str(folder), "--json"])
+    shown = {row["measure"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert {"vitality at the time of reading", "the same fold", "POST /v1/search"} <= shown
 
 
 def test_vectors_are_stored_as_postgres_would_read_them(database_url: str) -> None:
