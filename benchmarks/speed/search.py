@@ -50,7 +50,8 @@ ORDER BY md5(word) LIMIT 100
 
 _CACHED_SUM = """
 CREATE FUNCTION recall.cached_sum(
-    a recall.activation, w recall.weights, p_now double precision, p_revived double precision, p_min_age double precision)
+    a recall.activation, w recall.weights, p_now double precision, p_revived double precision,
+    p_min_age double precision)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN a.vitality / (1 - a.vitality)
 """
