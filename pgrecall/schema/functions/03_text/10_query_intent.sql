@@ -71,15 +71,16 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (
     -- English
     '(did | have | had) <-> (i | we) <-> (ask | asked | want <-> to <-> know | wonder | wondered) | (did | have '
-    || '| had) <-> (i | we) <-> (ever | already | also) <-> (ask | asked | wonder | wondered) | (i | we) <-> (asked '
+    || '| had) <-> (i | we) <-> (ever | already | also) <-> (ask | asked | wonder | wondered) | (i | we | who) <-> (asked '
     || '| wondered | was <-> asking | wanted <-> to <-> know) | (my | the) <-> (question | questions) <-> (about | '
-    || 'on) | '
+    || 'on) | question <-> (of <-> mine | from <-> (me | us)) | (did | has | have) <2> (ask | asked | raise | raised) <-> '
+    || '(about | whether | if | who | what | when | where | why | how) | '
     -- German
-    || 'habe <-> ich <-> (dich | sie | gefragt | nach | schon) | ich <2> gefragt | ich <3> gefragt | wollte <-> ich '
-    || '<-> wissen | wollte <-> ich <2> wissen | wollte <-> ich <3> wissen | '
+    || 'habe <-> ich <-> (dich | sie | gefragt | nach | schon) | ich <2> gefragt | ich <3> gefragt | wollte <-> wissen | '
+    || 'wollte <2> wissen | wollte <3> wissen | hat <2> gefragt | hat <3> gefragt | '
     -- Spanish
     || 'te <-> (pregunté | pregunte) | (pregunté | pregunte) | (he | (había | habia)) <-> preguntado | (quería | '
-    || 'queria) <-> saber'
+    || 'queria | quise) <-> saber | (alguien | (quién | quien)) <-> (preguntó | pregunto | ha <-> preguntado)'
 )::tsquery
 $$;
 
