@@ -31,14 +31,14 @@ from pgrecall.settings import load_settings
 
 Floats = npt.NDArray[np.float64]
 
-FEATURES = ("author", "period", "speaker")
+FEATURES = ("period", "speaker")
 POOL = 50
 FOLDS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The hits of a query: their keys, and their log-odds before :data:`FEATURES`, shape (n, 4)."""
+    """The hits of a query: their keys, and their log-odds before :data:`FEATURES`, shape (n, 3)."""
 
     question: Question
     corpus: str
