@@ -76,9 +76,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     -- English
     '(did | have | had) <-> (i | we) <-> (ask | asked | want <-> to <-> know | wonder | wondered) | (did | have '
     || '| had) <-> (i | we) <-> (ever | already | also) <-> (ask | asked | wonder | wondered) | (i | we) <-> (asked '
-    || '| wondered | was <-> asking | wanted <-> to <-> know) | who <-> (wondered | wanted <-> to <-> know) | (my | the) <-> (question | questions) <-> (about | '
-    || 'on) | question <-> (of <-> mine | from <-> (me | us)) | ((did | has | have) <2> (ask | asked | raise | raised) | who <-> asked) <-> '
-    || '(about | whether | if | who | what | when | where | why | how) | '
+    || '| wondered | was <-> asking | wanted <-> to <-> know) | who <-> (wondered | wanted <-> to <-> know) | (my | the) '
+    || '<-> (question | questions) <-> (about | on) | question <-> (of <-> mine | from <-> (me | us)) | ((did | has | have) '
+    || '<2> (ask | asked | raise | raised) | who <-> asked) <-> (about | whether | if | who | what | when | where | why '
+    || '| how) | '
     -- German
     || 'habe <-> ich <-> (dich | sie | gefragt | nach | schon) | ich <2> gefragt | ich <3> gefragt | wollte <-> wissen | '
     || 'wollte <2> wissen | wollte <3> wissen | hat <2> gefragt | hat <3> gefragt | '
