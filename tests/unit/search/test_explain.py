@@ -69,7 +69,7 @@ def test_what_applies_without_resembling_the_query() -> None:
     assert reason(directive).endswith(
         "It is an instruction, so it need not resemble the query. Use raises it."
     )
-    assert "The query asks what its speaker said." in reason({"relevance": {"speaker": 1.15}})
+    assert "The query asks what its speaker said." in reason({"relevance": {"speaker": 2.85}})
     answer = {"arms": {"semantic": {"rank": 1}, "question": {"answers": 7}}}
     assert reason(answer, names={7: "When?"}) == "Found by meaning and its answer to “When?”."
     assert referenced(answer) == (7,)

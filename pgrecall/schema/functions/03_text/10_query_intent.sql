@@ -22,28 +22,32 @@ CREATE OR REPLACE FUNCTION recall_private.assistant_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (
     -- English
-    '(did | have | had) <-> you <-> (suggest | suggested | recommend | recommended | tell | told | say | said | '
-    || 'advise | advised | give | given | propose | proposed | mention | mentioned | explain | explained | warn | '
-    || 'warned | think | have <-> me | put | list | work <-> out) | (did | have | had) <-> you <-> (ever | also | '
-    || 'not | just | already) <-> (suggest | suggested | recommend | recommended | tell | told | say | said | '
-    || 'advise | advised | give | given | propose | proposed | mention | mentioned | explain | explained | warn | '
-    || 'warned) | '
-    || 'you <-> (told | suggested | recommended | said | gave | advised | warned | proposed | explained | mentioned '
-    || '| drafted | listed) | you <-> (had <-> me | came <-> up <-> with | worked <-> out | wrote <-> (for <-> me | '
-    || 'me)) | '
-    || 'your <-> (advice | recommendation | recommendations | suggestion | suggestions | tip | tips | order | '
-    || 'routine | steps | method | answer | explanation | list | plan) | your <2> (advice | recommendation | '
-    || 'suggestion | tip | tips | routine | steps | method) | '
+    '((did | had) <-> (you | u) & !(did <-> (you | u) <-> (ever | know | see | hear | notice | get | miss | watch | read | '
+    || 'enjoy | mean | find | like))) | (did | have) <-> you <-> (ever | also | not | just | already | told | said | given | '
+    || 'suggested | recommended | advised | proposed | mentioned | explained | warned) | were <-> (you | u) <-> (telling | saying '
+    || '| suggesting) | '
+    || '(you | u) <-> (told | suggested | recommended | said | gave | advised | warned | proposed | explained | mentioned '
+    || '| drafted | listed | named | drew | wrote | calculated | showed | taught | described | reminded | picked | allowed '
+    || '| wanted | promised | (had | made | let) <-> me | came <-> up <-> with | worked <-> out) | (you | u) <-> (once | d) <-> '
+    || '(told | said | given | named | suggested | recommended | advised | mentioned | explained | listed | written | drawn) | '
+    || '(your | ur) <-> (advice | recommendation | recommendations | suggestion | suggestions | tip | tips | order | trick '
+    || '| routine | steps | method | answer | explanation | list | plan | rule | rules | words | draft | programme | program '
+    || '| schedule | system | paragraphs | warning) | your <2> (advice | recommendation '
+    || '| suggestion | tip | tips | routine | steps | method | plan | list | rules | system | programme | paragraphs | words '
+    || '| draft) | according <-> to <-> you | says <-> the <-> assistant | '
     -- German
-    || '(hast | hattest) <-> du <-> (mir | uns | gesagt | empfohlen | geraten | vorgeschlagen) | (haben | hatten) '
-    || '<-> sie <-> (mir | uns) | (du <-> mir | sie <-> mir) <-> (empfohlen | geraten | gesagt | vorgeschlagen | '
-    || 'gegeben) | (dein | deine | deinen | ihr | ihre) <-> (rat | tipp | tipps | vorschlag | (vorschläge | '
-    || 'vorschlaege | vorschlage) | ratschlag | empfehlung | empfehlungen) | '
+    || 'hattest <-> du | (hast | hatten | haben) <-> (du | sie) & (gesagt | empfohlen | geraten | vorgeschlagen | genannt | '
+    || 'gegeben | gemeint | (erklärt | erklaert | erklart) | geschrieben | formuliert | ausgerechnet | aufgeschrieben | '
+    || 'gezeigt | aufgelistet | gewarnt | beschrieben) | (haben | hatten) <-> sie <-> (mir | uns) | hast <-> du <-> (mir | uns) | '
+    || '(du <-> mir | sie <-> mir) <-> (empfohlen | geraten | gesagt | vorgeschlagen | gegeben) | (dein | deine | deinen | '
+    || 'ihr | ihre) <-> (rat | tipp | tipps | vorschlag | (vorschläge | vorschlaege | vorschlage) | ratschlag | empfehlung | '
+    || 'empfehlungen | plan | liste) | '
     -- Spanish
-    || 'me <-> (dijiste | recomendaste | aconsejaste | sugeriste | diste | explicaste | propusiste | mencionaste) | '
+    || 'me <-> (dijiste | recomendaste | aconsejaste | sugeriste | diste | explicaste | propusiste | mencionaste | armaste | '
+    || 'calculaste | hiciste | pasaste | contaste | escribiste | preparaste | enseñaste | indicaste | redactaste | pusiste) | '
     || '(dijiste | recomendaste | aconsejaste | sugeriste | propusiste) | me <-> (has | (habías | habias)) <-> '
     || '(dicho | recomendado | aconsejado | sugerido) | (tu | tus) <-> (consejo | consejos | (recomendación | '
-    || 'recomendacion) | recomendaciones | sugerencia | sugerencias)'
+    || 'recomendacion) | recomendaciones | sugerencia | sugerencias | plan | lista)'
 )::tsquery
 $$;
 
@@ -72,14 +76,16 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     -- English
     '(did | have | had) <-> (i | we) <-> (ask | asked | want <-> to <-> know | wonder | wondered) | (did | have '
     || '| had) <-> (i | we) <-> (ever | already | also) <-> (ask | asked | wonder | wondered) | (i | we) <-> (asked '
-    || '| wondered | was <-> asking | wanted <-> to <-> know) | (my | the) <-> (question | questions) <-> (about | '
-    || 'on) | '
+    || '| wondered | was <-> asking | wanted <-> to <-> know) | who <-> (wondered | wanted <-> to <-> know) | (my | the) '
+    || '<-> (question | questions) <-> (about | on) | question <-> (of <-> mine | from <-> (me | us)) | ((did | has | have) '
+    || '<2> (ask | asked | raise | raised) | who <-> asked) <-> (about | whether | if | who | what | when | where | why '
+    || '| how) | '
     -- German
-    || 'habe <-> ich <-> (dich | sie | gefragt | nach | schon) | ich <2> gefragt | ich <3> gefragt | wollte <-> ich '
-    || '<-> wissen | wollte <-> ich <2> wissen | wollte <-> ich <3> wissen | '
+    || 'habe <-> ich <-> (dich | sie | gefragt | nach | schon) | ich <2> gefragt | ich <3> gefragt | wollte <-> wissen | '
+    || 'wollte <2> wissen | wollte <3> wissen | hat <2> gefragt | hat <3> gefragt | '
     -- Spanish
     || 'te <-> (pregunté | pregunte) | (pregunté | pregunte) | (he | (había | habia)) <-> preguntado | (quería | '
-    || 'queria) <-> saber'
+    || 'queria | quise) <-> saber | (alguien | (quién | quien)) <-> (preguntó | pregunto | ha <-> preguntado)'
 )::tsquery
 $$;
 

@@ -5,17 +5,20 @@
 -- most relevant candidates (v_compared) are compared by their tokens, and every other candidate gets the lowest of these
 -- similarities. p_author_weight is the weight of an author named in the query. p_cued are the memories associated with
 -- cues, with p_strengths and p_cues, the cue of each. p_recent are the cues themselves.
--- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it.
--- A cosine counts by the amount that it exceeds the typical one (see centered_query). A question lends relevance to
--- its answer. A remark of the assistant, which nobody asked for, counts as said by the wrong speaker: -1 for up to
--- 100 bytes, then less, and nothing from 500, because long answers have something to say. Some directives
--- (`search.directives`) are lifted in proportion to their similarity and by `search.directive_lift`, for a query of
--- an unknown kind two of them, by half of it and to at most 1 below the best other memory (three, and to .1 below it,
--- if that one hardly answers: v_unlikely), and none for a query about what was said or happened. `own_logit` is
--- without the lift. `held` are the words that the memory contains (see words_held), `floored` is whether the
--- protection floor applies, and `named` whether the query names the memory exactly. `activation` is S as in vitality.
--- In `use`, every access counts as at least an hour old, and accesses of p_recent as at least a day, because being
--- used in this session is no news. `evidence` is only computed with p_explain.
+-- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it. A
+-- cosine counts by the amount that it exceeds the typical one (see centered_query). A question loses `question`, and
+-- gains as much for a query that asks about questions; it lends relevance to its answer. A remark of the assistant,
+-- which nobody asked for, counts as said by the wrong speaker: -1 for up to 100 bytes, then less, and nothing from 500,
+-- because long answers have something to say. Some directives (`search.directives`) are lifted in proportion to their
+-- similarity and by `search.directive_lift`, for a query of an unknown kind two of them, by half of it and to at most 1
+-- below the best other memory (three, and to .1 below it, if that one hardly answers: v_unlikely), and none for a query
+-- about what was said or happened. `evidence_logit` is by what a memory counts for the confidence: with half of the
+-- lift, without what it gains as a question that was asked for, and with a part of what it gains for the speaker that
+-- was asked for (v_asked_speaker), since wrong memories gain that as well; NULL for a question or an acknowledgement,
+-- which is no evidence of an answer. `held` are the words that the memory contains (see words_held), `floored` is
+-- whether the protection floor applies, and `named` whether the query names the memory exactly. `activation` is S as in
+-- vitality. In `use`, every access counts as at least an hour old, and accesses of p_recent as at least a day, because
+-- being used in this session is no news. `evidence` is only computed with p_explain.
 CREATE OR REPLACE FUNCTION recall_private.candidates(
     p_tenant text, q recall.analyzed_query, g recall.gathered, p_window boolean, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
@@ -24,7 +27,8 @@ CREATE OR REPLACE FUNCTION recall_private.candidates(
     p_tokens bit varying[], p_intent recall.query_intent
 ) RETURNS TABLE (
     id bigint, layer text, superseded_by bigint, activation double precision, use double precision,
-    floored boolean, named boolean, logit double precision, own_logit double precision, speech_act text, held int,
+    floored boolean, named boolean, logit double precision, evidence_logit double precision, speech_act text,
+    held int,
     evidence recall.evidence
 )
 LANGUAGE plpgsql STABLE ROWS 100
@@ -56,13 +60,15 @@ DECLARE
     -- How far directives apply to such a query.
     v_applies double precision := CASE p_intent.seeks WHEN 'request' THEN 1 WHEN 'recall' THEN 0 ELSE 0.5 END;
     v_unlikely constant double precision := -2.5;  -- log-odds of .076
+    v_asked_speaker constant double precision := 0.6;
     v_answer_share double precision := (p_settings ->> 'search.answer_share')::double precision;
 BEGIN
     RETURN QUERY
     -- Only `featured` is wide: storing a wide row costs as much as computing it.
     WITH featured AS MATERIALIZED (
         SELECT m.id, m.layer, m.superseded_by, m.session_id, m.speech_act, m.no_number, m.period, m.authored,
-               (v_ordinary AND recall_private.says_nothing(m.speech_act))::int AS question,
+               CASE WHEN v_ordinary THEN recall_private.says_nothing(m.speech_act)::int
+                    ELSE -(m.speech_act = 'question')::int END AS question,
                CASE WHEN m.role = v_speaker THEN 1 WHEN v_speaker IS NULL THEN m.remark ELSE 0 END AS speaker,
                a.activation, a.use, a.protected OR m.pinned AS floored,
                CASE WHEN m.comparable THEN s.similarity END AS similarity, s.rank AS semantic_rank,
@@ -162,7 +168,7 @@ BEGIN
         FROM unnest(g.linked, g.seeds, g.shares) l(id, seed, share)
         JOIN weighed j ON j.id = l.id
         -- What the same person says after a question is not its answer.
-        JOIN weighed s ON s.id = l.seed AND (s.question = 0 OR l.id = ANY (v_answers))
+        JOIN weighed s ON s.id = l.seed AND (s.question <= 0 OR l.id = ANY (v_answers))
         ORDER BY l.id, l.share * recall_private.logistic(s.log_odds - s.unasked) DESC, l.seed
     ), asked AS (
         -- A question that is much like the query has an answer that is too, whatever its words.
@@ -191,11 +197,15 @@ BEGIN
         CROSS JOIN (
             SELECT o.best, CASE WHEN o.best < v_unlikely THEN 0.1 ELSE 1 END AS gap,
                    CASE WHEN o.best < v_unlikely THEN 3 ELSE 2 END AS places
-            FROM (SELECT max(t.own) AS best FROM told t WHERE t.question = 0 AND NOT t.directive) o) b
+            FROM (SELECT max(t.own) AS best FROM told t WHERE t.question <= 0 AND NOT t.directive) o) b
         WHERE d.place <= CASE WHEN v_applies < 1 THEN least(v_directives, b.places) ELSE v_directives END AND v_applies > 0
     )
     SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.likeness = 1,
-           coalesce(u.logit, j.own), j.own, f.speech_act, f.held,
+           coalesce(u.logit, j.own),
+           CASE WHEN v_ordinary AND recall_private.says_nothing(f.speech_act) THEN NULL
+                ELSE (coalesce(u.logit, j.own) + j.own) / 2 - w.question * greatest(-f.question, 0)
+                    - v_asked_speaker * w.speaker * greatest(f.speaker, 0) END,
+           f.speech_act, f.held,
            CASE WHEN p_explain THEN ROW(
                f.semantic_rank, f.lexical_rank, f.similarity, f.coverage, f.strength,
                NULL,  -- phrase, for clients of schemas before 0043

@@ -207,10 +207,7 @@ BEGIN
     RETURN QUERY
     WITH judged AS MATERIALIZED (
         -- A memory counts by the query that it answers best.
-        SELECT DISTINCT ON (c.id) q.place, c.*, CASE
-            WHEN recall_private.is_directive(c.speech_act) THEN (c.logit + c.own_logit) / 2
-            WHEN NOT recall_private.says_nothing(c.speech_act) OR (v_intents[q.place]).about_questions THEN c.logit
-            END AS evidence_logit
+        SELECT DISTINCT ON (c.id) q.place, c.*
         FROM generate_series(1, greatest(cardinality(v_queries), 1)) q(place)
         CROSS JOIN LATERAL recall_private.candidates(
             v_tenant, v_analyzed[q.place], recall_private.gathered(

@@ -8,25 +8,25 @@ INSERT INTO recall.layer (tenant, name, metabolic_rate, birth_weight, profile) V
     ('*', 'activity', 3, 1, 'activity')
 ON CONFLICT (tenant, name) DO NOTHING;
 
--- `balanced` is fitted, except the weights of author and graph, which are chosen. The others are `balanced` with some
--- weights multiplied by a factor and the constants fitted again. benchmarks/relevance.py prints these rows;
--- docs/howto/measure.md says how good they are. In `identity` (questions about somebody) and `knowledge` (about facts),
--- vitality counts less than in `episodic` and `activity` (about events). `seed` and `rrf` are the blends of other
--- systems, for comparison.
+-- `balanced` is fitted: the weights of period and speaker by the order of hits (benchmarks/relevance_order.py), the others by
+-- their probabilities, except those of author and graph, which are chosen. The other profiles are `balanced` with some
+-- weights multiplied by a factor and the constants fitted again. benchmarks/relevance.py prints these rows; docs/howto/measure.md
+-- says how good they are. In `identity` (questions about somebody) and `knowledge` (about facts), vitality counts less than
+-- in `episodic` and `activity` (about events). `seed` and `rrf` are the blends of other systems, for comparison.
 INSERT INTO recall.relevance_model (
     tenant, embedder, profile, form, intercept, similarity, no_similarity, token_similarity, no_token_similarity,
     coverage, information, name, author, cue, period, session_coverage, question, speaker, no_number, graph,
     vitality_weight,
     vitality_mode, fitted_on) VALUES
-    ('*', '*', 'balanced', 'logistic', -7.54, 5.11, 1.13, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 5.08, 1.37, 1.22, 4.50, 1.15, 1.00, 0.30, NULL, NULL,
+    ('*', '*', 'balanced', 'logistic', -7.54, 5.11, 1.13, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 5.08, 2.58, 1.22, 4.50, 2.85, 1.00, 0.30, NULL, NULL,
      'all-MiniLM-L6-v2 over the judged queries of examples/: benchmarks/relevance.py'),
-    ('*', '*', 'identity', 'logistic', -7.64, 5.11, 1.10, 3.80, 1.13, 0.98, 1.15, 2.06, 2.25, 5.08, 1.37, 1.22, 4.50, 1.15, 1.00, 0.30, 0.25, NULL,
+    ('*', '*', 'identity', 'logistic', -7.64, 5.11, 1.10, 3.80, 1.13, 0.98, 1.15, 2.06, 2.25, 5.08, 2.58, 1.22, 4.50, 2.85, 1.00, 0.30, 0.25, NULL,
      'balanced with name times 1.5, author times 1.5'),
-    ('*', '*', 'knowledge', 'logistic', -7.57, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 5.08, 1.37, 1.22, 4.50, 1.15, 1.00, 0.45, 0.25, NULL,
+    ('*', '*', 'knowledge', 'logistic', -7.57, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 5.08, 2.58, 1.22, 4.50, 2.85, 1.00, 0.45, 0.25, NULL,
      'balanced with graph times 1.5'),
-    ('*', '*', 'episodic', 'logistic', -7.59, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 7.62, 1.37, 1.22, 4.50, 1.15, 1.00, 0.45, NULL, NULL,
+    ('*', '*', 'episodic', 'logistic', -7.59, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 7.62, 2.58, 1.22, 4.50, 2.85, 1.00, 0.45, NULL, NULL,
      'balanced with cue times 1.5, graph times 1.5'),
-    ('*', '*', 'activity', 'logistic', -7.56, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 7.62, 1.37, 1.22, 4.50, 1.15, 1.00, 0.30, 0.65, NULL,
+    ('*', '*', 'activity', 'logistic', -7.56, 5.11, 1.12, 3.80, 1.15, 0.98, 1.15, 1.37, 1.50, 7.62, 2.58, 1.22, 4.50, 2.85, 1.00, 0.30, 0.65, NULL,
      'balanced with cue times 1.5'),
     ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 'multiply',
      'a blend: 0.5 meaning + 0.3 words + 0.2 names, times vitality'),

@@ -28,3 +28,4 @@ def upgrade() -> None:
         "END IF; "
         "RETURN to_tsvector(p_configuration, v_spaced || ' ' || v_parts || ' ' || v_letters); END $$"
     )
+    op.execute("DROP FUNCTION IF EXISTS recall_private.candidates")  # another result
