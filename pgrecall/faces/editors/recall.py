@@ -98,6 +98,8 @@ class Recall:
             without_secrets(prompt)[0][:_CHARACTERS],  # queries are logged; half a secret would not be found
             budget_tokens=BUDGET,
             min_confidence=CONFIDENCE,
+            # Of so few tokens the heading takes half of the usual share.
+            directive_share=min(1.0, 2 * self._memory.configuration.context_directives),
             conversation=_conversation(turns, prompt),
             # A session id has at most 1,000 bytes.
             session_id=f"{HOOKS[self._editor].source}/{session}"[:250],

@@ -12,6 +12,7 @@ import pytest
 
 from pgrecall import Memory
 from pgrecall.faces.editors.hooks import HOOKS
+from pgrecall.faces.editors.recall import Recall
 from pgrecall.importers.chat.recalled import without_marked
 from tests.acceptance.cli.command_tools import Ended
 from tests.acceptance.cli.editor_tools import FERRY, Editor, editor, stop, warm
@@ -36,6 +37,16 @@ def test_a_prompt_gets_what_answers_it_once_in_a_session(
     assert "south quay" in claude.gets("Where does the ferry berth?")  # it has changed
     [logged] = query("SELECT query FROM recall.search_log WHERE session_id = 'claude-code/s2'")
     assert logged["query"] == "Where does the ferry berth?"
+
+
+def test_a_prompt_gets_the_instruction_that_applies(memory: Memory) -> None:
+    rule = "From now on, run the linter and the unit tests before every commit, and tell me which failed."
+    memory.remember(rule, role="user")
+    memory.remember("The tests that Mira runs before every commit take nine minutes.")
+    recalled = Recall(memory, "claude").answer({"prompt": "Which tests do I run before every commit?"})
+    assert len(recalled.hits) == 2
+    assert recalled.hits[0].body == rule
+    assert "What the user asked for" in recalled.output
 
 
 @pytest.mark.parametrize(
