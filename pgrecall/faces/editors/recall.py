@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, folder_of, transcript_of
 from pgrecall.importers.chat.recalled import marked
-from pgrecall.importers.chat.transcript_end import last_turns
+from pgrecall.importers.chat.transcript_end import last_turns, searchable
 from pgrecall.importers.projects import Scope, scoped
 from pgrecall.importers.secrets import without_secrets
 from pgrecall.nouns.search.models import ConversationTurn
@@ -81,6 +81,7 @@ class Recall:
             raise InvalidInput(
                 "The event has no prompt.", hint="Run `pgrecall connect EDITOR --recall` again."
             )
+        prompt = searchable(prompt)
         if not prompt.strip() or prompt.lstrip()[0] in "/!#":  # a command of the editor
             return Recalled()
         session = _session_of(event)
@@ -128,7 +129,7 @@ class Recall:
 
 def _session_of(event: Mapping[str, Any]) -> str:
     given = event.get("session_id") or event.get("conversation_id")
-    return given if isinstance(given, str) else ""
+    return searchable(given) if isinstance(given, str) else ""
 
 
 def _conversation(turns: Sequence[Turn], prompt: str) -> Sequence[ConversationTurn]:

@@ -50,12 +50,31 @@ def test_a_prompt_gets_the_instruction_that_applies(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize(
-    "prompt", ["", "  ", "/compact", "!ls", "# note", "How do I reverse a list in Rust?"]
+    "prompt",
+    [
+        "",
+        "  ",
+        "\0",
+        "/compact",
+        "!ls",
+        "# note",
+        "How do I reverse a list in Rust?",
+        "🚢",
+        "word " * 210_000,
+    ],
+    ids=lambda prompt: prompt[:20],
 )
 def test_other_prompts_get_nothing(prompt: str, claude: Editor, memory: Memory) -> None:
     memory.remember(FERRY)
     warm(claude)
     assert claude.recalled(prompt) == ""
+
+
+@pytest.mark.parametrize("odd", ["\0", "\ud83d"])
+def test_a_prompt_with_half_a_sign_is_answered(odd: str, claude: Editor, memory: Memory) -> None:
+    memory.remember(FERRY)
+    warm(claude)
+    assert FERRY in claude.gets(f"Where does the ferry{odd} berth?", session_id=f"{odd}s")
 
 
 def test_what_the_session_says_itself_is_not_recalled(claude: Editor, memory: Memory, tmp_path: Path) -> None:
