@@ -160,6 +160,23 @@ def test_a_chat_says_what_was_replaced_and_can_keep_it(tmp_path: Path) -> None:
     assert not any("secrets" in one.what for one in skipped)
 
 
+def test_a_folder_a_branch_and_a_model_are_stored_without_secrets(tmp_path: Path) -> None:
+    token = TOKENS["GitHub Token"][0]
+    said = {"role": "user", "content": "Hello.", "model": token}
+    line = {
+        "type": "user",
+        "uuid": "u1",
+        "cwd": f"/srv/{token}",
+        "gitBranch": f"fix/{token}",
+        "message": said,
+    }
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps(line) + "\n")
+    [draft] = [one for one in read_chats(path, "claude-code", source="chat") if isinstance(one, Draft)]
+    assert set(draft.metadata) == {"project", "branch", "model"}
+    assert token not in repr(draft)
+
+
 def read(path: Path, *, keep_secrets: bool = False) -> tuple[list[Draft], list[Skipped]]:
     items = list(read_chats(path, "chat", source="chat", keep=Keep(secrets=keep_secrets)))
     drafts = [item for item in items if isinstance(item, Draft)]
