@@ -2,8 +2,7 @@
 
 A value counts if nothing else looks like it: a token with the prefix of its service, a private key, the
 password in a URL, a value that an environment file gives to a name like `API_KEY`, or one that looks random
-where a password is expected: after its name, in a header, or after "the password is". Random looks alone do
-not count.
+near such a name or where a command takes a password. Random looks alone do not count.
 """
 
 from __future__ import annotations
@@ -14,7 +13,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 
-_NEEDED = re.compile(r"\S{16}|PRIVATE KEY|pass|pw|kennwort|contrase|clave|senha", re.IGNORECASE)
+_NEEDED = re.compile(
+    r"\S{16}|PRIVATE KEY|pass|pw|kennwort|contrase|clave|senha|пароль|密码|パスワード|비밀번호", re.IGNORECASE
+)
 """What a text with a secret has. Most texts end here."""
 
 _SERVICES = (
@@ -70,21 +71,25 @@ _VARIABLE = re.compile(
     re.MULTILINE,
 )
 _NAMED = re.compile(
-    r"(?P<password>pass(?:word|wd|phrase|code|wort)|pwd|kennwort|contraseña|senha|\b(?:clave|pw|sshpass)\b"
-    r"|\bpass(?=[:= ]\S{8}))"
-    r"|token(?!iz)|secret|credential|dockerconfigjson|[?&](?:key|sig|code)(?==)|\bauthorization\b|\bbearer\b"
+    r"(?P<password>pass(?:word|wd|phrase|code|wort)|pwd|kennwort|contraseña|senha|mot de passe|пароль|密码"
+    r"|パスワード|비밀번호|\b(?:clave|pw|sshpass)\b|\bpass[:=]? ?['\"`]?\Z)"
+    r"|token(?!iz)|secret|credential|dockerconfigjson|(?:[?&](?:key|sig|code)|\bauth|(?-i:_KEY)|--key)(?==)"
+    r"|\bauthorization\b|\bbearer\b"
     r"|(?:api|access|account|auth|private|secret|shared|signing)[ _-]?(?:access[ _-]?)?key",
     re.IGNORECASE,
 )
-"""Names of secrets: what looks random soon after one is its value."""
+"""Names of secrets: what looks random soon after one is its value; of `pass`, what follows directly."""
 
-_NEAR = 48
-_LETTERS = r"[^\s'\"`“”„,;<>(){}\[\]&\\]"
-_VALUE = re.compile(rf"(?<!\w)(?![=:]){_LETTERS}{{8,100}}+(?!\()|\n")
-_REST = re.compile(rf"{_LETTERS}{{0,4000}}+")
+_NEAR = 48  # characters between a name and its value
+_NAME = 24  # of the longest name
+_VALUE = re.compile(
+    r"(?<![A-Za-z0-9_])(?=[!-~])(?=[^\s'\"`“”„,;<>(){}\[\]&\\=:]{0,99}[0-9])"
+    r"[^\s'\"`“”„,;<>(){}\[\]&\\=:]{8,4000}+={0,2}(?!\()"
+)
 _PLACED = re.compile(
     r"(?:(?<=\s-u)|--user)[ =]['\"]?[\w.@%-]{1,60}:(?P<user>[^\s'\"]{8,200})"
-    r"|\b(?:mysql|mariadb)\w*\b[^\n|;]{0,80} -p(?P<mysql>[^\s'\"-][^\s'\"]{7,100})"
+    r"|\b(?:(?:mysql|mariadb)\w*\b[^\n|;]{0,80} -p|redis-cli\b[^\n|;]{0,80} -a )"
+    r"(?P<option>[^\s'\"-][^\s'\"]{7,100})"
     r"|(?<!\S)[\w.*-]{1,100}:(?:\d{1,5}|\*):[\w*-]{1,63}:[\w*-]{1,63}:(?P<line>\S{8,200})(?!\S)"
     r"|://(?P<url>[A-Za-z0-9_-]{20,200})@",
     re.IGNORECASE | re.MULTILINE,
@@ -94,7 +99,6 @@ _PLACED = re.compile(
 _SHIFT = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 """Where random letters go over to digits or capitals, as words seldom do."""
 
-_DIGIT = re.compile(r"[0-9]")
 _NOT_RANDOM = re.compile(r"\d{4}-\d\d-\d\d|[./~]|\w+://|v\d|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
 _LETTER = re.compile(r"[A-Za-z0-9]")
 """What a token goes on with. Letters of other scripts may be next to it: not all put blanks between words."""
@@ -176,18 +180,28 @@ def _with_shape(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _named(text: str) -> Iterator[tuple[int, int]]:
-    """Where values stand soon after a name, in its line. That of a password may be of words."""
-    for name in _NAMED.finditer(text):
-        for value in _VALUE.finditer(text, name.end()):
-            if value[0] == "\n" or value.start() > name.end() + _NEAR:
-                break
-            found = value[0].rstrip(".:?")
-            is_random = _is_random(found) and (name["password"] or len(found) >= 16)
-            if is_random or (name["password"] and _is_password(found)):
-                stop = value.start() + len(found)
-                rest = _REST.match(text, stop) if found == value[0] else None
-                yield value.start(), rest.end() if rest else stop
-                break
+    """Where values stand near a name. That of a password may be of words."""
+    begin = 0  # names before it have their value
+    for value in _VALUE.finditer(text):
+        found = value[0].rstrip(".?")
+        is_random = _is_random(found[:200])
+        if not is_random and not _is_password(found):
+            continue
+        start, stop = value.start(), value.start() + len(found)
+        name = _name_of(text, max(begin, start - _NEAR - _NAME), start, stop)
+        if name is not None and (name["password"] or (is_random and len(found) >= 16)):
+            yield start, stop
+            begin = stop
+
+
+def _name_of(text: str, begin: int, start: int, stop: int) -> re.Match[str] | None:
+    """The name of a value, soon before it in its line; of a password also a line before, or after it."""
+    for name in reversed([*_NAMED.finditer(text, begin, start)]):
+        lines = text.count("\n", name.end(), start)
+        if start - name.end() <= _NEAR and lines <= bool(name["password"]):
+            return name
+    after = _NAMED.search(text, stop, stop + _NEAR)
+    return after if after and after["password"] and "\n" not in text[stop : after.start()] else None
 
 
 def _is_part(text: str, start: int, stop: int) -> bool:
@@ -205,7 +219,7 @@ def _is_value(found: str) -> bool:
 def _is_random(found: str) -> bool:
     """Whether this goes over from letters to digits or capitals more often than names do."""
     often = len(_SHIFT.findall(found)) >= max(3, len(found) / 5)
-    return often and bool(_DIGIT.search(found)) and _is_value(found) and not _NOT_RANDOM.match(found)
+    return often and _is_value(found) and not _NOT_RANDOM.match(found)
 
 
 def _is_password(found: str) -> bool:
