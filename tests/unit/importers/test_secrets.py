@@ -94,7 +94,7 @@ MIXED = "kQ7" + "tZ92pLm4xW8rB3vN6"
     "the passphrase is “{}”", "sshpass -p '{}' ssh",
     "Das Passwort für den Server lautet {}, bitte.", "La contraseña es {}.",
     "la clave de la API es {}, guárdala",
-    "Password:\n  {}\nThanks", "{} is my password", "use {} as the password", "пароль: {}", 
+    "Password:\n  {}\nThanks", "{} is my password", "use {} as the password", "пароль: {}",
     "user mira, pass: {}",
     "RAILS_MASTER_KEY={} rails c", "redis-cli -a {} ping",
 ])  # fmt: skip
