@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from pgrecall import Memory
 from pgrecall.faces.editors.hooks import HOOKS
 from pgrecall.faces.editors.recall import Recall
+from pgrecall.faces.editors.recall_process import serve_hooks
 from pgrecall.importers.chat.recalled import without_marked
 from tests.acceptance.cli.command_tools import Ended
 from tests.acceptance.cli.editor_tools import FERRY, Editor, editor, stop, warm
@@ -194,6 +196,12 @@ def test_secrets_in_a_prompt_are_not_logged(
     logged = query("SELECT query FROM recall.search_log")
     assert any("[removed: GitHub Token]" in one["query"] for one in logged)
     assert not any(key in one["query"] for one in logged)
+
+
+def test_the_process_ends_when_nobody_asks(claude: Editor, memory: Memory) -> None:
+    path = claude.runtime / "recall"
+    serve_hooks(lambda: nullcontext(memory), "claude", path, idle_seconds=0.1)
+    assert not path.exists()
 
 
 def test_a_hook_that_says_nothing_holds_nobody_up(claude: Editor, memory: Memory) -> None:
