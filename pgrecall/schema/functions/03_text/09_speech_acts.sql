@@ -271,7 +271,9 @@ BEGIN
     FROM regexp_split_to_table(
         v_text, '(?<=[.!?？。])(?<!\m(?:\w|Mr|Mrs|Ms|Dr|Prof|St|Sr|Sra|Nr|No|vs|ca|bzw|etc)\.)\s+(?![[:lower:]])|\n+')
         WITH ORDINALITY s(sentence, place)
-    WHERE to_tsvector('pg_catalog.simple', recall_private.without_quotations(s.sentence)) @@ v_words
+    -- Few sentences have such words at all; only of these, the author's own are looked for, which takes longer.
+    WHERE CASE WHEN to_tsvector('pg_catalog.simple', s.sentence) @@ v_words
+               THEN to_tsvector('pg_catalog.simple', recall_private.without_quotations(s.sentence)) @@ v_words END
     ORDER BY position(btrim(s.sentence, E' \t\r\n') IN v_own) = 0, s.place LIMIT 1;
     IF v_sentence LIKE '%:' THEN
         v_sentence := btrim(split_part(
