@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pgrecall.errors import InvalidInput
@@ -89,7 +90,13 @@ class Recall:
         turns = self._turns(event)
         said = {turn.text for turn in turns}
 
+        @cache
+        def captured() -> frozenset[str]:
+            return frozenset(without_secrets(text)[0] for text in said)
+
         def seen(hit: Hit) -> bool:
+            if "[removed: " in hit.body and hit.body in captured():
+                return True
             return hit.body in said or shown.get(hit.id) == hit.body
 
         project, only = scoped(folder_of(event), self._scope) or (None, False)

@@ -91,6 +91,22 @@ def test_what_the_session_says_itself_is_not_recalled(claude: Editor, memory: Me
     assert FERRY not in text
 
 
+def test_what_the_session_said_with_a_secret_is_not_recalled(memory: Memory, tmp_path: Path) -> None:
+    """It was captured without it."""
+    key = "ghp_" + "Zq8" * 12
+    memory.remember(f"{FERRY} [removed: GitHub Token]")
+    transcript = tmp_path / "s1.jsonl"
+    texts = [f"{FERRY} {key}", *[f"Step {n}." for n in range(12)]]
+    lines = [
+        {"type": "user", "uuid": f"u{n}", "sessionId": "s1", "message": {"role": "user", "content": text}}
+        for n, text in enumerate(texts)
+    ]
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    event = {"prompt": "Where does the ferry berth?", "session_id": "s1"}
+    assert Recall(memory, "claude").answer(event).hits
+    assert not Recall(memory, "claude").answer(event | {"transcript_path": str(transcript)}).hits
+
+
 @pytest.mark.parametrize("name", [one for one in HOOKS if one != "claude"])
 def test_every_editor_gets_its_form(name: str, tmp_path: Path, database_url: str, memory: Memory) -> None:
     memory.remember(FERRY)
