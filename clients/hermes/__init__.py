@@ -46,7 +46,7 @@ def _schema(name: str, description: str, required: str, **fields: dict[str, Any]
     return {"name": name, "description": description, "parameters": parameters}
 
 
-_FIELDS = ("id", "key", "title", "body", "happened_at", "relevance")
+_FIELDS = ("id", "key", "title", "body", "directive", "happened_at", "relevance")
 _TEXT = {"type": "string"}
 _ID = {"type": "integer"}
 TOOLS = [
@@ -271,7 +271,7 @@ def _end(text: str) -> str:
 
 
 def _read(hit: dict[str, Any]) -> dict[str, Any]:
-    """A memory for the agent: of a long text the beginning."""
+    """A memory for the agent: of a long text the beginning, and the sentence that makes it a directive."""
     shown = {field: hit.get(field) for field in _FIELDS}
     return shown | {"body": str(shown["body"])[:_CHARACTERS]}
 

@@ -98,9 +98,9 @@ function said(messages) {
   });
 }
 
-/** A memory for the agent: of a long text the beginning. */
-function read({ id, key, title, body, happened_at, relevance }) {
-  return { id, key, title, body: body.slice(0, CHARACTERS), happened_at, relevance };
+/** A memory for the agent: of a long text the beginning, and the sentence that makes it a directive. */
+function read({ id, key, title, body, directive, happened_at, relevance }) {
+  return { id, key, title, body: body.slice(0, CHARACTERS), directive, happened_at, relevance };
 }
 
 function tools(memory) {

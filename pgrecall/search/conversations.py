@@ -27,6 +27,8 @@ def read_turns(
     Raises:
         InvalidInput: one has no role and content, or there are more than 100.
     """
+    if not isinstance(conversation, Iterable):
+        raise InvalidInput(f"The conversation is {conversation!r:.100}, not a list of turns.", hint=_FORM)
     turns = tuple(_turn(given, number) for number, given in enumerate(conversation, start=1))
     if len(turns) > MAX_TURNS:
         raise InvalidInput(

@@ -11,6 +11,7 @@ from pgrecall.nouns.context.models import ContextBlock
 from pgrecall.nouns.memories.models import DIRECTIVES, StoredMemory
 from pgrecall.nouns.search.models import Hit, SearchResult
 from pgrecall.nouns.status.models import Status
+from pgrecall.search.context.rendering import passage_start, sentence_ends
 from pgrecall.search.explanation import sentence
 from pgrecall.tools.arguments import (
     ContextArguments,
@@ -85,11 +86,11 @@ def _search_response(arguments: SearchArguments, result: SearchResult) -> Search
 
 
 def _hit(hit: Hit, arguments: SearchArguments, names: Mapping[int, str]) -> HitResult:
-    start = excerpt_start(hit, arguments.max_chars)
+    start, end = excerpt(hit, arguments.max_chars)
     return HitResult.from_value(
         hit,
-        body=hit.body[start : start + arguments.max_chars],
-        cut=len(hit.body) > arguments.max_chars,
+        body=hit.body[start:end],
+        cut=end - start < len(hit.body),
         start=start,
         archived=hit.archived_at is not None,
         speech_act=hit.speech_act if hit.tenant is None else None,  # others give no orders
@@ -97,11 +98,19 @@ def _hit(hit: Hit, arguments: SearchArguments, names: Mapping[int, str]) -> HitR
     )
 
 
-def excerpt_start(hit: Hit, max_chars: int) -> int:
-    """Where the part of a body begins that is shown: at its passage, or before it if more fits."""
-    if hit.passage is None:
-        return 0
-    return min(hit.passage.start, max(0, len(hit.body) - max_chars))
+def excerpt(hit: Hit, max_chars: int) -> tuple[int, int]:
+    """Where the part of a body begins and ends that is shown: from its passage on, or before it if more fits.
+
+    Of a directive these are whole sentences, however long the first one is, as a part may say the opposite.
+    """
+    first = passage_start(hit)
+    start = min(first, max(0, len(hit.body) - max_chars))
+    end = min(start + max_chars, len(hit.body))
+    if not hit.is_directive or end == len(hit.body):
+        return start, end
+    ends = [place for place in sentence_ends(hit.body) if place > first] + [len(hit.body)]
+    needed = first + len(hit.directive) if hit.directive else ends[0]
+    return start, max([needed, *(place for place in ends if needed < place <= end)])
 
 
 def _advice(

@@ -1997,6 +1997,8 @@ export interface components {
             readonly newer_version: number | null;
             /** @description The shared tenant that it lives in; None in the own one. */
             readonly tenant: string | null;
+            /** @description Of a long instruction or preference, the sentence that makes it one. */
+            readonly directive: string | null;
             readonly is_directive: boolean;
         };
         /** @description The import of one file. */

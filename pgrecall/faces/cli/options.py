@@ -190,10 +190,10 @@ def read_conversation(file: Path | None) -> tuple[ConversationTurn, ...] | None:
     form = 'Write [{"role": "user", "content": "..."}].'
     try:
         given = json.loads(sys.stdin.buffer.read() if file == STREAM else file.read_bytes())
+    except OSError as error:
+        raise InvalidInput(f"{name} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(
-            f"{name} is not JSON.", hint='Write [{"role": "user", "content": "..."}].'
-        ) from error
+        raise InvalidInput(f"{name} is not JSON.", hint=form) from error
     if not isinstance(given, list):
         raise InvalidInput(f"{name} is not a list of turns.", hint=form)
     return read_turns(given)

@@ -33,7 +33,9 @@ _PATH_BYTES = 103  # of a socket on macOS; Linux has four more
 
 def main() -> None:
     """Prints what to add to the prompt of the event on standard input, if anything; ends with a code."""
-    sys.exit(answer(sys.argv[1:], sys.stdin.buffer.read(MAX_BYTES)))
+    event = sys.stdin.buffer.read(MAX_BYTES + 1)
+    # A prompt with so much pasted text goes without memories: its event would be cut.
+    sys.exit(answer(sys.argv[1:], event) if len(event) <= MAX_BYTES else 0)
 
 
 def answer(options: Sequence[str], event: bytes) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, folder_of, transcript_of
 from pgrecall.importers.chat.recalled import marked
-from pgrecall.importers.chat.transcript_end import last_turns
+from pgrecall.importers.chat.transcript_end import last_turns, searchable
 from pgrecall.importers.projects import Scope, scoped
 from pgrecall.importers.secrets import without_secrets
 from pgrecall.nouns.search.models import ConversationTurn
@@ -81,6 +82,7 @@ class Recall:
             raise InvalidInput(
                 "The event has no prompt.", hint="Run `pgrecall connect EDITOR --recall` again."
             )
+        prompt = searchable(prompt)
         if not prompt.strip() or prompt.lstrip()[0] in "/!#":  # a command of the editor
             return Recalled()
         session = _session_of(event)
@@ -88,7 +90,13 @@ class Recall:
         turns = self._turns(event)
         said = {turn.text for turn in turns}
 
+        @cache
+        def captured() -> frozenset[str]:
+            return frozenset(without_secrets(text)[0] for text in said)
+
         def seen(hit: Hit) -> bool:
+            if "[removed: " in hit.body and hit.body in captured():
+                return True
             return hit.body in said or shown.get(hit.id) == hit.body
 
         project, only = scoped(folder_of(event), self._scope) or (None, False)
@@ -98,6 +106,8 @@ class Recall:
             without_secrets(prompt)[0][:_CHARACTERS],  # queries are logged; half a secret would not be found
             budget_tokens=BUDGET,
             min_confidence=CONFIDENCE,
+            # Of so few tokens the heading takes half of the usual share.
+            directive_share=min(1.0, 2 * self._memory.configuration.context_directives),
             conversation=_conversation(turns, prompt),
             # A session id has at most 1,000 bytes.
             session_id=f"{HOOKS[self._editor].source}/{session}"[:250],
@@ -126,7 +136,7 @@ class Recall:
 
 def _session_of(event: Mapping[str, Any]) -> str:
     given = event.get("session_id") or event.get("conversation_id")
-    return given if isinstance(given, str) else ""
+    return searchable(given) if isinstance(given, str) else ""
 
 
 def _conversation(turns: Sequence[Turn], prompt: str) -> Sequence[ConversationTurn]:

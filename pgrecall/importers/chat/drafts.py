@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,17 @@ def _cleaned(turns: Iterable[Turn], target: Target, tally: Tally) -> Iterator[Tu
             text, secrets = without_secrets(text)
             for kind, count in secrets.items():
                 tally.add(f"secrets of the kind {kind!r}, replaced", count)
+            known = {
+                name: _clean(one) if isinstance(one, str) else one for name, one in turn.metadata.items()
+            }
+            turn = replace(turn, metadata=known)
         yield turn if text == turn.text else replace(turn, text=text.strip())
+
+
+@lru_cache(maxsize=256)
+def _clean(text: str) -> str:
+    """A text of metadata, such as a folder or a branch, without secrets; those of a session are alike."""
+    return without_secrets(text)[0]
 
 
 def _pairs(conversation: Conversation, seen: set[str], tally: Tally) -> Iterator[tuple[Turn, Turn | None]]:

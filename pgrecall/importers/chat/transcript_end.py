@@ -28,11 +28,11 @@ def last_turns(path: Path, kind: SessionKind) -> Sequence[Turn]:
     """
     conversations = SESSIONS[kind](_values(path), path.stem, Tally(), tools=False)
     turns = [turn for conversation in conversations for turn in conversation.turns]
-    said = [replace(turn, text=_searchable(without_marked(turn.text)[0]).strip()) for turn in turns]
+    said = [replace(turn, text=searchable(without_marked(turn.text)[0]).strip()) for turn in turns]
     return [turn for turn in said if turn.text]
 
 
-def _searchable(text: str) -> str:
+def searchable(text: str) -> str:
     """The text without NUL and half signs, which no search takes; programs cut texts within a sign."""
     return text.replace("\0", "").encode(errors="replace").decode()
 

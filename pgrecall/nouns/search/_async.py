@@ -9,7 +9,7 @@ from functools import partial
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.reads import AsyncSearchReads
 from pgrecall.encoding import require_searchable
-from pgrecall.errors import DatabaseError, EmbedderError
+from pgrecall.errors import DatabaseError, EmbedderError, SchemaMismatch
 from pgrecall.importers.secrets import secrets_in
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
@@ -19,6 +19,7 @@ from pgrecall.nouns.search.found import Found
 from pgrecall.nouns.search.models import Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import (
     completed_query,
+    directives,
     find,
     projects,
     queries_without_names,
@@ -29,6 +30,9 @@ from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, rescore, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
+
+_LONG = 240
+"""Characters above which a directive may be shown in part."""
 
 
 async def search(
@@ -64,6 +68,7 @@ async def search(
         result = progress.result(found, found.hits)
     if not result.hits and (notice := await _no_memories(connection, progress)):
         result = replace(result, skipped=(*result.skipped, notice))
+    result = replace(result, hits=await _with_sentences(result.hits, progress))
     search_ended(result, rerank=rerank)
     return result
 
@@ -90,6 +95,18 @@ async def _search_by_plan(
     progress.model_uses, asked = [], progress.model_uses  # they are counted
     again = await search(connection, with_plan(request, plan, narrow=False), progress)
     return replace(again, model_use=sum_of_uses([*asked, *progress.model_uses]))
+
+
+async def _with_sentences(hits: tuple[Hit, ...], progress: Progress) -> tuple[Hit, ...]:
+    """The hits; a long directive with its sentence, for whoever has to cut it. A cell of an earlier version
+    knows none."""
+    long = [hit.id for hit in hits if hit.is_directive and len(hit.body) > _LONG]
+    try:
+        found = await progress.reading.execute(directives(long)) if long else {}
+    except SchemaMismatch:
+        return hits
+    told = {hit.id: sentence for hit in hits if (sentence := found.get(hit.id)) and sentence in hit.body}
+    return tuple(replace(hit, directive=told.get(hit.id)) for hit in hits) if told else hits
 
 
 async def _no_memories(connection: AsyncConnection, progress: Progress) -> str | None:

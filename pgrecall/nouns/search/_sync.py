@@ -10,7 +10,7 @@ from functools import partial
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.reads import SearchReads
 from pgrecall.encoding import require_searchable
-from pgrecall.errors import DatabaseError, EmbedderError
+from pgrecall.errors import DatabaseError, EmbedderError, SchemaMismatch
 from pgrecall.importers.secrets import secrets_in
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
@@ -20,6 +20,7 @@ from pgrecall.nouns.search.found import Found
 from pgrecall.nouns.search.models import Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import (
     completed_query,
+    directives,
     find,
     projects,
     queries_without_names,
@@ -30,6 +31,9 @@ from pgrecall.search.conversations import with_turns
 from pgrecall.search.observers import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, rescore, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
+
+_LONG = 240
+"""Characters above which a directive may be shown in part."""
 
 
 def search(connection: Connection, request: SearchRequest, progress: Progress | None = None) -> SearchResult:
@@ -63,6 +67,7 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
         result = progress.result(found, found.hits)
     if not result.hits and (notice := _no_memories(connection, progress)):
         result = replace(result, skipped=(*result.skipped, notice))
+    result = replace(result, hits=_with_sentences(result.hits, progress))
     search_ended(result, rerank=rerank)
     return result
 
@@ -87,6 +92,18 @@ def _search_by_plan(connection: Connection, request: SearchRequest, progress: Pr
     progress.model_uses, asked = [], progress.model_uses  # they are counted
     again = search(connection, with_plan(request, plan, narrow=False), progress)
     return replace(again, model_use=sum_of_uses([*asked, *progress.model_uses]))
+
+
+def _with_sentences(hits: tuple[Hit, ...], progress: Progress) -> tuple[Hit, ...]:
+    """The hits; a long directive with its sentence, for whoever has to cut it. A cell of an earlier version
+    knows none."""
+    long = [hit.id for hit in hits if hit.is_directive and len(hit.body) > _LONG]
+    try:
+        found = progress.reading.execute(directives(long)) if long else {}
+    except SchemaMismatch:
+        return hits
+    told = {hit.id: sentence for hit in hits if (sentence := found.get(hit.id)) and sentence in hit.body}
+    return tuple(replace(hit, directive=told.get(hit.id)) for hit in hits) if told else hits
 
 
 def _no_memories(connection: Connection, progress: Progress) -> str | None:

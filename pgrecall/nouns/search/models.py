@@ -158,6 +158,7 @@ class Hit:
         speech_act: what it says; None until it is found out.
         newer_version: a later hit that states the same with another value.
         tenant: the shared tenant that it lives in; None in the own one.
+        directive: of a long instruction or preference, the sentence that makes it one.
     """
 
     id: int
@@ -187,6 +188,7 @@ class Hit:
     speech_act: SpeechAct | None = None
     newer_version: int | None = None
     tenant: str | None = None
+    directive: str | None = None
 
     @property
     def is_directive(self) -> bool:

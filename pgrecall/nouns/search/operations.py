@@ -15,7 +15,7 @@ from pgrecall.nouns.search.explanation import Explanation
 from pgrecall.nouns.search.found import Candidate, ConfidenceTerms, Found, Raised, Weighing
 from pgrecall.nouns.search.models import ConversationTurn, Hit, Passage, SearchRequest
 
-_MADE_HERE = ("reranked", "explanation", "tenant")
+_MADE_HERE = ("reranked", "explanation", "tenant", "directive")
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name not in _MADE_HERE)
 _CANDIDATE_FIELDS = tuple(f.name for f in fields(Candidate) if f.name != "hit")
 
@@ -127,6 +127,17 @@ def projects(ids: Sequence[int]) -> Operation[dict[int, str]]:
         "SELECT * FROM recall.projects(%(ids)s)",
         {"ids": list(ids)},
         lambda rows: {row["id"]: row["project"] for row in rows},
+        repeatable=True,
+        reads=True,
+    )
+
+
+def directives(ids: Sequence[int]) -> Operation[dict[int, str | None]]:
+    """Reads the sentence that makes each of these memories a directive; None if none does by itself."""
+    return Operation(
+        "SELECT * FROM recall.directives(%(ids)s)",
+        {"ids": list(ids)},
+        lambda rows: {row["id"]: row["sentence"] for row in rows},
         repeatable=True,
         reads=True,
     )

@@ -55,6 +55,18 @@ class ContextBudget:
             self.shown, self.text, self.tokens = shown, text, tokens
         return needed
 
+    def add_directive(self, hit: Hit, limit: int) -> int:
+        """Shows a directive whole if it fits, within ``limit`` tokens of all, else its sentence; returns the
+        tokens it needs. Any other part of it may say the opposite."""
+        needed = 0
+        for cut in (None, passage_start(hit) + len(hit.directive)) if hit.directive else (None,):
+            shown, text, tokens = self._with(hit, cut)
+            needed = tokens - self.tokens
+            if tokens <= limit:
+                self.shown, self.text, self.tokens = shown, text, tokens
+                break
+        return needed
+
     def add_beginning(self, hit: Hit) -> str:
         """Shows as much of a memory as fits, from its passage on; returns the unit it is cut after, empty if
         nothing fits."""

@@ -41,7 +41,7 @@ class Entry:
     ``earlier`` is the time of an earlier statement that says the same with another value and is left out;
     ``note`` is what the marker says of a summary; ``lately`` says that it changed lately.
 
-    A body that is cut begins with the passage that is nearest to the query.
+    A body that is cut begins with the passage that is nearest to the query, or with the directive in it.
     """
 
     hit: Hit
@@ -73,7 +73,10 @@ class Entry:
 
 
 def passage_start(hit: Hit) -> int:
-    """Where the passage of a long memory begins that is nearest to the query; 0 without one."""
+    """Where the part of a long memory begins that is shown first: the sentence of a directive, or the passage
+    that is nearest to the query; 0 without one."""
+    if hit.is_directive:
+        return hit.body.find(hit.directive) if hit.directive else 0
     return hit.passage.start if hit.passage else 0
 
 

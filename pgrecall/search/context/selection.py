@@ -145,7 +145,7 @@ def _add_directives(
             continue
         problem = _rejection(hit, chosen, request, alike)
         left = share - budget.tokens
-        if problem is None and (needed := budget.add_whole(hit, limit=share)) > left:
+        if problem is None and (needed := budget.add_directive(hit, share)) > left:
             detail = f"over budget: it needs {needed:,} tokens, {max(left, 0):,} were left for directives"
             problem = _left(hit, "over_budget", detail)
         if problem is not None:
@@ -267,7 +267,11 @@ def _truncate_another(
     """Shows the beginning of the best hit whose beginning fits, if nothing else does; returns a note."""
     unfit = [hit for hit in ranked if left_out[hit.id].reason == "over_budget"]
     for hit in unfit:
-        if unit := budget.add_beginning(hit):
+        if hit.is_directive:
+            budget.add_directive(hit, limit)
+            if budget.shown:
+                return ()
+        elif unit := budget.add_beginning(hit):
             return (_cut(hit, limit, unit),)
     return (f"the text: not even the beginning of a memory fits into {limit:,} tokens",) if unfit else ()
 

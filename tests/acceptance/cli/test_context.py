@@ -67,6 +67,10 @@ def test_a_conversation_completes_the_query(stored: Command, tmp_path: Path) -> 
         refused = stored("search", *asked)
         assert refused.code == 2
         assert said in refused.err
+    broken = Path("/proc/self/mem")
+    if broken.exists():  # on Linux, a file whose reading fails
+        refused = stored("search", asked[0], "--conversation", str(broken))
+        assert (refused.code, refused.err) == (2, f"Error: {broken} cannot be read: Input/output error.\n")
 
 
 def test_the_json_document(stored: Command) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from pgrecall import Memory
 from pgrecall.faces.editors.hooks import HOOKS
+from pgrecall.faces.editors.recall import Recall
+from pgrecall.faces.editors.recall_process import serve_hooks
 from pgrecall.importers.chat.recalled import without_marked
 from tests.acceptance.cli.command_tools import Ended
 from tests.acceptance.cli.editor_tools import FERRY, Editor, editor, stop, warm
@@ -38,13 +41,42 @@ def test_a_prompt_gets_what_answers_it_once_in_a_session(
     assert logged["query"] == "Where does the ferry berth?"
 
 
+def test_a_prompt_gets_the_instruction_that_applies(memory: Memory) -> None:
+    rule = "From now on, run the linter and the unit tests before every commit, and tell me which failed."
+    memory.remember(rule, role="user")
+    memory.remember("The tests that Mira runs before every commit take nine minutes.")
+    recalled = Recall(memory, "claude").answer({"prompt": "Which tests do I run before every commit?"})
+    assert len(recalled.hits) == 2
+    assert recalled.hits[0].body == rule
+    assert "What the user asked for" in recalled.output
+
+
 @pytest.mark.parametrize(
-    "prompt", ["", "  ", "/compact", "!ls", "# note", "How do I reverse a list in Rust?"]
+    "prompt",
+    [
+        "",
+        "  ",
+        "\0",
+        "/compact",
+        "!ls",
+        "# note",
+        "How do I reverse a list in Rust?",
+        "🚢",
+        "word " * 210_000,
+    ],
+    ids=lambda prompt: prompt[:20],
 )
 def test_other_prompts_get_nothing(prompt: str, claude: Editor, memory: Memory) -> None:
     memory.remember(FERRY)
     warm(claude)
     assert claude.recalled(prompt) == ""
+
+
+@pytest.mark.parametrize("odd", ["\0", "\ud83d"])
+def test_a_prompt_with_half_a_sign_is_answered(odd: str, claude: Editor, memory: Memory) -> None:
+    memory.remember(FERRY)
+    warm(claude)
+    assert FERRY in claude.gets(f"Where does the ferry{odd} berth?", session_id=f"{odd}s")
 
 
 def test_what_the_session_says_itself_is_not_recalled(claude: Editor, memory: Memory, tmp_path: Path) -> None:
@@ -57,6 +89,22 @@ def test_what_the_session_says_itself_is_not_recalled(claude: Editor, memory: Me
     text = claude.gets("Where are ferry tickets to Inishmore sold?", transcript_path=str(transcript))
     assert "sold at the quay" in text
     assert FERRY not in text
+
+
+def test_what_the_session_said_with_a_secret_is_not_recalled(memory: Memory, tmp_path: Path) -> None:
+    """It was captured without it."""
+    key = "ghp_" + "Zq8" * 12
+    memory.remember(f"{FERRY} [removed: GitHub Token]")
+    transcript = tmp_path / "s1.jsonl"
+    texts = [f"{FERRY} {key}", *[f"Step {n}." for n in range(12)]]
+    lines = [
+        {"type": "user", "uuid": f"u{n}", "sessionId": "s1", "message": {"role": "user", "content": text}}
+        for n, text in enumerate(texts)
+    ]
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    event = {"prompt": "Where does the ferry berth?", "session_id": "s1"}
+    assert Recall(memory, "claude").answer(event).hits
+    assert not Recall(memory, "claude").answer(event | {"transcript_path": str(transcript)}).hits
 
 
 @pytest.mark.parametrize("name", [one for one in HOOKS if one != "claude"])
@@ -164,6 +212,12 @@ def test_secrets_in_a_prompt_are_not_logged(
     logged = query("SELECT query FROM recall.search_log")
     assert any("[removed: GitHub Token]" in one["query"] for one in logged)
     assert not any(key in one["query"] for one in logged)
+
+
+def test_the_process_ends_when_nobody_asks(claude: Editor, memory: Memory) -> None:
+    path = claude.runtime / "recall"
+    serve_hooks(lambda: nullcontext(memory), "claude", path, idle_seconds=0.1)
+    assert not path.exists()
 
 
 def test_a_hook_that_says_nothing_holds_nobody_up(claude: Editor, memory: Memory) -> None:

@@ -162,6 +162,14 @@ def test_directives_are_listed_and_searched(served: Server) -> None:
             assert sorted(hit["key"] for hit in listed) == ["metric", "vegan"]
             found = await answer(client, "search", query="metric units", directives=True)
             assert [hit["key"] for hit in found["hits"]][:1] == ["metric"]
+            rule = "From now on, never deploy on a Friday unless Mira says so."
+            long = f"We lost a day. {rule} {'It was a bad day for all of us. ' * 90}"
+            await answer(client, "remember", body=long, key="friday", role="user")
+            cut = (await answer(client, "search", directives=True, max_chars=60))["hits"]
+            [friday] = [hit for hit in cut if hit["key"] == "friday"]
+            assert (friday["body"], friday["cut"]) == (rule, True)
+            told = await answer(client, "context", query="shall I deploy on Friday?", budget_tokens=600)
+            assert f"> … {rule} …" in told["text"]
             nothing = await answer(client, "search", query="gate code", directives=True)
             assert nothing["hits"] == []
             assert "leave out directives" in nothing["advice"]

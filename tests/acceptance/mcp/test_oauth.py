@@ -297,6 +297,9 @@ def test_the_commands_list_and_end_what_is_granted(world: World, pgrecall: Comma
         "search-ms:query=x",
         "chrome-extension://abc/x",
         "smb://evil.example/share",
+        "microsoft-edge:https://evil.example/",
+        "googlechromes://evil.example/",
+        "gopher://127.0.0.1:6379/_x",
     ],
 )
 def test_redirects_that_nobody_may_register(world: World, uri: str) -> None:

@@ -76,8 +76,9 @@ def test_in_python(
     turns = [*TURNS]
     with Memory() as memory:
         answers = [program["turn"](memory, turns, message) for message in (MESSAGE, "And who uses it?")]
-    assert len(turns) == 6
-    check(endpoint, told, answers)
+        assert len(turns) == 6
+        check(endpoint, told, answers)
+        assert program["turn"](memory, turns * 30, MESSAGE), "a long chat goes on"
 
 
 def test_in_typescript(

@@ -80,6 +80,7 @@ def _made(ids: list[int]) -> dict[str, Call]:
         "get_plan: dedupe": (f"SELECT recall.get_plan({_newest('dedupe')})", ()),
         "id_of": ("SELECT recall.id_of('rope' || n) FROM generate_series(1, %s) n", (SOME,)),
         "keys_of_source": ("SELECT recall.keys_of_source('rope-source')", ()),
+        "directives": ("SELECT recall.directives(%s)", (some,)),
         "projects": ("SELECT recall.projects(%s)", (some,)),
         "derivations": ("SELECT recall.derivations(%s)", (some,)),
         "queries_without_names": (

@@ -222,11 +222,18 @@ def test_the_operation_refuses_what_postgres_cannot_hold() -> None:
         list_memories(SearchFilter(sources=("a\x00",)), order="newest", after=None, limit=3, now=None)
 
 
+ACROSS = f"From now on, when it rains, {'and I mean really rains, ' * 12}close the hatch."
+NAMED = "From now on, call Mrs. Berg, e.g. on Mondays, unless she asks."
+LISTED = "From now on, never do this:\n- deploy on Fridays\n- force a push"
 SPOKEN = {
     "Morning. The bus was late. From now on, run the linter. Thanks!": "From now on, run the linter.",
     "We met at two.\nI never eat peanuts, they hurt.\nSee you.": "I never eat peanuts, they hurt.",
     "```\nalways use tabs\n```\nPlease always use spaces.": "Please always use spaces.",
     "The ferry was late. It rained.": None,
+    f"Note. {NAMED} Bye.": NAMED,
+    f"Hi.\n{LISTED}\n\nThanks.": LISTED,
+    f"It rained. {'It was wet. ' * 80}{ACROSS} It rained.": ACROSS,
+    f"{'It was wet. ' * 400}{ACROSS} It rained.": ACROSS,
 }
 
 

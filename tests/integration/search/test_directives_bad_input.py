@@ -155,7 +155,8 @@ def test_a_directive_of_100_kb_is_bounded(memory: Memory) -> None:
     assert block.tokens <= 1_000
     assert "> Always answer in two sentences." in block.text
     assert "every language, old or new" not in block.text
-    assert ("long", "over_budget") in [(left.key, left.reason) for left in block.left_out]
+    assert f"> {RULE}. …" in block.text
+    assert ("long", True) in [(source.key, source.cut) for source in block.sources]
     assert [source.key for source in block.sources if (source.key or "").startswith("library")]
 
 

@@ -80,6 +80,47 @@ def test_keys_passwords_and_variables_are_replaced() -> None:
     assert without_secrets(f"{lines}\n{end}\nb")[0] == "[removed: Private Key]\nb"  # cut off before
 
 
+MIXED = "kQ7" + "tZ92pLm4xW8rB3vN6"
+
+
+@pytest.mark.parametrize("around", [
+    "aws_secret_access_key = {}", '{{"user": "mira", "password": "{}"}}', "db_password: {}",
+    "Password={};Encrypt=true", "?user=mira&password={}&ssl=true", "https://x.org/v1?key={}",
+    "db.example:5432:app:mira:{}", "machine api\n  login mira\n  password {}", "ENV JWT_SECRET {}",
+    "curl -u mira:{} https://x.org", "mysql -u root -p{} app", "Authorization: Bearer {}",
+    "X-Api-Key:{}", "login --token {}", "<password>{}</password>",
+    "git clone https://{}@github.com/mira/clock", "PrivateKey = {}", r'{{\"token\": \"{}\"}}',
+    "my password for the router: {}", "I changed the password to {} today.",
+    "the passphrase is “{}”", "sshpass -p '{}' ssh",
+    "Das Passwort für den Server lautet {}, bitte.", "La contraseña es {}.",
+    "la clave de la API es {}, guárdala",
+    "Password:\n  {}\nThanks", "{} is my password", "use {} as the password", "пароль: {}",
+    "user mira, pass: {}",
+    "RAILS_MASTER_KEY={} rails c", "redis-cli -a {} ping",
+])  # fmt: skip
+def test_what_looks_random_is_replaced_where_a_secret_is_expected(around: str) -> None:
+    before, after = around.format("|").split("|")
+    text, found = without_secrets(around.format(MIXED))
+    assert text in (f"{before}[removed: Secret]{after}", f"{before}[removed: Password]{after}")
+    assert found.total() == 1
+    assert without_secrets(text) == (text, {})
+
+
+@pytest.mark.parametrize("password", ["Nordsee" + "2024!x", "Tk72!" + "pZmma", "Trondheim-" + "47-Fjord!"])
+def test_a_password_of_words_is_replaced_after_its_name(password: str) -> None:
+    for said in ("The wifi password is {}", "Das Passwort heißt {}", "cambié la contraseña a {}"):
+        assert without_secrets(said.format(password))[0] == said.format("[removed: Secret]")
+
+
+def test_a_private_key_in_two_turns_is_left_out_of_both() -> None:
+    begin, end = ("-----" + word + " PRIVATE " + "KEY-----" for word in ("BEGIN", "END"))
+    lines = "\n".join([some(64)] * 6)
+    for at in (70, 100, 195, 300):
+        first, second = lines[:at], lines[at:]
+        assert some(64)[:20] not in without_secrets(f"It is\n{begin}\n{first}")[0]
+        assert some(64)[20:40] not in without_secrets(f"And the rest:\n{second}\n{end}\nThanks.")[0]
+
+
 @pytest.mark.parametrize("text", [
     "The password is the name of the dog, the token of our friendship.",
     "postgresql://postgres:postgres@db/app and mysql://user:${PASSWORD}@db and redis://:changeme@cache",
@@ -89,6 +130,11 @@ def test_keys_passwords_and_variables_are_replaced() -> None:
     "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
     "AK" + "IAIOSFODNN7EXAMPLE", "550e8400-e29b-41d4-a716-446655440000", "data:image/png;base64," + some(400),
     "sk-learn, ghp_short, eyJhbGciOi", "a" * 10_000,
+    "token = parser.nextToken2(depth3)", "from transformers import AutoTokenizer, Qwen3MoeForCausalLM2",
+    "password: str = Field(min_length=8)", "await bcrypt.hash(password, saltRounds10)",
+    "Errors: `TokenExpiredError` and `JsonWebTokenError`.", "secret: ${{ secrets.DEPLOY_KEY_V2 }}",
+    "pass the flag --utf8Mb4", "token expires at 2026-05-04T08:00:00Z", "The API key has 32 characters.",
+    "the secret is in vault/app1/db2/v3", "password = settings.db1.password2",
 ])  # fmt: skip
 def test_what_is_no_secret_stays(text: str) -> None:
     assert without_secrets(text) == (text, {})
@@ -115,6 +161,23 @@ def test_a_chat_says_what_was_replaced_and_can_keep_it(tmp_path: Path) -> None:
     kept, skipped = read(path, keep_secrets=True)
     assert kept[0].body == f"use {token}"
     assert not any("secrets" in one.what for one in skipped)
+
+
+def test_a_folder_a_branch_and_a_model_are_stored_without_secrets(tmp_path: Path) -> None:
+    token = TOKENS["GitHub Token"][0]
+    said = {"role": "user", "content": "Hello.", "model": token}
+    line = {
+        "type": "user",
+        "uuid": "u1",
+        "cwd": f"/srv/{token}",
+        "gitBranch": f"fix/{token}",
+        "message": said,
+    }
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps(line) + "\n")
+    [draft] = [one for one in read_chats(path, "claude-code", source="chat") if isinstance(one, Draft)]
+    assert set(draft.metadata) == {"project", "branch", "model"}
+    assert token not in repr(draft)
 
 
 def read(path: Path, *, keep_secrets: bool = False) -> tuple[list[Draft], list[Skipped]]:

@@ -229,3 +229,17 @@ def test_what_can_be_asked_is_not() -> None:
     require_layers(ContextRequest(per_layer={"knowledge": 0}), frozenset({"knowledge"}))
     with pytest.raises(InvalidInput, match=r"The layer 'x' is unknown\. There are: a, b\."):
         require_layers(ContextRequest(per_layer={"x": 1}), frozenset({"b", "a"}))
+
+
+def test_of_a_directive_that_does_not_fit_its_sentence_is_shown_and_never_a_part_of_it() -> None:
+    rule = "Never push to main unless I say so."
+    told = hit(1, 0.9, f"{LONG} {rule} {LONG * 9}", speech_act="instruction", directive=rule)
+    marked = hit(2, 0.8, LONG * 9, speech_act="preference")
+    block = select_memories([told, marked], ContextRequest(300, directive_share=0.4))
+    assert f"\n> … {rule} …\n" in block.text
+    assert [(one.id, one.cut) for one in block.sources] == [(1, True)]
+    assert reasons(block) == {2: "over_budget"}
+    for budget in range(50, 300, 10):
+        block = select_memories([told, marked], ContextRequest(budget, directive_share=0.2))
+        assert block.text == "" or rule in block.text
+        assert block.tokens <= budget

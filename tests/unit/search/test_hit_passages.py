@@ -8,7 +8,7 @@ from pgrecall.faces.snippets import shown_text, snippet
 from pgrecall.nouns.search.models import Hit, Passage
 from pgrecall.search.context.rendering import Entry
 from pgrecall.search.rerank.blending import text_to_read
-from pgrecall.tools.read_tools import excerpt_start
+from pgrecall.tools.read_tools import excerpt
 from tests.unit.search.hits import hit
 
 BODY = "Rent was paid. " * 100 + "The winch is mended with tar. It holds."
@@ -23,11 +23,33 @@ def long(body: str = BODY) -> Hit:
     ("most", "start"), [(20, START), (39, START), (100, len(BODY) - 100), (len(BODY), 0), (5000, 0)]
 )
 def test_an_excerpt_begins_at_the_passage_or_before_it_if_more_fits(most: int, start: int) -> None:
-    assert excerpt_start(long(), most) == start
+    assert excerpt(long(), most) == (start, min(start + most, len(BODY)))
 
 
 def test_an_excerpt_without_a_passage_is_the_beginning() -> None:
-    assert excerpt_start(hit(1, body=BODY), 20) == 0
+    assert excerpt(hit(1, body=BODY), 20) == (0, 20)
+
+
+RULE = "Never push to main unless I say so."
+RULES = f"We lost a day. {RULE} Write short commits, and " + "sign all of them. " * 9
+
+
+@pytest.mark.parametrize(("most", "shown"), [
+    (5, RULE), (60, RULE), (1000, RULES),
+    (120, f"{RULE} Write short commits, and sign all of them. sign all of them. sign all of them."),
+])  # fmt: skip
+def test_an_excerpt_of_a_directive_has_whole_sentences_and_the_one_that_makes_it(
+    most: int, shown: str
+) -> None:
+    start, end = excerpt(hit(1, body=RULES, speech_act="instruction", directive=RULE), most)
+    assert RULES[start:end] == shown
+
+
+def test_a_directive_without_such_a_sentence_begins_with_a_whole_one() -> None:
+    start, end = excerpt(hit(1, body=RULES, speech_act="preference"), 5)
+    assert RULES[start:end] == "We lost a day."
+    shared = hit(1, body=RULES, speech_act="preference", tenant="team")
+    assert excerpt(shared, 5) == (0, 5), "no directive, as it is another's"
 
 
 def test_an_entry_that_is_cut_begins_with_its_passage() -> None:

@@ -29,9 +29,20 @@ MAX_NAME = 80
 _OF_BROWSERS = {
     "about", "blob", "data", "feed", "file", "filesystem", "ftp", "intent", "jar", "javascript", "livescript",
     "mailto", "mhtml", "mocha", "resource", "sms", "tel", "vbscript", "view-source", "ws", "wss", "wyciwyg",
-    "hcp", "ldap", "nfs", "res", "search", "shell", "smb", "ssh",
+    "hcp", "ldap", "nfs", "res", "search", "shell", "smb", "ssh", "dict", "gopher", "mk", "shortcuts",
 }  # fmt: skip
-_BEGIN_OF_BROWSERS = ("chrome", "itms", "moz-", "ms-", "search-")
+_BEGIN_OF_BROWSERS = (
+    "brave",
+    "chrome",
+    "firefox",
+    "google",
+    "itms",
+    "microsoft-",
+    "moz-",
+    "ms-",
+    "opera",
+    "search-",
+)
 """Schemes that a browser or the system acts on itself, such as `ms-msdt`; others open the program that has
 registered them."""
 

@@ -9,8 +9,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT u, 'recall_reader' FROM unnest(ARRAY[
         'access_problems', 'accesses_of', 'associates', 'caller', 'change_cursor', 'changes', 'completed_query',
-        'content_hashes', 'count_pending_links', 'current_tenant', 'derivations', 'diff_versions', 'erasures',
-        'experiment', 'explain', 'explain_miss', 'explain_vitality', 'export_lines', 'feedback_by_memory',
+        'content_hashes', 'count_pending_links', 'current_tenant', 'derivations', 'diff_versions', 'directives',
+        'erasures', 'experiment', 'explain', 'explain_miss', 'explain_vitality', 'export_lines', 'feedback_by_memory',
         'feedback_by_rank', 'feedback_qrels', 'find', 'get', 'get_erasure', 'get_plan', 'health_report',
         'hit_explanation', 'id_of', 'imports', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'languages',
         'layers', 'list_memories', 'logged_searches', 'neighbourhood', 'overview', 'plans', 'presets', 'projects',

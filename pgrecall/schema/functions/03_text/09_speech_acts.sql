@@ -253,19 +253,33 @@ BEGIN
 END $$;
 
 -- directive_sentence: the sentence that makes a text a directive, of this speech act; NULL if none does by itself. One within
--- code or a quotation is only taken if there is no other.
+-- code or a quotation is only taken if there is no other. It is whole, as a part may mean the opposite: it goes on after an
+-- abbreviation, and one that ends with a colon has the lines after it. Of a long text, the beginning and the end are read,
+-- without the sentences that are cut there.
 CREATE OR REPLACE FUNCTION recall_private.directive_sentence(p_body text, p_act text) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 DECLARE
+    v_text text := CASE WHEN length(p_body) <= 4000 THEN p_body ELSE
+        regexp_replace(left(p_body, 2000), '[^.!?？。\n]*$', '') || E'\n'
+        || regexp_replace(right(p_body, 2000), '^[^.!?？。\n]*[.!?？。\n]', '') END;
     v_own text := recall_private.own_words(p_body);
     v_words tsquery := CASE p_act WHEN 'instruction' THEN recall_private.instruction_words()
                                   WHEN 'preference' THEN recall_private.preference_words() END;
+    v_sentence text;
 BEGIN
-    RETURN (
-        SELECT btrim(s.sentence)
-        FROM regexp_split_to_table(recall_private.both_ends(p_body), '(?<=[.!?？。])\s+|\n+') WITH ORDINALITY s(sentence, place)
-        WHERE to_tsvector('pg_catalog.simple', recall_private.without_quotations(s.sentence)) @@ v_words
-        ORDER BY position(btrim(s.sentence) IN v_own) = 0, s.place LIMIT 1);
+    SELECT btrim(s.sentence, E' \t\r\n') INTO v_sentence
+    FROM regexp_split_to_table(
+        v_text, '(?<=[.!?？。])(?<!\m(?:\w|Mr|Mrs|Ms|Dr|Prof|St|Sr|Sra|Nr|No|vs|ca|bzw|etc)\.)\s+(?![[:lower:]])|\n+')
+        WITH ORDINALITY s(sentence, place)
+    -- Few sentences have such words at all; only of these, the author's own are looked for, which takes longer.
+    WHERE CASE WHEN to_tsvector('pg_catalog.simple', s.sentence) @@ v_words
+               THEN to_tsvector('pg_catalog.simple', recall_private.without_quotations(s.sentence)) @@ v_words END
+    ORDER BY position(btrim(s.sentence, E' \t\r\n') IN v_own) = 0, s.place LIMIT 1;
+    IF v_sentence LIKE '%:' THEN
+        v_sentence := btrim(split_part(
+            regexp_replace(substr(v_text, position(v_sentence IN v_text)), '\n[ \t\r]*\n', E'\f'), E'\f', 1), E' \t\r\n');
+    END IF;
+    RETURN v_sentence;
 END $$;
 
 -- find_speech_act: trigger that finds out the speech act of a memory that nobody marked, when it is stored and when its

@@ -1,4 +1,4 @@
--- Lists of memories, a page at a time.
+-- Lists of memories, a page at a time, and the sentences of directives.
 
 -- list_memories (reader; Remember): up to p_limit (1 to 1,000) memories of this tenant that pass p_filter, a JSON
 -- object with the filters of recall.search except `as_of`. The newest come first or, with p_order `vitality`, those
@@ -120,3 +120,11 @@ BEGIN
         format('%L is not a cursor of a list by %s.', left(p_cursor, 100), p_order),
         'Give the cursor of the last memory of the previous page, with the same order.');
 END $$;
+
+-- directives (reader; Search): of those of these memories that are directives, the sentence that makes each one.
+CREATE OR REPLACE FUNCTION recall.directives(p_ids bigint[]) RETURNS TABLE (id bigint, sentence text)
+LANGUAGE sql STABLE ROWS 10
+SET search_path FROM CURRENT AS $$
+    SELECT m.id, recall_private.directive_sentence(m.body, m.speech_act) FROM recall.memory m
+    WHERE m.tenant = (SELECT recall.current_tenant()) AND m.id = ANY (p_ids) AND recall_private.is_directive(m.speech_act)
+$$;
