@@ -21,8 +21,8 @@ from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.importers.chat import read_transcript, role_of
 from pgrecall.importers.dates import parse_spoken
-from pgrecall.nouns.embedding import TokenSigns
-from pgrecall.search.embed.embedder import Embedder, TokenEmbedder, for_queries
+from pgrecall.nouns.embedding import Embedded, TokenSigns
+from pgrecall.search.embed.embedder import Embedder, embed_with_tokens, for_queries
 from pgrecall.search.embed.passages import WINDOW, counts_pieces, estimated_ends
 
 
@@ -191,7 +191,7 @@ class RememberedVectors:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._known: dict[str, list[float]] = {}
-        self._tokens: dict[tuple[str, int], tuple[list[float], TokenSigns]] = {}
+        self._tokens: dict[tuple[str, int], Embedded] = {}
 
     @property
     def name(self) -> str:
@@ -221,9 +221,10 @@ class RememberedVectors:
             self._known.update(zip(new, self._embedder.embed(new), strict=True))
         return [self._known[text] for text in texts]
 
-    def embed_with_tokens(self, texts: Sequence[str], max_signs: int) -> list[tuple[list[float], TokenSigns]]:
-        assert isinstance(self._embedder, TokenEmbedder), "only embedders with tokens are remembered"
+    def embed_with_tokens(
+        self, texts: Sequence[str], max_signs: int
+    ) -> list[tuple[list[float], TokenSigns | None]]:
         new = [text for text in dict.fromkeys(texts) if (text, max_signs) not in self._tokens]
-        for text, made in zip(new, self._embedder.embed_with_tokens(new, max_signs), strict=True):
+        for text, made in zip(new, embed_with_tokens(self._embedder, new, max_signs), strict=True):
             self._tokens[text, max_signs] = made
-        return [self._tokens[text, max_signs] for text in texts]
+        return [(known.vector, known.tokens) for known in (self._tokens[text, max_signs] for text in texts)]
