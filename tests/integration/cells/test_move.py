@@ -219,7 +219,7 @@ def test_a_copy_that_differs_is_not_taken(movable: Installation) -> None:
     copying = Copying(*(movable.fleet.cell(entry) for entry in movable.fleet.directory.cells()), "acme")
     begun = "INSERT INTO recall_cells.move (tenant, source, target) VALUES ('acme', 0, 1)"
     movable.fleet.directory.run(begun)
-    copying.begin(0)
+    copying.begin(0, timeout=PATIENCE)
     copying.wait_for_copy(lambda *_: None, timeout=PATIENCE)
     movable.ask(1, "UPDATE recall.memory SET body = 'Another text.' WHERE key = 'winch-3'")
     with pytest.raises(DatabaseError, match="differs in memory; it stays where it is"):
@@ -275,6 +275,22 @@ def test_a_tenant_in_two_cells_is_left_alone(movable: Installation) -> None:
     movable.ask(1, "SELECT recall.forget_tenant('acme')")
     assert held(movable, 1) == {}
     assert {finding.level for finding in movable.fleet.check()} == {"ok"}
+
+
+def test_a_transaction_from_before_a_move_does_not_hold_it_for_ever(
+    movable: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    movable.fleet.place("acme", 0)
+    client = movable.memory()
+    client.remember("It stays here.")
+    with psycopg.connect(movable.cells[0]) as other, monkeypatch.context() as patched:
+        other.execute("CREATE TEMPORARY TABLE long_one ()")
+        patched.setattr("pgrecall.cells.moves.move.COPY_TIMEOUT", 0.3)
+        with pytest.raises(DatabaseError, match=r"have run for more than 0\.3 s"):
+            Mover(movable.fleet).move("acme", 1)
+    client.remember("It goes on here.")
+    assert Mover(movable.fleet).undo("acme") == 0
+    clean(movable)
 
 
 def test_a_long_transaction_keeps_writers_at_the_source(
