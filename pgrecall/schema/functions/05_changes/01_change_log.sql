@@ -51,7 +51,8 @@ END $$;
 
 -- expire_changes (worker; Versions and changes): deletes up to p_limit changes of this tenant that are older than the
 -- setting changes.days. Returns how many. Records the position of the last one, so that readers with an older cursor
--- are refused.
+-- are refused. A change with a time of long ago stays until those before it go, and one with a time that is yet to come
+-- holds up none.
 CREATE OR REPLACE FUNCTION recall.expire_changes(p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -65,11 +66,13 @@ DECLARE
 BEGIN
     WITH oldest AS MATERIALIZED (
         SELECT c.era, c.xid, c.id, c.at FROM recall.memory_change c
-        WHERE c.tenant = v_tenant AND c.memory_id IS NOT NULL
+        WHERE c.tenant = v_tenant AND c.memory_id IS NOT NULL AND c.at <= p_now
         ORDER BY c.era, c.xid, c.id LIMIT recall_private.require_limit(p_limit) FOR UPDATE SKIP LOCKED
+    ), expired AS (
+        SELECT o.*, bool_and(o.at < v_before) OVER (ORDER BY o.era, o.xid, o.id) AS whole FROM oldest o
     ), gone AS (
-        DELETE FROM recall.memory_change c USING oldest o
-        WHERE c.tenant = v_tenant AND (c.era, c.xid, c.id) = (o.era, o.xid, o.id) AND o.at < v_before
+        DELETE FROM recall.memory_change c USING expired o
+        WHERE c.tenant = v_tenant AND (c.era, c.xid, c.id) = (o.era, o.xid, o.id) AND o.whole
         RETURNING c.era, c.xid, c.id
     )
     SELECT g.*, count(*) OVER () AS many INTO v_last FROM gone g ORDER BY g.era DESC, g.xid DESC, g.id DESC LIMIT 1;
