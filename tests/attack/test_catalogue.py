@@ -10,7 +10,8 @@ from tests.attack.world import GUESSED, RIGHTS, UNKNOWN, World
 
 RELATIONS = (
     "SELECT format('%I.%I', n.nspname, c.relname) "
-    "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname IN ('pg_catalog', 'information_schema', 'recall') AND c.relkind IN ('r', 'v', 'm', 'p') "
+    "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname IN ('pg_catalog', 'information_schema', 'recall') AND c.relkind IN ('r', 'v', 'm', 'p') "
     "AND c.relname <> 'pg_stat_activity' ORDER BY 1"
 )
 """All but the one in which a role sees its own question."""
