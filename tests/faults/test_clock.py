@@ -70,8 +70,7 @@ def test_the_worker_goes_on_after_the_clock_was_set_back(
         def now(cls, tz: tzinfo | None = None) -> Any:
             return datetime.now(tz) + shift[0]
 
-    for module in ("schedulers.base", "triggers.date", "triggers.interval"):
-        monkeypatch.setattr(f"apscheduler.{module}.datetime", Stepping)
+    monkeypatch.setattr("apscheduler.schedulers.base.datetime", Stepping)
     monkeypatch.setattr(worker, "REFRESH_SECONDS", 0.2)
 
     def folded() -> bool:
@@ -84,8 +83,9 @@ def test_the_worker_goes_on_after_the_clock_was_set_back(
         try:
             for step in (YEAR, timedelta(), -DAY):
                 shift[0] = step
-                query("""SELECT recall.search_and_log('{"query": "harbour"}')""")
-                until(folded, "a fold")
+                for _ in range(3):  # the first may have been about to begin
+                    query("""SELECT recall.search_and_log('{"query": "harbour"}')""")
+                    until(folded, "a fold")
                 inject("a clock stepped under the worker")
         finally:
             runner.stop.set()
