@@ -79,6 +79,7 @@ class Copying:
         self.end()
         self.target.set_resident(self.tenant, "moving", source_number)
         self.forget_at(self.target)
+        self.source.run(_SQL["keep_era"], {"tenant": self.tenant})
         with self.source.connected() as connection, connection.transaction():
             connection.execute(f"SET LOCAL lock_timeout = {round(timeout * 1000)}".encode())
             # A job that moves the tenant's vectors to their own table ends first; none begins afterwards.
