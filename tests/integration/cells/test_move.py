@@ -16,7 +16,7 @@ from pgrecall.cells.moves.move import Mover
 from pgrecall.errors import DatabaseError, InvalidInput, RecallError, TenantElsewhere
 from pgrecall.nouns.keys.operations import new_token
 from tests.integration.cells.conftest import Installation
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE
 
 
 def digests(installation: Installation, cell: int, tenant: str = "acme") -> list[dict[str, object]]:
@@ -280,43 +280,6 @@ def test_a_tenant_in_two_cells_is_left_alone(movable: Installation) -> None:
     movable.ask(1, "SELECT recall.forget_tenant('acme')")
     assert held(movable, 1) == {}
     assert {finding.level for finding in movable.fleet.check()} == {"ok"}
-
-
-def test_changes_go_on_in_a_new_era_on_another_server(movable: Installation) -> None:
-    """Where the numbers of transactions are others, here below those that the tenant brought."""
-    movable.fleet.place("acme", 0)
-    client = movable.memory()
-    client.remember("Before", key="before")
-    movable.ask(0, "UPDATE recall.memory_change SET xid = xid + 1000000000")
-    [last] = movable.ask(0, "SELECT format('%s-%s-%s', era, xid, id) AS cursor FROM recall.memory_change")
-    Mover(movable.fleet).move("acme", 1)
-    mark = """UPDATE recall.setting SET value = value || '{"server": "12345 00000001"}' """
-    movable.ask(1, f"{mark} WHERE tenant = 'acme' AND name = 'changes.era'")
-    client.remember("After", key="after")
-
-    def read(since: str | None) -> list[str | None]:
-        return [change.key for change in client.history.changes(since)]
-
-    assert until(lambda: read(str(last["cursor"])), "changes after the move") == ["after"]
-    assert read(None) == ["before", "after"]
-    Mover(movable.fleet).finish("acme")
-    clean(movable)
-
-
-def test_a_transaction_from_before_a_move_does_not_hold_it_for_ever(
-    movable: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    movable.fleet.place("acme", 0)
-    client = movable.memory()
-    client.remember("It stays here.")
-    with psycopg.connect(movable.cells[0]) as other, monkeypatch.context() as patched:
-        other.execute("CREATE TEMPORARY TABLE long_one ()")
-        patched.setattr("pgrecall.cells.moves.move.COPY_TIMEOUT", 0.3)
-        with pytest.raises(DatabaseError, match=r"have run for more than 0\.3 s"):
-            Mover(movable.fleet).move("acme", 1)
-    client.remember("It goes on here.")
-    assert Mover(movable.fleet).undo("acme") == 0
-    clean(movable)
 
 
 def test_a_long_transaction_keeps_writers_at_the_source(
