@@ -134,6 +134,7 @@ CHROMIUM = {
         "choices": "merges by hand",
         "newcomers": "the first visit, without scripts",
         "quality": "searches that are judged",
+        "scripts": "scripts in everything that is stored or asked",
         "walks": "from a question to its answer by keyboard",
         "work": "undo, files that are dropped, telephones, axe",
     }.items()

@@ -172,7 +172,7 @@ class Cell:
                 if waiting and time.monotonic() > deadline:
                     raise DatabaseError(
                         f"{len(waiting)} transactions in this cell have run for more than {timeout:g} s.",
-                        hint="Try again when they have ended; pg_stat_activity shows them.",
+                        hint="Try again when they have ended; see pg_stat_activity and pg_prepared_xacts.",
                         sqlstate="55P03",
                     )
                 if waiting:

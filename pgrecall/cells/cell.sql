@@ -34,17 +34,20 @@ SELECT c.tenant, c.memories,
 FROM counted c CROSS JOIN whole w;
 
 -- A virtual transaction that holds a snapshot, or has written, may have seen the earlier state. A role that must not see
--- the kind of other processes still sees whether they have a role; background processes have none.
+-- the kind of other processes still sees whether they have a role; background processes have none. A prepared transaction
+-- has no process any more and tells nobody what it has seen: every one counts.
 -- name: under_way
 SELECT l.virtualxid AS id FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
 WHERE l.locktype = 'virtualxid' AND l.granted AND a.datname = current_database()
   AND a.pid <> pg_backend_pid() AND a.pid <> ALL (%(besides)s::int[])
   AND coalesce(a.backend_type IN ('client backend', 'parallel worker'), a.usesysid IS NOT NULL)
-  AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL);
+  AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+UNION ALL SELECT p.gid FROM pg_prepared_xacts p WHERE p.database = current_database();
 
 -- name: still
 SELECT l.virtualxid AS id FROM pg_locks l
-WHERE l.locktype = 'virtualxid' AND l.virtualxid = ANY (%(waiting)s);
+WHERE l.locktype = 'virtualxid' AND l.virtualxid = ANY (%(waiting)s)
+UNION ALL SELECT p.gid FROM pg_prepared_xacts p WHERE p.database = current_database();
 
 -- What opens a tenant: by its digest, of which each is in one cell only.
 -- name: secrets

@@ -15,11 +15,7 @@ from pgrecall.cells.installation import Installation
 from pgrecall.cells.moves.rights import missing_rights
 from pgrecall.errors import RecallError
 
-_MOVING = (
-    "SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database() "
-    "AND l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 "
-    "AND (l.classid, l.objid) = (hashtext('recall_cells')::oid, hashtext(%(tenant)s)::oid)"
-)
+_MOVING = "SELECT FROM recall_cells.mover m WHERE m.tenant = %(tenant)s AND recall_cells.is_alive(m)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,11 +129,12 @@ class Directory:
 
     def install(self) -> None:
         """Creates the tables and functions of the directory; repeating it is harmless."""
-        with self.connected() as connection, connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(hashtext('recall_cells'))")
-            # With Citus the database may have workers, which have no directory. Without it this says nothing.
-            connection.execute("SELECT set_config('citus.enable_ddl_propagation', 'off', true)")
-            connection.execute((files(__package__) / "directory.sql").read_bytes())
+        sql = (files(__package__) / "directory.sql").read_bytes()
+        with self.connected() as connection:
+            try:
+                connection.execute(sql)
+            except psycopg.errors.UniqueViolation:  # another call has just created the schema
+                connection.execute(sql)
 
     def is_installed(self) -> bool:
         """Whether this database has a directory."""
@@ -223,9 +224,9 @@ class Directory:
         """
         with ExitStack() as opened:
             connection = opened.enter_context(self.connected())
-            query = "SELECT pg_try_advisory_lock(hashtext('recall_cells'), hashtext(%s)) AS ours"
+            begin = "SELECT recall_cells.begin_moving(%s) AS ours"
             deadline = time.monotonic() + LOCK_TIMEOUT  # the server notices the end of a killed one late
-            while not ((row := connection.execute(query, (tenant,)).fetchone()) and row["ours"]):
+            while not connection.execute(begin, (tenant,)).fetchall()[0]["ours"]:
                 if time.monotonic() > deadline:
                     raise InvalidInput(
                         f"Another process is moving tenant {tenant}.", hint="Wait until it ends, or stop it."
@@ -268,7 +269,7 @@ class Directory:
 
 def _unlock(connection: Connection, tenant: str) -> None:
     with suppress(psycopg.Error):  # a lost connection holds no lock
-        connection.execute("SELECT pg_advisory_unlock(hashtext('recall_cells'), hashtext(%s))", (tenant,))
+        connection.execute("SELECT recall_cells.end_moving(%s)", (tenant,))
 
 
 _BIND = (

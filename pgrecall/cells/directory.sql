@@ -1,6 +1,9 @@
 -- The directory of cells records which tenant lives in which database. It is in one small database; every cell may be on
 -- another server. This file can be run repeatedly.
 
+-- With Citus the database may have workers, which have no directory. Without it this says nothing.
+SELECT set_config('citus.enable_ddl_propagation', 'off', true), set_config('lock_timeout', '10s', true);
+
 CREATE SCHEMA IF NOT EXISTS recall_cells;
 
 CREATE TABLE IF NOT EXISTS recall_cells.installation (
@@ -8,6 +11,8 @@ CREATE TABLE IF NOT EXISTS recall_cells.installation (
     single boolean PRIMARY KEY DEFAULT true CHECK (single)
 );
 INSERT INTO recall_cells.installation DEFAULT VALUES ON CONFLICT DO NOTHING;
+-- One call at a time changes the rest. Everybody who may log in could hold an advisory lock; only the owner reaches this row.
+SELECT FROM recall_cells.installation FOR UPDATE;
 
 -- The address has neither user nor password: clients log in there as they did here.
 CREATE TABLE IF NOT EXISTS recall_cells.cell (
@@ -17,11 +22,9 @@ CREATE TABLE IF NOT EXISTS recall_cells.cell (
     room bigint CHECK (room > 0),
     bytes bigint NOT NULL DEFAULT 0,
     noted_at timestamptz NOT NULL DEFAULT now(),
-    dimensions int NOT NULL
+    dimensions int NOT NULL,
+    replica text  -- a standby of the cell that may answer searches
 );
-
--- A standby of the cell that may answer searches.
-ALTER TABLE recall_cells.cell ADD COLUMN IF NOT EXISTS replica text;
 
 CREATE SEQUENCE IF NOT EXISTS recall_cells.version;
 CREATE TABLE IF NOT EXISTS recall_cells.place (
@@ -30,7 +33,17 @@ CREATE TABLE IF NOT EXISTS recall_cells.place (
     version bigint NOT NULL DEFAULT nextval('recall_cells.version'),
     placed_at timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX IF NOT EXISTS place_cell_idx ON recall_cells.place (cell, placed_at);
+
+-- What directories of older versions lack. Where it is there, no lock is asked for: a role may hold one in an open transaction.
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = 'recall_cells.cell'::regclass AND a.attname = 'replica') THEN
+        ALTER TABLE recall_cells.cell ADD COLUMN replica text;
+    END IF;
+    IF to_regclass('recall_cells.place_cell_idx') IS NULL THEN
+        CREATE INDEX place_cell_idx ON recall_cells.place (cell, placed_at);
+    END IF;
+END $$;
 
 -- A tenant has at most one move at a time. The row is deleted when the move ends.
 CREATE TABLE IF NOT EXISTS recall_cells.move (
@@ -41,6 +54,52 @@ CREATE TABLE IF NOT EXISTS recall_cells.move (
     began_at timestamptz NOT NULL DEFAULT now(),
     flipped_at timestamptz
 );
+
+-- The session of the process that moves a tenant, and the random key of an advisory lock that it holds.
+CREATE TABLE IF NOT EXISTS recall_cells.mover (
+    tenant text PRIMARY KEY,
+    pid int NOT NULL,
+    role oid NOT NULL,
+    key bigint NOT NULL
+);
+
+-- is_alive: whether the session of a mover is still there. The lock shows that and keeps nobody out: anybody may take an advisory
+-- lock, but not as another role.
+CREATE OR REPLACE FUNCTION recall_cells.is_alive(p_mover recall_cells.mover) RETURNS boolean
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+RETURN EXISTS (
+    SELECT FROM pg_stat_get_activity(p_mover.pid) a JOIN pg_locks l ON l.pid = a.pid
+    WHERE a.usesysid = p_mover.role AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+      AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+      AND l.classid = ((p_mover.key >> 32) & 4294967295)::oid AND l.objid = (p_mover.key & 4294967295)::oid
+);
+
+-- begin_moving: makes this session the mover of a tenant; false if another one is alive.
+CREATE OR REPLACE FUNCTION recall_cells.begin_moving(p_tenant text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    v_key bigint := hashtextextended(gen_random_uuid()::text, 0);
+BEGIN
+    PERFORM pg_advisory_lock(v_key);
+    INSERT INTO recall_cells.mover AS m (tenant, pid, role, key)
+    SELECT p_tenant, pg_backend_pid(), r.oid, v_key FROM pg_roles r WHERE r.rolname = session_user
+    ON CONFLICT (tenant) DO UPDATE SET pid = excluded.pid, role = excluded.role, key = excluded.key
+    WHERE NOT recall_cells.is_alive(m);
+    IF FOUND THEN
+        RETURN true;
+    END IF;
+    PERFORM pg_advisory_unlock(v_key);
+    RETURN false;
+END $$;
+
+-- end_moving: ends what begin_moving began in this session.
+CREATE OR REPLACE FUNCTION recall_cells.end_moving(p_tenant text) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp AS $$
+    DELETE FROM recall_cells.mover m WHERE m.tenant = p_tenant AND m.pid = pg_backend_pid() RETURNING pg_advisory_unlock(m.key)
+$$;
 
 -- The login roles and the tenant that each may ask for ('*': any), as in the cells.
 CREATE TABLE IF NOT EXISTS recall_cells.binding (
@@ -157,7 +216,8 @@ BEGIN
 END $$;
 
 -- The functions above check the caller themselves. Only the owner can use the others, and the tables.
-REVOKE ALL ON FUNCTION recall_cells.roomiest(), recall_cells.require_allowed(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION recall_cells.roomiest(), recall_cells.require_allowed(text), recall_cells.begin_moving(text),
+    recall_cells.end_moving(text) FROM PUBLIC;
 GRANT USAGE ON SCHEMA recall_cells TO PUBLIC;
 GRANT EXECUTE ON FUNCTION recall_cells.find(text), recall_cells.find_all(), recall_cells.place_tenant(text, bigint),
     recall_cells.replica(bigint), recall_cells.overview(), recall_cells.moves() TO PUBLIC;

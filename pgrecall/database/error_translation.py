@@ -24,6 +24,14 @@ _LOST = ("08", "57P")
 
 
 _BROKEN_OFF = {
+    "25P03": (
+        "Postgres ended a transaction that waited for its client",
+        "Try again, or raise idle_in_transaction_session_timeout for this role.",
+    ),
+    "25P04": (
+        "Postgres ended a transaction that took too long",
+        "Try again, or raise transaction_timeout for this role.",
+    ),
     "40001": ("Another call changed the same rows at the same time", "Try again."),
     "40P01": ("Two calls waited for each other, and Postgres ended this one", "Try again."),
     "53100": ("The disk of Postgres is full", "Free some space; reading still works."),
@@ -34,7 +42,7 @@ _BROKEN_OFF = {
     ),
     "57014": ("Postgres cancelled the call", "Try again, or raise statement_timeout for this role."),
 }
-"""Message and hint by the SQLSTATE of a statement that was rolled back."""
+"""What happened, and the way out, by the SQLSTATE of a transaction that was rolled back."""
 
 
 TENANT_ELSEWHERE = "RC001"
@@ -74,6 +82,10 @@ def translated(error: psycopg.Error) -> RecallError:
             "standby, use the primary instead; else see whether default_transaction_read_only is on.",
             sqlstate=error.sqlstate,
         )
+    if error.sqlstate in _BROKEN_OFF:
+        what, way_out = _BROKEN_OFF[error.sqlstate]
+        said = f"{what}; nothing was changed: {sentence(message)}"
+        return DatabaseError(said, hint=way_out, sqlstate=error.sqlstate)
     return _by_class(error)
 
 
@@ -113,7 +125,7 @@ def _by_class(error: psycopg.Error) -> RecallError:
         case psycopg.errors.ProgramLimitExceeded():
             return InvalidInput(sentence(message), hint=hint)
         case psycopg.OperationalError() if error.sqlstate and not error.sqlstate.startswith(_LOST):
-            return _broken_off(error.sqlstate, sentence(message), hint)
+            return DatabaseError(sentence(message), hint=hint or "Try again.", sqlstate=error.sqlstate)
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return DatabaseUnavailable(
                 f"The connection to Postgres failed: {sentence(message)}",
@@ -123,14 +135,6 @@ def _by_class(error: psycopg.Error) -> RecallError:
             )
         case _:
             return DatabaseError(sentence(message), hint=hint, sqlstate=error.sqlstate)
-
-
-def _broken_off(sqlstate: str, message: str, hint: str) -> DatabaseError:
-    """Returns the error for a statement that Postgres cancelled and rolled back."""
-    if sqlstate not in _BROKEN_OFF:
-        return DatabaseError(message, hint=hint or "Try again.", sqlstate=sqlstate)
-    what, way_out = _BROKEN_OFF[sqlstate]
-    return DatabaseError(f"{what}; nothing was changed: {message}", hint=way_out, sqlstate=sqlstate)
 
 
 def _not_there(error: psycopg.Error, message: str) -> DatabaseError:

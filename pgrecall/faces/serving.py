@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from pgrecall.faces.ending import end_process
+from pgrecall.faces.telemetry.tracing import Tracing
 
 if TYPE_CHECKING:
     import socket
@@ -33,6 +34,7 @@ def run_until_stopped(serving: Awaitable[None]) -> NoReturn:
         assert task is not None
         signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(task.cancel) and None)
         await serving
+        Tracing().end()
         end_process(0)  # before asyncio waits for its threads
 
     with suppress(asyncio.CancelledError):  # stopped before it served

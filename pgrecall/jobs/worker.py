@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
+import random
 import time
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
-from apscheduler.triggers.combining import OrTrigger
-from apscheduler.triggers.date import DateTrigger
-from apscheduler.triggers.interval import IntervalTrigger
+from apscheduler.triggers.base import BaseTrigger
 
 from pgrecall.errors import RecallError
 from pgrecall.jobs.catalogue import JOBS
@@ -32,6 +31,20 @@ CANCEL_SECONDS = 3.0
 them. One attempt may not be enough: a statement may begin just after it, or a cancellation may be lost."""
 
 logger = logging.getLogger("pgrecall.jobs")
+
+
+class _Interval(BaseTrigger):  # type: ignore[misc]  # it has no types
+    """Now, and again so many seconds after each time, or a little more.
+
+    The interval of APScheduler counts every time that has passed: for minutes, and in gigabytes, where
+    a clock without a battery is set from 1970 to now.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
+        return now + timedelta(seconds=0 if previous is None else self._seconds * random.uniform(1, 1.05))
 
 
 class Worker:
@@ -128,11 +141,8 @@ class Worker:
             self._scheduler.remove_job(job.name)
         if interval is None:
             return
-        # One job for now and later: a scheduler that is being stopped fails on a job that ends.
-        intervals = IntervalTrigger(seconds=interval, jitter=interval / 20, timezone=UTC)
-        trigger = OrTrigger([DateTrigger(timezone=UTC), intervals])
         self._last_check.setdefault(job.name, time.monotonic())
-        self._scheduler.add_job(self._run_due, trigger, [job], id=job.name)
+        self._scheduler.add_job(self._run_due, _Interval(interval), [job], id=job.name)
 
     def _report(self, job: Job, error: RecallError) -> None:
         if job.name not in self._errors:  # an outage is logged once

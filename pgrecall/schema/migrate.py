@@ -128,7 +128,7 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
             driver.execute("SELECT recall_private.apply_declared_access()")
             remember_functions(driver)
             # Begun now: a transaction that begins an era makes others wait, and could wait for one of them.
-            driver.execute("SELECT recall_private.change_era()")
+            driver.execute("SELECT recall_private.change_era('*')")
         _record(driver, wanted)
         return Upgrade(before, _state(driver), tuple(access_problems(driver)))
 

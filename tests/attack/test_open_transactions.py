@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from pgrecall.cells.cell import Cell
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import DatabaseError
 from pgrecall.schema import migrate
@@ -115,12 +116,16 @@ def test_a_prepared_transaction_stops_nobody_and_is_named(
     worker.close()
     try:
         assert disturbed(world, tried) == []
+        with pytest.raises(DatabaseError, match="transactions in this cell") as caught:  # as a move asks
+            Cell(world.url).wait_for_transactions(timeout=0.1)
+        assert "pg_prepared_xacts" in caught.value.hint
         with pytest.raises(DatabaseError) as caught:
             LockRetry(attempts=1).apply(lambda: _locked(world), world.url, timeout=30)
         assert f"A prepared transaction of role {role}, open since " in str(caught.value)
         assert "ROLLBACK PREPARED 'it''s mine'" in str(caught.value)
     finally:
         world.admin.execute("ROLLBACK PREPARED 'it''s mine'")
+    Cell(world.url).wait_for_transactions(timeout=0.1)
     world.settle()
 
 

@@ -145,6 +145,7 @@ BREAKAGES = {
     "ALTER FUNCTION recall_private.share_of_amount SECURITY DEFINER": "acts as its owner",
     "ALTER FUNCTION recall.pin SET search_path = public": "by a search path that others can write to",
     "ALTER FUNCTION recall.pin RESET jit": "may be compiled at every call",
+    "ALTER FUNCTION recall.pin RESET gin_fuzzy_search_limit": "may find only some of the words",
     "ALTER FUNCTION recall.pin RESET plan_cache_mode": "is planned for one tenant",
     "ALTER FUNCTION recall.pin RESET client_min_messages": "may tell its caller what the server logs",
     "GRANT CREATE ON SCHEMA recall TO recall_app": "recall_app may create in the schema recall",

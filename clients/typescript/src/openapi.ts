@@ -818,7 +818,7 @@ export interface paths {
          * @description Copy a memory into another tenant, whose owner has allowed it with `readers add --may-share`.
          *
          *     The copy has the text, the tags, the role, the author, the layer and the time of the event, and names
-         *     what it was copied from as `origin` in its metadata. Passwords, keys and tokens in its text are
+         *     what it was copied from as `origin` in its metadata. Passwords, keys and tokens in them are
          *     replaced by placeholders; a directive becomes a statement. Sharing a memory again updates its copy.
          */
         readonly post: operations["share"];

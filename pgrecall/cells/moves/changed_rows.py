@@ -38,17 +38,7 @@ class ChangedRows:
     def __enter__(self) -> ChangedRows:
         with ExitStack() as opened:
             self._connection = opened.enter_context(self._cell.open())
-            self._connection.execute(f"SET lock_timeout = {round(self._timeout * 1000)}".encode())
-            try:
-                self._connection.execute(_CREATE, self._names[:1])
-            except psycopg.errors.LockNotAvailable as error:
-                raise DatabaseError(
-                    f"Transactions on this server have run for more than {self._timeout:g} s.",
-                    hint="Try again when they have ended; pg_stat_activity shows them.",
-                    sqlstate=error.sqlstate,
-                ) from error
-            except psycopg.Error as error:
-                raise translated(error) from error
+            create_slot(self._connection, self._names[0], timeout=self._timeout, temporary=True)
             self._opened = opened.pop_all()
         return self
 
@@ -67,7 +57,26 @@ class ChangedRows:
         return list(changed_rows((int(row["xid"]), row["data"]) for row in rows))
 
 
-_CREATE = "SELECT pg_create_logical_replication_slot(%s, 'pgoutput', true)"
+def create_slot(connection: Connection, name: str, *, timeout: float, temporary: bool) -> None:
+    """Creates a replication slot, once every transaction of the server that is running now has ended.
+
+    Raises:
+        DatabaseError: one took longer than so many seconds, or the server refuses.
+    """
+    try:
+        connection.execute(f"SET lock_timeout = {round(timeout * 1000)}".encode())
+        connection.execute(_CREATE, (name, temporary))
+    except psycopg.errors.LockNotAvailable as error:
+        raise DatabaseError(
+            f"Transactions on this server have run for more than {timeout:g} s.",
+            hint="Try again when they have ended; see pg_stat_activity and pg_prepared_xacts.",
+            sqlstate=error.sqlstate,
+        ) from error
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+_CREATE = "SELECT pg_create_logical_replication_slot(%s, 'pgoutput', %s)"
 _DROP = "SELECT pg_drop_replication_slot(%s)"
 _READ = (
     "SELECT xid::text AS xid, data FROM pg_logical_slot_get_binary_changes(%s, NULL, NULL, "

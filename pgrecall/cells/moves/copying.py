@@ -11,6 +11,7 @@ from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from pgrecall.cells.cell import POLL_SECONDS, Cell
 from pgrecall.cells.directory import Connection
+from pgrecall.cells.moves.changed_rows import create_slot
 from pgrecall.cells.moves.rights import require_rights
 from pgrecall.cells.statements import named_statements
 from pgrecall.errors import DatabaseError, InvalidInput
@@ -67,14 +68,20 @@ class Copying:
                 hint=f"With PGRECALL_CELLS set: pgrecall roles create {missing[0]} --for {self.tenant}.",
             )
 
-    def begin(self, source_number: int) -> None:
-        """Publishes the tenant at the source and subscribes to it at the target. Repeating it is harmless."""
+    def begin(self, source_number: int, *, timeout: float) -> None:
+        """Publishes the tenant at the source and subscribes to it at the target. Repeating it is harmless.
+
+        Raises:
+            DatabaseError: transactions that have to end first took longer than so many seconds.
+        """
         if self._subscribed():
             return
         self.end()
         self.target.set_resident(self.tenant, "moving", source_number)
         self.forget_at(self.target)
+        self.source.run(_SQL["keep_era"], {"tenant": self.tenant})
         with self.source.connected() as connection, connection.transaction():
+            connection.execute(f"SET LOCAL lock_timeout = {round(timeout * 1000)}".encode())
             # A job that moves the tenant's vectors to their own table ends first; none begins afterwards.
             connection.execute("SELECT recall_private.lock_tenant(%s, 'vector table')", (self.tenant,))
             query = "SELECT t FROM recall_private.tenant_tables(%s) t"
@@ -90,7 +97,7 @@ class Copying:
         for table in own:
             self.target.run("SELECT recall_private.make_vector_table(%(table)s)", {"table": table})
         with self.source.connected() as connection:
-            connection.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (self.name,))
+            create_slot(connection, self.name, timeout=timeout, temporary=False)
         with self.target.connected() as connection:
             connection.execute(
                 SQL(

@@ -36,3 +36,9 @@ SELECT (SELECT s.value #>> '{}' FROM recall.setting s WHERE s.tenant = '*' AND s
 -- name: set_embedder
 INSERT INTO recall.setting (tenant, name, value)
 VALUES ('*', 'embedding.model', to_jsonb(%(embedder)s::text)) ON CONFLICT DO NOTHING;
+
+-- The tenant takes along on which server its changes were logged: at the target, their numbers are another era's.
+-- name: keep_era
+INSERT INTO recall.setting (tenant, name, value)
+SELECT %(tenant)s, s.name, s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'changes.era'
+ON CONFLICT DO NOTHING;

@@ -237,7 +237,7 @@ class Mover:
         if state == "moving":  # it was killed just before; writers need not wait for the copy
             copying.source.set_resident(copying.tenant, "here", None)
         self._report(f"Copying tenant {copying.tenant} from cell {source} to cell {target}.")
-        copying.begin(source)
+        copying.begin(source, timeout=COPY_TIMEOUT)
         copying.wait_for_copy(
             lambda done, tables: self._report(f"{done} of {tables} tables copied."), timeout=COPY_TIMEOUT
         )

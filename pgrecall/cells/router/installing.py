@@ -49,7 +49,7 @@ def install(fleet: Fleet) -> Installed:
     with coordinator.transaction() as connection:
         nodes.add_nodes(connection, coordinator.url, cells)
     with coordinator.transaction() as connection:
-        connection.execute("SELECT pg_advisory_xact_lock(hashtext('recall_router'))")
+        connection.execute("SELECT FROM recall_cells.installation FOR UPDATE")  # one call at a time
         if not coordinator.facts().routes:
             _share(connection, "shared.sql")
         _share(connection, "enter.sql")

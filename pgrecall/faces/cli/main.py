@@ -288,4 +288,10 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal that lacks a character still shows the rest
     # Ctrl-C returns a connection in the middle of a statement and the pool closes it: not worth a warning.
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
-    app(prog_name="pgrecall")
+    try:
+        app(prog_name="pgrecall")
+    finally:
+        if tracing_is_set_up():
+            from pgrecall.faces.telemetry.tracing import Tracing
+
+            Tracing().end()

@@ -41,7 +41,7 @@ MAX_LISTED = 100
 RETRY_AFTER = "1"
 """Seconds, for errors that may pass."""
 
-_TRANSIENT = ("25006", "40", "53", "55", "57")
+_TRANSIENT = ("25006", "25P03", "25P04", "40", "53", "55", "57")
 """SQLSTATE classes of errors that may pass: read-only, conflicts, lack of resources, locks, cancellation."""
 
 

@@ -208,5 +208,5 @@ async def _exit(code: int, calls: set[asyncio.Task[Any]], client: LazyClient, te
     if running:
         await asyncio.wait(running)
     await client.close()
-    telemetry.tracing.flush()
+    telemetry.tracing.end()
     end_process(code)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from pgrecall.errors import DatabaseError, RecallError
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 PHASES = ("planning", "names", "embedding", "database", "reranking")
 """The phases of a search, in the order in which they run."""
+
+
+END_SECONDS = 2.0
+"""Seconds in which the last spans of a process are sent."""
 
 
 @dataclass(slots=True)
@@ -125,15 +130,20 @@ class Tracing:
 
         return get_current()
 
-    def flush(self) -> None:
-        """Sends pending spans within two seconds, before a process ends abruptly."""
+    def end(self) -> None:
+        """Sends pending spans, and creates no more. It waits for two seconds at most.
+
+        An exporter without an answer tries for half a minute, and so does the end of the interpreter.
+        """
         if self._tracer is None:
             return
         from opentelemetry.trace import get_tracer_provider
 
-        send = getattr(self._provider or get_tracer_provider(), "force_flush", None)
-        if send is not None:
-            send(2000)
+        shutdown = getattr(self._provider or get_tracer_provider(), "shutdown", None)
+        if shutdown is not None:
+            ending = Thread(target=shutdown, daemon=True)
+            ending.start()
+            ending.join(END_SECONDS)
 
     def record_search_phases(self, timings: Mapping[str, float]) -> None:
         """Adds a span for each phase of a search that has just ended; ``timings`` are in milliseconds."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -173,7 +174,7 @@ class Store(Forgetting):
         """Copies a memory into another tenant, whose owner has allowed it with ``readers add --may-share``.
 
         The copy has the text, the tags, the role, the author, the layer and the time of the event, and names
-        what it was copied from as ``origin`` in its metadata. Passwords, keys and tokens in its text are
+        what it was copied from as ``origin`` in its metadata. Passwords, keys and tokens in them are
         replaced by placeholders; a directive becomes a statement. Sharing a memory again updates its copy.
 
         >>> memory.share("contract", "team")                                 # doctest: +SKIP
@@ -195,11 +196,15 @@ class Store(Forgetting):
         from pgrecall.nouns.readers.operations import share
 
         stored = self.get(memory, now=now)
-        title, titled = without_secrets(stored.title)
-        body, found = without_secrets(stored.body)
+        texts = [stored.title, stored.body, stored.key or "", stored.author or "", *stored.tags]
+        cleaned = [without_secrets(text) for text in texts]
+        title, body, key, author, *tags = (text for text, _ in cleaned)
+        copy = replace(
+            stored, title=title, body=body, key=key or None, author=author or None, tags=tuple(tags)
+        )
         there = self._connection.at_shared(to, copying=True)
-        copied = there.execute(share(replace(stored, title=title, body=body), to, now))
-        return replace(copied, secrets=tuple(titled | found))
+        copied = there.execute(share(copy, to, now))
+        return replace(copied, secrets=tuple(sum((found for _, found in cleaned), Counter())))
 
     def list(
         self,

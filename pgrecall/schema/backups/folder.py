@@ -51,15 +51,12 @@ class BackupFolder:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for left in self._files(name, PART):  # of a run that was killed: only one runs at a time
                 left.unlink(missing_ok=True)
-            made = make_backup(
-                self.url,
-                self.folder / f"{name}-{moment:%Y%m%dT%H%M%SZ}.dump",
-                timeout=self.timeout,
-                stop=stop,
-            )
-            old = self._files(name)[: -self.keep]
-            for path in old:
-                path.unlink(missing_ok=True)
+            path = self.folder / f"{name}-{moment:%Y%m%dT%H%M%SZ}.dump"
+            made = make_backup(self.url, path, timeout=self.timeout, stop=stop)
+            # One with a later name is older: the clock was ahead when it was made.
+            old = sorted(self._files(name), key=lambda each: (each <= path, each))[: -self.keep]
+            for each in old:
+                each.unlink(missing_ok=True)
         except OSError as error:
             raise InvalidInput(
                 f"The folder of backups {self.folder} cannot be used: {error.strerror or error}.",

@@ -23,6 +23,7 @@ from mcp.shared.auth import (
     OAuthToken,
 )
 
+from tests.acceptance.cli.command_tools import CommandLine, command_line
 from tests.acceptance.http.http_tools import PLAIN, Served, serving
 from tests.acceptance.page.page_tools import Page, complaints, sent
 from tests.waiting import PATIENCE
@@ -33,12 +34,14 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 
 
 @contextmanager
-def serving_oauth(database_url: str, **settings: str) -> Iterator[Served]:
+def serving_oauth(
+    database_url: str, command: CommandLine = command_line, **settings: str
+) -> Iterator[Served]:
     """A service whose public address is its own."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     oauth = f"http://127.0.0.1:{port}"
-    with serving(database_url, "--port", port, "--oauth", oauth, **settings) as served:
+    with serving(database_url, "--port", port, "--oauth", oauth, command=command, **settings) as served:
         yield served
 
 

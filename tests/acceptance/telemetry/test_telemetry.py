@@ -36,6 +36,19 @@ SPANS_TO_STDERR = (
 """A command under a launcher that prints its spans."""
 
 
+SPANS_TO_NOBODY = (
+    "import threading; from opentelemetry import trace; from opentelemetry.sdk.trace import TracerProvider; "
+    "from opentelemetry.sdk.trace.export import BatchSpanProcessor\n"
+    "class Silent:\n"
+    "    def export(self, spans): threading.Event().wait()\n"
+    "    def shutdown(self): threading.Event().wait()\n"
+    "provider = TracerProvider(); provider.add_span_processor(BatchSpanProcessor(Silent()))\n"
+    "trace.set_tracer_provider(provider)\n"
+    "from pgrecall.faces.cli.main import main; main()"
+)
+"""The same where the endpoint for spans never answers."""
+
+
 @pytest.fixture
 def exporter() -> InMemorySpanExporter:
     return InMemorySpanExporter()
@@ -54,10 +67,12 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def traced(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def traced(
+    *arguments: str, launcher: str = SPANS_TO_STDERR, **variables: str
+) -> subprocess.CompletedProcess[str]:
     database_url = variables.pop("database_url")
     return subprocess.run(
-        [sys.executable, "-c", SPANS_TO_STDERR, *arguments],
+        [sys.executable, "-c", launcher, *arguments],
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -80,6 +95,11 @@ def test_a_command_is_a_span_with_the_phases_of_its_search_beneath(database_url:
     assert "span pgrecall jobs run UNSET" in jobs.stderr
     wrong = traced("plan", "show", "4711", database_url=database_url)
     assert "span pgrecall plan show ERROR 0 {'process.exit.code': 2}" in wrong.stderr
+
+
+def test_an_endpoint_that_never_answers_keeps_no_process(database_url: str) -> None:
+    done = traced("list", launcher=SPANS_TO_NOBODY, database_url=database_url)
+    assert (done.returncode, done.stderr) == (1, "Nothing was found.\n")
 
 
 def test_what_leaves_a_call_decides_how_it_ended(tracing: Tracing, exporter: InMemorySpanExporter) -> None:

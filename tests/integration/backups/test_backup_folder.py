@@ -75,6 +75,19 @@ def test_the_newest_are_kept_and_others_left_alone(
         assert restored.get("gauge").body == "The tide gauge at Skarvik."
 
 
+def test_a_new_backup_outlives_those_of_a_clock_that_was_ahead(
+    worker_memory: Made, folder: Path, database_url: str
+) -> None:
+    database = conninfo_to_dict(database_url)["dbname"]
+    with worker_memory(backup_keep=2) as memory:
+        for days in (365, 366, 0, 1, 2):
+            [made] = memory.jobs.run("backup", now=NOW + timedelta(days=days))
+            assert made.state == "done"
+            newest = f"pgrecall-{database}-{NOW + timedelta(days=days):%Y%m%d}T120000Z.dump"
+            assert newest in {path.name for path in folder.iterdir()}
+    assert sorted(path.name[-21:-13] for path in folder.iterdir()) == ["20260602", "20260603"]
+
+
 def test_a_worker_backs_up_where_it_has_a_folder(worker_memory: Made, folder: Path, query: Query) -> None:
     with worker_memory(backup_dir=None) as memory:
         assert "backup" not in {one.job for one in Worker(memory.jobs.runner()).run_once()}

@@ -29,7 +29,7 @@ def copied(movable: Installation) -> Iterator[Copying]:
     fill(movable.memory())
     source, target = (movable.fleet.cell(entry) for entry in movable.fleet.directory.cells())
     copying = Copying(source, target, "acme")
-    copying.begin(0)
+    copying.begin(0, timeout=PATIENCE)
     try:
         copying.wait_for_copy(lambda *_: None, timeout=PATIENCE)
         yield copying

@@ -25,6 +25,11 @@ def digests(installation: Installation, cell: int, tenant: str = "acme") -> list
     )
 
 
+def memories(digests: list[dict[str, object]]) -> list[dict[str, object]]:
+    """All but the settings, to which a move adds the era of the changes."""
+    return [row for row in digests if row["relation"] != "setting"]
+
+
 def held(installation: Installation, cell: int, tenant: str = "acme") -> dict[str, Any]:
     return {str(row["relation"]): row["held"] for row in digests(installation, cell, tenant) if row["held"]}
 
@@ -71,7 +76,7 @@ def test_a_tenant_moves_with_everything(movable: Installation) -> None:
     moved = Mover(movable.fleet, said.append).move("acme", 1)
     assert (moved.source, moved.target) == (0, 1)
     assert moved.stopped < 10
-    assert digests(movable, 1) == before
+    assert memories(digests(movable, 1)) == memories(before)
     assert client.status().cell == 1
     after = client.search("grease", log=False)
     assert [(hit.id, hit.body) for hit in after.hits] == [(hit.id, hit.body) for hit in result.hits]
@@ -187,7 +192,7 @@ def test_it_goes_on_after_a_crash(
     else:
         Mover(movable.fleet).undo("acme")
     cell = 1 if way_out == "again" else 0
-    assert digests(movable, cell) == before
+    assert memories(digests(movable, cell)) == memories(before)
     assert held(movable, 1 - cell) == {}
     assert client.status().cell == cell
     client.remember("Afterwards.")
@@ -219,7 +224,7 @@ def test_a_copy_that_differs_is_not_taken(movable: Installation) -> None:
     copying = Copying(*(movable.fleet.cell(entry) for entry in movable.fleet.directory.cells()), "acme")
     begun = "INSERT INTO recall_cells.move (tenant, source, target) VALUES ('acme', 0, 1)"
     movable.fleet.directory.run(begun)
-    copying.begin(0)
+    copying.begin(0, timeout=PATIENCE)
     copying.wait_for_copy(lambda *_: None, timeout=PATIENCE)
     movable.ask(1, "UPDATE recall.memory SET body = 'Another text.' WHERE key = 'winch-3'")
     with pytest.raises(DatabaseError, match="differs in memory; it stays where it is"):

@@ -96,6 +96,22 @@ def test_the_report_names_every_table_and_what_remains(everywhere: Memory, query
     assert memory.erasure.get(plan.id).intact is False
 
 
+def test_the_report_names_tables_whose_statistics_stay(memory: Memory, database_url: str) -> None:
+    """Another tenant can keep a transaction open that has analyzed a table."""
+    memory.remember_many(drafts(4))
+    told = []
+    for author in ("Ann", "Bo"):
+        plan = memory.erasure.plan(author=author, asked_by="Ann")
+        with psycopg.connect(database_url) as other:
+            other.execute("ANALYZE recall.memory" if author == "Ann" else "SELECT 1")
+            report = memory.erasure.apply(plan.id, signed_by="Bram").report
+        assert report is not None
+        told += [one for one in report.remains if one.place == "planner statistics"]
+    assert "rows, but for those of recall.memory, which other transactions held. Those" in told[0].what
+    assert told[0].until == "The table has rows and is analyzed again: ANALYZE recall.memory."
+    assert "from the remaining rows. Those of a table" in told[1].what
+
+
 def rows_by_table(query: Query) -> dict[str, int]:
     names = query(
         "SELECT relname AS name FROM pg_class WHERE relnamespace = 'recall'::regnamespace AND relkind = 'r'"

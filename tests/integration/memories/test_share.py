@@ -120,6 +120,11 @@ def test_secrets_stay_at_home(memory: Memory, team: Memory) -> None:
     assert copied.secrets == ("GitHub Token",)
     assert team.get(copied.id).body == "The token is [removed: GitHub Token]"
     assert memory.share("token", "team").outcome == "unchanged"
+    memory.remember("Elsewhere", key=f"notes/{TOKEN}", title=TOKEN, author=TOKEN, tags=("safe", TOKEN))
+    copied = memory.share(f"notes/{TOKEN}", "team")
+    assert copied.secrets == ("GitHub Token",)
+    assert "[removed: GitHub Token]" in team.get(copied.id).tags
+    assert TOKEN not in repr(team.get(copied.id))
 
 
 def test_a_layer_that_the_other_tenant_lacks_becomes_knowledge(memory: Memory, team: Memory) -> None:

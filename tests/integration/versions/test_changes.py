@@ -173,6 +173,22 @@ def test_a_restored_dump_goes_on_in_a_new_era(memory: Memory, query: Query) -> N
     assert [change.key for change in memory.history.changes()] == ["before", "after"]
 
 
+def test_who_writes_first_after_a_failover_makes_no_other_tenant_wait(
+    memory: Memory, query: Query, database_url: str
+) -> None:
+    elsewhere = '{"server": "12345 00000001"}'
+    query("UPDATE recall.setting SET value = value || %s::jsonb WHERE name = 'changes.era'", (elsewhere,))
+    with psycopg.connect(database_url) as one, psycopg.connect(database_url) as another:
+        for connection, tenant in ((one, "other"), (another, "acme")):
+            connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
+            connection.execute("SET LOCAL lock_timeout = '1s'")
+            connection.execute("SELECT recall.remember('Another note', p_key => 'own')")
+        another.commit()
+    settle(query)
+    assert [change.key for change in memory.history.changes()] == ["own"]
+    assert [check.name for check in memory.maintenance.verify() if check.problems] == []
+
+
 def test_an_import_is_new(memory: Memory, query: Query, tmp_path) -> None:  # type: ignore[no-untyped-def]
     memory.remember("The harbour", key="a")
     memory.export.write(tmp_path / "all.jsonl")

@@ -33,7 +33,8 @@ def test_a_subclass_has_the_problem_type_of_its_base() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sqlstate", "status"), [("40P01", 503), ("53300", 503), ("57014", 503), ("XX000", 500), (None, 500)]
+    ("sqlstate", "status"),
+    [("40P01", 503), ("53300", 503), ("57014", 503), ("25P04", 503), ("XX000", 500), (None, 500)],
 )
 def test_transient_database_errors_have_retry_after(sqlstate: str | None, status: int) -> None:
     answer = error_problem(DatabaseError("It failed.", sqlstate=sqlstate))

@@ -121,7 +121,6 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
             _report_access(policy, settings.tenant, any_key=any_key)
             with forward_library_logs(log):
                 await serve(app, listener, timeout=settings.http_timeout)
-            service.telemetry.tracing.flush()
     notes().print("stopped")
 
 

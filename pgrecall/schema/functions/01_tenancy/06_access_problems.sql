@@ -76,6 +76,7 @@ $$;
 --   every index that begins with the tenant for one that finds no row, and then read all rows of the tenant for each row
 --   that it looks for. A function that has its own reasons states another mode itself.
 -- - jit: statements are short, and compiling one takes longer than it runs.
+-- - gin_fuzzy_search_limit: an index of words would return some of the memories with a word, by chance.
 -- Settings that fence off one bad plan (enable_*, work_mem) stay with the function that has the statement.
 CREATE OR REPLACE FUNCTION recall_private.function_problems() RETURNS TABLE (problem text, fix text)
 LANGUAGE sql STABLE
@@ -112,7 +113,8 @@ SET quote_all_identifiers = off AS $$
     CROSS JOIN (VALUES
         ('client_min_messages', 'warning', 'may tell its caller what the server logs'),
         ('plan_cache_mode', 'force_generic_plan', 'is planned for one tenant'),
-        ('jit', 'off', 'may be compiled at every call')) s(name, value, problem)
+        ('jit', 'off', 'may be compiled at every call'),
+        ('gin_fuzzy_search_limit', '0', 'may find only some of the words')) s(name, value, problem)
     -- All others call current_tenant, it logs nothing, and the settings would cost two microseconds for each call.
     WHERE k.rank IS NOT NULL AND k.oid <> 'recall.current_tenant'::regproc
       AND NOT EXISTS (SELECT FROM unnest(k.proconfig) c

@@ -8,11 +8,11 @@ CREATE OR REPLACE FUNCTION recall_private.change_kinds() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY['new', 'rewritten', 'archived', 'restored', 'superseded', 'merged', 'deleted', 'risen', 'faded'];
 
--- change_era: the era in which this server logs changes. A new era begins when a dump is restored to another server,
--- where transaction numbers start again, and after a failover or a recovery to an earlier time, which can repeat numbers.
--- The first writer of an era makes other writers wait until it commits, and can be in a deadlock with them. An
--- installation begins the first era.
-CREATE OR REPLACE FUNCTION recall_private.change_era() RETURNS int
+-- change_era: the era in which this server logs changes of a tenant. A new era begins when a dump is restored to another
+-- server or the tenant has moved to one, where transaction numbers are others, and after a failover or a recovery to an earlier
+-- time, which can repeat numbers. The first writer of an era makes other writers of the tenant wait until it commits, and can be
+-- in a deadlock with them. An installation begins the first era, for all tenants (`*`).
+CREATE OR REPLACE FUNCTION recall_private.change_era(p_tenant text) RETURNS int
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -21,12 +21,12 @@ DECLARE
     v_known jsonb;
 BEGIN
     LOOP
-        SELECT s.value INTO v_known FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'changes.era';
+        v_known := recall_private.setting_value(p_tenant, 'changes.era');
         IF v_known ->> 'server' = v_here THEN
             RETURN v_known -> 'era';
         END IF;
         INSERT INTO recall.setting AS s (tenant, name, value)
-        VALUES ('*', 'changes.era', jsonb_build_object('era', 1, 'server', v_here))
+        VALUES (p_tenant, 'changes.era', jsonb_build_object('era', coalesce((v_known -> 'era')::int, 0) + 1, 'server', v_here))
         ON CONFLICT (tenant, name) DO UPDATE SET value = jsonb_build_object(
             'era', (s.value -> 'era')::int + 1, 'server', v_here)
         WHERE s.value ->> 'server' <> v_here;
@@ -42,7 +42,7 @@ DECLARE
     v_era int;
 BEGIN
     IF cardinality(p_ids) > 0 THEN
-        v_era := recall_private.change_era();
+        v_era := recall_private.change_era(p_tenant);
         INSERT INTO recall.memory_change (tenant, era, memory_id, kind, at, other_id)
         SELECT p_tenant, v_era, u.id, p_kind, p_at, p_other
         FROM unnest(p_ids) WITH ORDINALITY u(id, place) WHERE u.id IS NOT NULL ORDER BY u.place;
@@ -51,7 +51,8 @@ END $$;
 
 -- expire_changes (worker; Versions and changes): deletes up to p_limit changes of this tenant that are older than the
 -- setting changes.days. Returns how many. Records the position of the last one, so that readers with an older cursor
--- are refused.
+-- are refused. A change with a time of long ago stays until those before it go, and one with a time that is yet to come
+-- holds up none.
 CREATE OR REPLACE FUNCTION recall.expire_changes(p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -65,11 +66,13 @@ DECLARE
 BEGIN
     WITH oldest AS MATERIALIZED (
         SELECT c.era, c.xid, c.id, c.at FROM recall.memory_change c
-        WHERE c.tenant = v_tenant AND c.memory_id IS NOT NULL
+        WHERE c.tenant = v_tenant AND c.memory_id IS NOT NULL AND c.at <= p_now
         ORDER BY c.era, c.xid, c.id LIMIT recall_private.require_limit(p_limit) FOR UPDATE SKIP LOCKED
+    ), expired AS (
+        SELECT o.*, bool_and(o.at < v_before) OVER (ORDER BY o.era, o.xid, o.id) AS whole FROM oldest o
     ), gone AS (
-        DELETE FROM recall.memory_change c USING oldest o
-        WHERE c.tenant = v_tenant AND (c.era, c.xid, c.id) = (o.era, o.xid, o.id) AND o.at < v_before
+        DELETE FROM recall.memory_change c USING expired o
+        WHERE c.tenant = v_tenant AND (c.era, c.xid, c.id) = (o.era, o.xid, o.id) AND o.whole
         RETURNING c.era, c.xid, c.id
     )
     SELECT g.*, count(*) OVER () AS many INTO v_last FROM gone g ORDER BY g.era DESC, g.xid DESC, g.id DESC LIMIT 1;

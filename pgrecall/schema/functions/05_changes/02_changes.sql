@@ -17,12 +17,12 @@ BEGIN
     id := v_parts[3];
 END $$;
 
--- settled_until: the newest era, and the transaction number in it below which no transaction is in progress. In a
+-- settled_until: the newest era of a tenant, and the transaction number in it below which no transaction is in progress. In a
 -- database that was restored from a dump and not written to since, all changes are settled.
-CREATE OR REPLACE FUNCTION recall_private.settled_until(OUT era int, OUT xid bigint)
+CREATE OR REPLACE FUNCTION recall_private.settled_until(p_tenant text, OUT era int, OUT xid bigint)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_known jsonb := (SELECT s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'changes.era');
+    v_known jsonb := recall_private.setting_value(p_tenant, 'changes.era');
 BEGIN
     era := coalesce((v_known -> 'era')::int, 0);
     xid := CASE
@@ -38,7 +38,7 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_settled record := recall_private.settled_until();
+    v_settled record := recall_private.settled_until(v_tenant);
 BEGIN
     RETURN format('%s-%s-0', v_settled.era, v_settled.xid);
 END $$;
@@ -60,7 +60,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_after record := recall_private.change_position(p_since);
-    v_settled record := recall_private.settled_until();
+    v_settled record := recall_private.settled_until(v_tenant);
     v_unknown text := (SELECT min(k) FROM unnest(p_kinds) k WHERE k <> ALL (recall_private.change_kinds()));
 BEGIN
     PERFORM recall_private.require_between(p_limit, 1, 1000, 'p_limit');

@@ -116,7 +116,7 @@ DECLARE
     v_now double precision := recall_private.epoch(recall_private.require_moment(p_now));
     v_order CONSTANT text[] := '{active, stale, fading, dormant}';
     v_tolerance CONSTANT double precision := 0.005;
-    v_era int := recall_private.change_era();
+    v_era int := recall_private.change_era(v_tenant);
     v_last bigint;
 BEGIN
     PERFORM recall_private.lock_tenant(v_tenant, 'zones');  -- otherwise two calls could log the same change twice

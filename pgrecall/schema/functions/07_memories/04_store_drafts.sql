@@ -143,7 +143,7 @@ CREATE OR REPLACE FUNCTION recall_private.insert_drafts(
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_stored bigint;
-    v_era int := recall_private.change_era();
+    v_era int := recall_private.change_era(p_tenant);
 BEGIN
     WITH stored AS (
         INSERT INTO recall.memory (

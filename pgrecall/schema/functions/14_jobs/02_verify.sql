@@ -263,7 +263,7 @@ SET search_path FROM CURRENT AS $$
     UNION ALL
     SELECT format('setting %L', s.name)
     FROM recall.setting s LEFT JOIN recall_private.known_settings() k ON k.name = s.name
-    WHERE s.tenant = p_tenant AND s.name <> 'statistics_at' AND NOT coalesce(CASE
+    WHERE s.tenant = p_tenant AND s.name NOT IN ('statistics_at', 'changes.era') AND NOT coalesce(CASE
         WHEN s.name = 'language' THEN EXISTS (
             SELECT FROM pg_ts_config c
             WHERE c.cfgnamespace = 'recall'::regnamespace AND c.cfgname = s.value #>> '{}')

@@ -22,7 +22,7 @@ CREATE OR REPLACE FUNCTION recall_private.exported_settings(p_tenant text) RETUR
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT DISTINCT ON (s.name COLLATE "C") s.* FROM recall.setting s
-    WHERE s.tenant = p_tenant AND s.name <> 'import'
+    WHERE s.tenant = p_tenant AND s.name NOT IN ('import', 'changes.era')
        OR s.tenant = '*' AND (s.name = 'language' OR s.name IN (SELECT k.name FROM recall_private.known_settings() k))
     ORDER BY s.name COLLATE "C", s.tenant = '*'
 $$;

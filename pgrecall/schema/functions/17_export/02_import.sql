@@ -35,7 +35,7 @@ LANGUAGE sql STABLE AS $$
         UNION ALL SELECT 3, count(*), 'logged search', 'es' FROM recall.search_log s WHERE s.tenant = p_tenant
         UNION ALL SELECT 4, count(*), 'layer', 's' FROM recall.layer l WHERE l.tenant = p_tenant
         UNION ALL SELECT 5, count(*), 'setting', 's'
-        FROM recall.setting s WHERE s.tenant = p_tenant AND s.name <> 'statistics_at'
+        FROM recall.setting s WHERE s.tenant = p_tenant AND s.name NOT IN ('statistics_at', 'changes.era')
         UNION ALL SELECT 6, count(*), 'calibrated model', 's' FROM (
             SELECT FROM recall.relevance_model r WHERE r.tenant = p_tenant
             UNION ALL SELECT FROM recall.rerank_model r WHERE r.tenant = p_tenant) c) h
@@ -71,7 +71,7 @@ BEGIN
     IF p_embeddings AND (v_header ->> 'embeddings')::boolean THEN
         PERFORM recall_private.check_import_vectors(v_header);
     END IF;
-    DELETE FROM recall.setting s WHERE s.tenant = v_tenant;
+    DELETE FROM recall.setting s WHERE s.tenant = v_tenant AND s.name <> 'changes.era';
     DELETE FROM recall.lexeme w WHERE w.tenant = v_tenant;
     DELETE FROM recall.layer_median d WHERE d.tenant = v_tenant;
     INSERT INTO recall.setting (tenant, name, value) VALUES (v_tenant, 'import', jsonb_build_object(

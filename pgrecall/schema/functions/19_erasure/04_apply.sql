@@ -177,18 +177,33 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- analyze_places: analyzes the tables with rows about memories and the logs, because their statistics contain texts of
--- deleted rows. A table that is being analyzed is skipped. The statistics are those of all tenants, so their size does not
--- follow the caller's setting.
+-- deleted rows. A table that another transaction has analyzed, and holds, is skipped; skipped_places names it. The statistics
+-- are those of all tenants, so their size does not follow the caller's setting.
 CREATE OR REPLACE FUNCTION recall_private.analyze_places(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET default_statistics_target = 100 AS $$
 DECLARE
     v_place regclass;
 BEGIN
-    FOR v_place IN
-        SELECT p.relation FROM recall_private.places_of_memories(p_tenant) p
-        UNION ALL SELECT u::regclass FROM unnest(ARRAY['recall.access', 'recall.search_log', 'recall.lexeme']) u
-    LOOP
+    FOR v_place IN SELECT recall_private.sampled_places(p_tenant) LOOP
         EXECUTE format('ANALYZE (SKIP_LOCKED) %s', v_place);
     END LOOP;
 END $$;
+
+-- sampled_places: the tables whose statistics contain texts of a tenant's memories.
+CREATE OR REPLACE FUNCTION recall_private.sampled_places(p_tenant text) RETURNS SETOF regclass
+LANGUAGE sql STABLE AS $$
+    SELECT p.relation FROM recall_private.places_of_memories(p_tenant) p
+    UNION ALL SELECT u::regclass FROM unnest(ARRAY['recall.access', 'recall.search_log', 'recall.lexeme']) u
+$$;
+
+-- skipped_places: those of them that this transaction has not analyzed, by name: it holds the lock of each that it has.
+-- NULL if there are none.
+CREATE OR REPLACE FUNCTION recall_private.skipped_places(p_tenant text) RETURNS text
+LANGUAGE sql VOLATILE AS $$
+    SELECT string_agg('recall.' || c.relname, ', ' ORDER BY c.relname)
+    FROM recall_private.sampled_places(p_tenant) s JOIN pg_class c ON c.oid = s
+    WHERE NOT EXISTS (SELECT FROM pg_locks l WHERE l.pid = pg_backend_pid() AND l.relation = s AND l.granted
+                        AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+                        AND l.mode = 'ShareUpdateExclusiveLock')
+$$;

@@ -27,7 +27,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- remaining_copies: where texts may remain after their rows were deleted, and until when, as far as this server knows.
-CREATE OR REPLACE FUNCTION recall_private.remaining_copies() RETURNS jsonb
+-- p_skipped names the tables whose statistics could not be computed again.
+CREATE OR REPLACE FUNCTION recall_private.remaining_copies(p_skipped text) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
     SELECT jsonb_agg(jsonb_build_object('place', c.place, 'what', c.what, 'until', c.until) ORDER BY c.number)
     FROM (VALUES
@@ -35,9 +36,10 @@ LANGUAGE sql STABLE AS $$
             'of GIN indexes. No query returns them.',
             format('VACUUM of each table; autovacuum is %s. VACUUM FULL also rewrites the files.',
                    current_setting('autovacuum'))),
-        (2, 'planner statistics', 'They were computed again from the remaining rows. Those of a table that is now empty '
-            'keep a sample of its former rows, which only superusers and owners of the schema can read.',
-            'The table has rows and is analyzed again.'),
+        (2, 'planner statistics', concat('They were computed again from the remaining rows',
+            ', but for those of ' || p_skipped || ', which other transactions held', '. Those of a table that is now empty '
+            'keep a sample of its former rows, which only superusers and owners of the schema can read.'),
+            concat('The table has rows and is analyzed again', ': ANALYZE ' || p_skipped, '.')),
         (3, 'write-ahead log', 'Segments written until this erasure was done hold the texts.',
             format('Postgres recycles them after later checkpoints (wal_keep_size %s, max_wal_size %s).',
                    current_setting('wal_keep_size'), current_setting('max_wal_size'))),
@@ -77,5 +79,5 @@ SET timezone = 'UTC' AS $$
         'memories', coalesce((p_erasure.counts ->> 'memory')::bigint, 0),
         'arrived_since', (SELECT count(*) FROM recall_private.memories_of_subject(p_erasure.tenant, p_erasure.subject)),
         'tables', recall_private.visited_tables(p_erasure.tenant, p_erasure.counts, p_erasure.created_at),
-        'remains', recall_private.remaining_copies())
+        'remains', recall_private.remaining_copies(recall_private.skipped_places(p_erasure.tenant)))
 $$;
