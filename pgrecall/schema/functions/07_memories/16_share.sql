@@ -4,8 +4,8 @@
 -- p_memory is the memory as `get` returns it: id, key, layer, title, body, role, author, tags and occurred_at are
 -- copied, and everything else is left out. The copy has the key TENANT#ID, and as `origin` in its metadata the tenant,
 -- the id and the key. Repeated, it updates the copy. A directive becomes a statement. Works in the cell of p_to,
--- wherever this tenant lives; nothing else there is read, changed or locked but its layers and language. Returns the id and the key of the copy, and the
--- outcome, as remember_many does. Raises an error without the right, and for a copy that p_to has forgotten.
+-- wherever this tenant lives; nothing else there is read, changed or locked but its layers and language. Returns the id and the
+-- key of the copy, and the outcome, as remember_many does. Raises an error without the right, and for a copy that p_to has forgotten.
 CREATE OR REPLACE FUNCTION recall.share(p_to text, p_memory jsonb, p_now timestamptz DEFAULT now())
 RETURNS TABLE (id bigint, key text, outcome text)
 LANGUAGE plpgsql VOLATILE

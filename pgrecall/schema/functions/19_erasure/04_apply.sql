@@ -192,7 +192,8 @@ END $$;
 
 -- sampled_places: the tables whose statistics contain texts of a tenant's memories.
 CREATE OR REPLACE FUNCTION recall_private.sampled_places(p_tenant text) RETURNS SETOF regclass
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
     SELECT p.relation FROM recall_private.places_of_memories(p_tenant) p
     UNION ALL SELECT u::regclass FROM unnest(ARRAY['recall.access', 'recall.search_log', 'recall.lexeme']) u
 $$;
