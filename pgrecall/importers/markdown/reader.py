@@ -108,7 +108,7 @@ class _Vault:
         self._layer = layer
         self._split_at = split_at
         self._rules = rules
-        self._names = NameIndex(prefix)
+        self._names = NameIndex(prefix, folder.resolve().name)
         self._templates = Templates(folder)
         self._joplin = Joplin()
 
