@@ -183,9 +183,10 @@ def _fault(kind: str, place: tuple[int | str, ...], message: str) -> str:
 
 
 def load_json(path: Path, thing: str, hint: str, notices: list[Skipped]) -> Any:
-    """The one JSON value of a file; ``thing`` and ``hint`` name what is expected. Raises InvalidInput.
+    """The JSON value of a file, or the list of its values if it has several. Raises InvalidInput.
 
     Args:
+        thing: names what is expected, as does ``hint``.
         notices: gets one if the file is not UTF-8, or gives a field twice.
     """
     try:
@@ -200,7 +201,7 @@ def load_json(path: Path, thing: str, hint: str, notices: list[Skipped]) -> Any:
 
 
 def parse_json(data: bytes, place: str, notices: list[Skipped]) -> Any:
-    """The JSON value of an entry or a file.
+    """The JSON value of an entry or a file, or the list of its values.
 
     Args:
         place: its name.
@@ -211,11 +212,11 @@ def parse_json(data: bytes, place: str, notices: list[Skipped]) -> Any:
         RecursionError: it is nested too deeply.
     """
     decoded = decode(data)
-    require_few_containers(decoded.text)
     assumed = Counter(dict(decoded.notices))
-    value = noting_decoder(lambda what, times: assumed.update({what: times})).decode(decoded.text)
+    decoder = noting_decoder(lambda what, times: assumed.update({what: times}))
+    values = list(values_in(decoded.text, decoder))
     notices += [Skipped(what, count, (place,)) for what, count in assumed.items()]
-    return value
+    return values[0] if len(values) == 1 else values
 
 
 def values_in(text: str, decoder: json.JSONDecoder) -> Iterator[Any]:

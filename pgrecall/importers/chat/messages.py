@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ from pgrecall.importers.chat.turns import (
 )
 from pgrecall.importers.draft_checks import required_text
 from pgrecall.nouns.imports.report import Problem
+from pgrecall.nouns.memories.models import Role
 
 _TIMES = ("timestamp", "created_at", "create_time", "createdAt", "created", "time", "date", "ts")
 
@@ -37,6 +39,12 @@ _CONVERSATION = frozenset({
 })  # fmt: skip
 _THOUGHTS = ("think", "thinking", "reasoning")
 _TEXTS = ("text", "input_text", "output_text", "refusal")
+_THOUGHT = re.compile(
+    r"(?:\s*+(?:<(think|thinking)>.*?</\1>|<details(?=[^<>]{0,200}\btype=\"reasoning\").*?</details>))++",
+    re.DOTALL,
+)
+"""What a model that runs at home thinks, as Ollama and Open WebUI write it before its answer."""
+
 
 
 def is_message(value: object) -> bool:
@@ -141,7 +149,7 @@ def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools:
     content = value.get("content")
     if content in (None, "", []):  # OpenAI's is null where the model calls a tool or refuses
         content = value.get("refusal")
-    content = _content(content, tally)
+    content = _without_thoughts(_content(content, tally), role, tally)
     empty = content is None or (isinstance(content, str) and not content.strip())
     if empty and not calls:
         tally.add(EMPTY)
@@ -170,6 +178,13 @@ def _time(value: dict[str, Any]) -> object:
     return next((value[field] for field in _TIMES if value.get(field) not in (None, "")), None)
 
 
+def _without_thoughts(content: object, role: Role | None, tally: Tally) -> object:
+    if role != "assistant" or not isinstance(content, str) or (thought := _THOUGHT.match(content)) is None:
+        return content
+    tally.add(THINKING)
+    return content[thought.end() :]
+
+
 def _content(content: object, tally: Tally) -> object:
     """The content if it is a text, or the texts of its parts."""
     content = [content] if isinstance(content, dict) else content
@@ -183,6 +198,7 @@ def _content(content: object, tally: Tally) -> object:
             if kind
             else part
         )
+        text = text.get("value") if isinstance(text, dict) else text  # in OpenAI's threads
         if (kind in _TEXTS or not kind) and isinstance(text, str):
             texts.append(text)
         elif "image" in kind:
