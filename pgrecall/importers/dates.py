@@ -36,9 +36,9 @@ _CLOCK = re.compile(r"[Tt\s]\s*[0-9]{2}(?::?[0-9]{2}.*)?", re.DOTALL)
 
 _FARTHEST_ZONE = timedelta(hours=14)
 _DAY = re.compile(r"\s*[0-9]{4}[-/]?[0-9]{1,2}[-/]?[0-9]{1,2}\s*")
-_NAME_OF_DAY = re.compile(r"(?:.*[\s._-])?([0-9]{4})([-_.])([0-9]{2})\2([0-9]{2})(?:[\s,._-].*)?", re.DOTALL)
+_NAME_OF_DAY = re.compile(r"(?:.*[\s._-])?([0-9]{4})([-_.])([0-9]{2})\2([0-9]{2})(?:[\sT,._-].*)?", re.DOTALL)
 _NAME_IS_DAY = re.compile(
-    r"([0-9]{4})()([0-9]{2})([0-9]{2})(?:[0-9]{4}(?:[0-9]{2})?(?:[\s,._-].*)?)?", re.DOTALL
+    r"([0-9]{4})()([0-9]{2})([0-9]{2})(?:T?[0-9]{4}(?:[0-9]{2})?(?:[\s,._-].*)?)?", re.DOTALL
 )
 _NAME_IN_WORDS = re.compile(r"([A-Z][a-z]{2,8}) ([0-9]{1,2})(?:st|nd|rd|th), ([0-9]{4})")
 _SINCE_1970 = re.compile(r"([0-9]{10}|[0-9]{13}|[0-9]{16})(?:\.[0-9]+)?")
@@ -75,7 +75,7 @@ def day_in_name(name: str) -> datetime | None:
 
 def parse_with_zone(text: str) -> tuple[datetime, bool]:
     """Like :func:`parse_time`, and whether the text names a zone. Raises ValueError."""
-    iso = text.strip()
+    iso = re.sub(r"(?<=[0-9])\s*(?:UTC|GMT)$", "Z", text.strip())
     if loose := _LOOSE.fullmatch(iso):
         clock = re.sub(r"\s+(?=[-+Zz])", "", loose[4])
         iso = f"{loose[1]}-{loose[2]:0>2}-{loose[3]:0>2}{clock}" if _CLOCK.fullmatch(clock or "T00") else ""

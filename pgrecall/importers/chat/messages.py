@@ -46,7 +46,6 @@ _THOUGHT = re.compile(
 """What a model that runs at home thinks, as Ollama and Open WebUI write it before its answer."""
 
 
-
 def is_message(value: object) -> bool:
     """Whether a JSON value looks like a message."""
     value = as_messages(value)

@@ -30,12 +30,16 @@ _CLOSING = {"---": ("---", "..."), "+++": ("+++",), "{": ("}",)}
 """The lines that close a block, by the one that opens it."""
 
 _FIELD = re.compile(r"[\w-]+:(\s|$)")
-_OCCURRED = (
-    "occurred_at", "date", "created", "created_at", "created_on", "createdat", "creation_date",
-    "date_created", "created_time", "updated", "updated_at", "updated_on", "updatedat", "date_updated",
-    "modified", "modified_at", "date_modified", "last_modified", "last_edited_time",
-)  # fmt: skip
-"""When a note was written, in the words of many programs; the time of a change only if there is no other."""
+_DATES = frozenset({
+    "occurred", "date", "datetime", "timestamp", "created", "written", "published", "updated", "modified",
+    "edited", "changed", "lastmod",
+})  # fmt: skip
+"""Words of which a name has one that says when a note was written."""
+
+_OF_DATES = frozenset({"at", "on", "time"})
+_PUBLISHED = frozenset({"published", "publish", "pub"})
+_CHANGED = frozenset({"updated", "modified", "edited", "changed", "lastmod", "update", "edit", "last"})
+_TRUTHS = ("true", "false", "yes", "no")
 
 _DENDRON_FIELDS = frozenset({"id", "desc"})
 """With a time, what Dendron writes at the head of every note."""
@@ -142,7 +146,7 @@ def with_properties(front: FrontMatter, body: str, rules: Rules) -> FrontMatter:
     return replace(
         front,
         tags=front.tags or _tags([*(fields.take("tags", "tags", "tag") or ())]),
-        occurred_at=front.occurred_at or fields.take("occurred_at", *_OCCURRED),
+        occurred_at=front.occurred_at or fields.take("occurred_at", *_date_names(found)),
     )
 
 
@@ -206,7 +210,8 @@ def _as_yaml(block: str, text: str) -> str:
 
 
 def _front_matter(found: YamlFields, rules: Rules) -> FrontMatter:
-    fields = Fields(_plain(found.written()), rules, left=found.value(), named=_normalized)
+    written = _plain(found.written())
+    fields = Fields(written, rules, left=found.value(), named=_normalized)
     front = FrontMatter(
         title=fields.take("title"),
         layer=fields.take("layer"),
@@ -216,7 +221,7 @@ def _front_matter(found: YamlFields, rules: Rules) -> FrontMatter:
         pinned=fields.take("pinned") or False,
         tags=_tags([*(fields.take("tags") or ()), *(fields.take("tags", "tag") or ())]),
         aliases=unique([*(fields.take("aliases") or ()), *(fields.take("aliases", "alias") or ())]),
-        occurred_at=fields.take("occurred_at", *_OCCURRED),
+        occurred_at=fields.take("occurred_at", *_date_names(written)),
         valid_from=fields.take("valid_from"),
         valid_until=fields.take("valid_until"),
         expires_at=fields.take("expires_at"),
@@ -258,8 +263,25 @@ def _links_in(value: Any) -> Iterator[RawLink]:
 
 
 def _normalized(name: str) -> str:
-    """The form in which names of fields are compared: ``Created-At`` is ``created_at``."""
-    return re.sub(r"[\s-]+", "_", name.strip().casefold())
+    """The form in which names of fields are compared: ``Created-At`` and ``createdAt`` are ``created_at``."""
+    return re.sub(r"[\s-]+", "_", re.sub("(?<=[a-z])(?=[A-Z])", "_", name.strip())).casefold()
+
+
+def _date_names(found: Mapping[str, Any]) -> list[str]:
+    """The names of fields that say when a note was written, in the words of many programs.
+
+    The time of a change counts only if there is no other. ``published: true`` is no time.
+    """
+    names = {}
+    for name, value in found.items():
+        words = set(_normalized(name).split("_"))
+        others = words - _DATES - _OF_DATES - _PUBLISHED - _CHANGED - {"create", "creation"}
+        is_date = words & _DATES or (words & _OF_DATES and words - _OF_DATES)
+        if is_date and not others and str(value).casefold() not in _TRUTHS:
+            names[_normalized(name)] = words
+    return sorted(names, key=lambda name: (
+        bool(names[name] & _CHANGED), bool(names[name] & _PUBLISHED), name != "occurred_at", name != "date",
+    ))  # fmt: skip
 
 
 def _tags(texts: list[str]) -> tuple[str, ...]:
