@@ -28,6 +28,8 @@ from pgrecall.setting_types import (
 )
 
 _PREFIX = "pgrecall_"
+_NEAR = 0.8
+"""How much of two names is the same where one is the other misspelt, as `difflib` counts it."""
 
 EmbedderKind = Literal["local", "http", "hash", "none"]
 RerankerKind = Literal["none", "local", "onnx", "http", "llm"]
@@ -60,7 +62,7 @@ class Settings:
     ``dataclasses.replace`` to change some of them.
 
     Raises:
-        InvalidInput: a value is invalid; names every such variable.
+        InvalidInput: a value is invalid, or a variable is misspelt; names every such variable.
     """
 
     database_url: Secret | None = _setting(
@@ -235,7 +237,8 @@ class Settings:
     )
 
     def __init__(self, **given: Any) -> None:
-        found, wrong = _environment() | given, []
+        found = _environment() | given
+        wrong = _misspelt(found)
         for each in fields(self):
             try:
                 vars(self)[each.name] = _value_of(each, found)
@@ -252,6 +255,20 @@ class Settings:
         """Seconds for reranking, if a search sets no limit."""
         usual = self.llm_timeout if self.reranker == "llm" else 2.0
         return usual if self.reranker_deadline is None else self.reranker_deadline
+
+
+def _misspelt(found: dict[str, Any]) -> list[str]:
+    """Variables that nearly name a setting: ignored, they would leave another database or model in use.
+
+    Others may be of another program or version.
+    """
+    from difflib import get_close_matches
+
+    known = {each.name for each in fields(Settings)}
+    unset = known - found.keys()
+    near = {name: get_close_matches(name, unset, 1, _NEAR) for name in found.keys() - known}
+    return [f"PGRECALL_{name.upper()} (do you mean PGRECALL_{meant[0].upper()}?)"
+            for name, meant in sorted(near.items()) if meant]  # fmt: skip
 
 
 def _value_of(each: Field[Any], found: dict[str, Any]) -> Any:
