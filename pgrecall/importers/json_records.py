@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
@@ -21,6 +21,10 @@ from pgrecall.importers.files import MAX_BYTES, printable_path, read_bytes, read
 from pgrecall.importers.json_stream import noting_decoder, require_few_containers
 from pgrecall.importers.other_records import as_records
 from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.validation import what_it_must_be
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 def _moment(value: object) -> datetime:
@@ -161,11 +165,12 @@ def _utf8(line: bytes) -> str:
 
 def validation_message(error: ValidationError) -> str:
     """All faults of one record, each with its field."""
-    faults = (_fault(fault["type"], fault["loc"], fault["msg"]) for fault in error.errors(include_url=False))
+    faults = map(_fault, error.errors(include_url=False))
     return "; ".join(dict.fromkeys(faults))
 
 
-def _fault(kind: str, place: tuple[int | str, ...], message: str) -> str:
+def _fault(fault: ErrorDetails) -> str:
+    kind, place, message = fault["type"], fault["loc"], fault["msg"]
     # pydantic adds the type of a union's variant to the location; only names of fields are shown.
     name = ".".join(str(step) for step in place if isinstance(step, int) or step.isidentifier())[:80]
     if kind == "json_invalid":
@@ -178,6 +183,8 @@ def _fault(kind: str, place: tuple[int | str, ...], message: str) -> str:
         return f"{name} is required"
     if kind == "extra_forbidden":
         return f"there is no field {json.dumps(name, ensure_ascii=False)}"
+    if must := what_it_must_be(fault):
+        return f"{name} {must}"
     message = message.removeprefix("Value error, ")
     return f"{name}: {message[:1].lower()}{message[1:]}" if name else message
 

@@ -159,12 +159,12 @@ def test_accesses(write: Write) -> None:
     [
         ({}, "line 1: give either key or id."),
         ({"key": "k", "id": 1}, "line 1: give either key or id."),
-        ({"key": ""}, "line 1: key: string should have at least 1 character."),
-        ({"id": 0}, "line 1: id: input should be greater than or equal to 1."),
-        ({"id": True}, "line 1: id: input should be a valid integer."),
+        ({"key": ""}, "line 1: key must not be empty."),
+        ({"id": 0}, "line 1: id must be at least 1."),
+        ({"id": True}, "line 1: id must be a whole number."),
         (
             {"key": "k", "kind": "seen"},
-            "line 1: kind: input should be 'write', 'read', 'reference', 'used' or",
+            "line 1: kind must be 'write', 'read', 'reference', 'used' or",
         ),
         ({"key": "k", "at": "never"}, "line 1: at: 'never' is not a date"),
         ({"key": "k", "session_id": "\0"}, "line 1: session_id: contains a NUL character."),
