@@ -286,5 +286,5 @@ def _exit_code(report: ImportReport, path: Path) -> int:
         return INCOMPLETE if report.problems else DONE
     if report.problems:
         return BAD_INPUT
-    notes().print(f"There is nothing to import in {path}.")
+    notes().print(f"There is nothing to import in {path.resolve()}.")
     return NOTHING_FOUND
