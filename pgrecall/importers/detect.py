@@ -262,7 +262,7 @@ def count_items(path: Path, kind: SourceKind = "auto", *, follow_links: bool = F
         from pgrecall.importers.markdown.archive import notes_in
 
         return len(notes_in(path))
-    if is_note(path) and not path.is_dir():
+    if path.is_file():  # one that is no note is refused when it is read
         return 1
     require_folder(path)
     return sum(1 for found in walk(path, follow_links=follow_links) if isinstance(found, Path))

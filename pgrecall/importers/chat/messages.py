@@ -30,9 +30,18 @@ from pgrecall.nouns.memories.models import Role
 
 _TIMES = ("timestamp", "created_at", "create_time", "createdAt", "created", "time", "date", "ts")
 
+_SESSIONS = (
+    "session_id",
+    "conversation_id",
+    "thread_id",
+    "sessionId",
+    "conversationId",
+    "threadId",
+    "chat_id",
+)
 _KNOWN = frozenset({
     "id", "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "type",
-    "session_id", *_TIMES,
+    *_SESSIONS, *_TIMES,
 })  # fmt: skip
 _CONVERSATION = frozenset({
     "messages", "id", "title", "name", "model", "tools", "functions", "metadata", "branches", *_TIMES,
@@ -85,10 +94,11 @@ def read_messages(
 def _sessions(
     values: Iterable[tuple[str, Any]], name: str, tally: Tally, problems: list[Problem], tools: bool
 ) -> Iterator[Conversation]:
-    """The conversations of a list of messages: one for each ``session_id``, as they begin."""
+    """The conversations of a list of messages: one for each session that they name, as they begin."""
     held: dict[str, list[tuple[str, Any]]] = {}
     for place, value in values:
-        given = value.get("session_id") if isinstance(value, dict) else None
+        known = value if isinstance(value, dict) else {}
+        given = next((known[field] for field in _SESSIONS if known.get(field)), None)
         session = f"{name}/{given}" if isinstance(given, str | int) and str(given).strip() else name
         held.setdefault(session, []).append((place, value))
     for session, messages in held.items():
@@ -186,7 +196,7 @@ def _without_thoughts(content: object, role: Role | None, tally: Tally) -> objec
 
 def _content(content: object, tally: Tally) -> object:
     """The content if it is a text, or the texts of its parts."""
-    content = [content] if isinstance(content, dict) else content
+    content = content.get("parts", [content]) if isinstance(content, dict) else content
     if not isinstance(content, list):
         return content
     texts = []
@@ -198,7 +208,7 @@ def _content(content: object, tally: Tally) -> object:
             else part
         )
         text = text.get("value") if isinstance(text, dict) else text  # in OpenAI's threads
-        if (kind in _TEXTS or not kind) and isinstance(text, str):
+        if kind in (*_TEXTS, "None", "") and isinstance(text, str):
             texts.append(text)
         elif "image" in kind:
             tally.add(IMAGES)

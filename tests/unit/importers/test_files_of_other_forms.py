@@ -197,3 +197,23 @@ def test_a_list_of_records_whose_text_has_another_name(tmp_path: Path) -> None:
     drafts, problems, _ = read(tmp_path / "records.json", json.dumps(records, indent=1))
     assert ([draft.body for draft in drafts], problems) == (["Brass.", "Iron."], [])
     assert str(drafts[0].occurred_at) == "2026-05-01 10:00:00.250000+00:00"
+
+
+@pytest.mark.parametrize(
+    "content", [{"text": "Brass."}, {"parts": ["Brass."]}, [{"text": "Brass."}], ["Brass."]]
+)
+def test_a_content_without_a_type_is_its_text(tmp_path: Path, content: Any) -> None:
+    drafts, problems, _ = read(tmp_path / "chat.json", json.dumps([{"role": "bot", "content": content}]))
+    assert ([(draft.role, draft.body) for draft in drafts], problems) == ([("assistant", "Brass.")], [])
+
+
+@pytest.mark.parametrize("field", ["session_id", "conversation_id", "threadId", "chat_id"])
+def test_messages_of_several_sessions_in_one_file(tmp_path: Path, field: str) -> None:
+    messages = [
+        {"role": "user", "content": text, field: own} for own, text in (("a", "1"), (2, "2"), ("a", "3"))
+    ]
+    drafts, problems, skipped = read(tmp_path / "chat.jsonl", "\n".join(map(json.dumps, messages)))
+    found = [(draft.session_id, draft.body, [link.target for link in draft.links]) for draft in drafts]
+    assert found == [("chat/a", "1", ["chat/a/2"]), ("chat/a", "3", []), ("chat/2", "2", [])]
+    assert not problems
+    assert not any(one.what.startswith("fields") for one in skipped)
