@@ -96,6 +96,7 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
     (("import", "odd.xyz", "--kind", "novel"), "'novel' is not one of 'auto'"),
     # Files
     (("import", "nowhere"), "There is no file nowhere"),
+    (("import", "a.md", "b.md"), "(b.md). Import one path at a time"),
     (("import", "odd.xyz"), "has an unknown format"),
     (("import", "odd.xyz", "--format", "markdown"), "is not a Markdown file. Its name should end in .md"),
     (("calibration", "fit", "nowhere.jsonl"), "There is no file nowhere.jsonl."),
