@@ -25,11 +25,10 @@ from pgrecall.setting_types import (
     Share,
     Tenants,
     Text,
+    misspelt,
 )
 
 _PREFIX = "pgrecall_"
-_NEAR = 0.8
-"""How much of two names is the same where one is the other misspelt, as `difflib` counts it."""
 
 EmbedderKind = Literal["local", "http", "hash", "none"]
 RerankerKind = Literal["none", "local", "onnx", "http", "llm"]
@@ -69,10 +68,9 @@ class Settings:
         None, SecretText(), "URL of the Postgres database; if unset, an embedded server is started."
     )
     cells: Secret | None = _setting(
-        None,
-        SecretText(),
+        None, SecretText(),
         "URL of the directory of cells, which knows the database of each tenant; instead of DATABASE_URL.",
-    )
+    )  # fmt: skip
     replica_url: Secret | None = _setting(
         None,
         SecretText(),
@@ -237,8 +235,7 @@ class Settings:
     )
 
     def __init__(self, **given: Any) -> None:
-        found = _environment() | given
-        wrong = _misspelt(found)
+        wrong = misspelt(found := _environment() | given, [each.name for each in fields(self)])
         for each in fields(self):
             try:
                 vars(self)[each.name] = _value_of(each, found)
@@ -255,20 +252,6 @@ class Settings:
         """Seconds for reranking, if a search sets no limit."""
         usual = self.llm_timeout if self.reranker == "llm" else 2.0
         return usual if self.reranker_deadline is None else self.reranker_deadline
-
-
-def _misspelt(found: dict[str, Any]) -> list[str]:
-    """Variables that nearly name a setting: ignored, they would leave another database or model in use.
-
-    Others may be of another program or version.
-    """
-    from difflib import get_close_matches
-
-    known = {each.name for each in fields(Settings)}
-    unset = known - found.keys()
-    near = {name: get_close_matches(name, unset, 1, _NEAR) for name in found.keys() - known}
-    return [f"PGRECALL_{name.upper()} (do you mean PGRECALL_{meant[0].upper()}?)"
-            for name, meant in sorted(near.items()) if meant]  # fmt: skip
 
 
 def _value_of(each: Field[Any], found: dict[str, Any]) -> Any:

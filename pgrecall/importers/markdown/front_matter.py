@@ -16,6 +16,7 @@ from typing import Any
 
 from pgrecall.importers.dates import parse_logged
 from pgrecall.importers.fields import ANY, Fields, Rules, unfit_values
+from pgrecall.importers.markdown.field_names import date_names, normalized
 from pgrecall.importers.markdown.inline import RawLink, read_inline
 from pgrecall.importers.markdown.mending import read_mended
 from pgrecall.importers.markdown.yaml_values import Fields as YamlFields
@@ -30,17 +31,6 @@ _CLOSING = {"---": ("---", "..."), "+++": ("+++",), "{": ("}",)}
 """The lines that close a block, by the one that opens it."""
 
 _FIELD = re.compile(r"[\w-]+:(\s|$)")
-_DATES = frozenset({
-    "occurred", "date", "datetime", "timestamp", "created", "written", "published", "updated", "modified",
-    "edited", "changed", "lastmod",
-})  # fmt: skip
-"""Words of which a name has one that says when a note was written."""
-
-_OF_DATES = frozenset({"at", "on", "time"})
-_PUBLISHED = frozenset({"published", "publish", "pub"})
-_CHANGED = frozenset({"updated", "modified", "edited", "changed", "lastmod", "update", "edit", "last"})
-_TRUTHS = ("true", "false", "yes", "no")
-
 _DENDRON_FIELDS = frozenset({"id", "desc"})
 """With a time, what Dendron writes at the head of every note."""
 
@@ -117,7 +107,7 @@ def _properties(text: str) -> FrontMatter:
         match = _PROPERTY.fullmatch(line.rstrip())
         if match is None:
             break
-        if (name := _normalized(match[1])) in _NAMES:
+        if (name := normalized(match[1])) in _NAMES:
             found.setdefault(name, _WIKILINK.sub(lambda link: link[2] or link[1], match[2]))
     fields = Fields(found)
     return FrontMatter(
@@ -141,12 +131,12 @@ def with_properties(front: FrontMatter, body: str, rules: Rules) -> FrontMatter:
         value = match[2]
         with suppress(ValueError):
             value = parse_logged(value)[0].isoformat()
-        found.setdefault(_normalized(match[1]), value)
+        found.setdefault(normalized(match[1]), value)
     fields = Fields(found, rules)
     return replace(
         front,
         tags=front.tags or _tags([*(fields.take("tags", "tags", "tag") or ())]),
-        occurred_at=front.occurred_at or fields.take("occurred_at", *_date_names(found)),
+        occurred_at=front.occurred_at or fields.take("occurred_at", *date_names(found)),
     )
 
 
@@ -211,7 +201,7 @@ def _as_yaml(block: str, text: str) -> str:
 
 def _front_matter(found: YamlFields, rules: Rules) -> FrontMatter:
     written = _plain(found.written())
-    fields = Fields(written, rules, left=found.value(), named=_normalized)
+    fields = Fields(written, rules, left=found.value(), named=normalized)
     front = FrontMatter(
         title=fields.take("title"),
         layer=fields.take("layer"),
@@ -221,7 +211,7 @@ def _front_matter(found: YamlFields, rules: Rules) -> FrontMatter:
         pinned=fields.take("pinned") or False,
         tags=_tags([*(fields.take("tags") or ()), *(fields.take("tags", "tag") or ())]),
         aliases=unique([*(fields.take("aliases") or ()), *(fields.take("aliases", "alias") or ())]),
-        occurred_at=fields.take("occurred_at", *_date_names(written)),
+        occurred_at=fields.take("occurred_at", *date_names(written)),
         valid_from=fields.take("valid_from"),
         valid_until=fields.take("valid_until"),
         expires_at=fields.take("expires_at"),
@@ -260,28 +250,6 @@ def _links_in(value: Any) -> Iterator[RawLink]:
                 yield from (link for item in value for link in _links_in(item))
     elif isinstance(value, dict):
         yield from (link for item in value.values() for link in _links_in(item))
-
-
-def _normalized(name: str) -> str:
-    """The form in which names of fields are compared: ``Created-At`` and ``createdAt`` are ``created_at``."""
-    return re.sub(r"[\s-]+", "_", re.sub("(?<=[a-z])(?=[A-Z])", "_", name.strip())).casefold()
-
-
-def _date_names(found: Mapping[str, Any]) -> list[str]:
-    """The names of fields that say when a note was written, in the words of many programs.
-
-    The time of a change counts only if there is no other. ``published: true`` is no time.
-    """
-    names = {}
-    for name, value in found.items():
-        words = set(_normalized(name).split("_"))
-        others = words - _DATES - _OF_DATES - _PUBLISHED - _CHANGED - {"create", "creation"}
-        is_date = words & _DATES or (words & _OF_DATES and words - _OF_DATES)
-        if is_date and not others and str(value).casefold() not in _TRUTHS:
-            names[_normalized(name)] = words
-    return sorted(names, key=lambda name: (
-        bool(names[name] & _CHANGED), bool(names[name] & _PUBLISHED), name != "occurred_at", name != "date",
-    ))  # fmt: skip
 
 
 def _tags(texts: list[str]) -> tuple[str, ...]:
