@@ -36,7 +36,6 @@ _DENDRON_FIELDS = frozenset({"id", "desc"})
 
 _PROPERTY = re.compile(r"([A-Za-z][\w -]{0,60})::[ \t]+(.*)")
 _NOTION_PROPERTY = re.compile(r"([A-Za-z][\w -]{0,60}):[ \t]+(\S.*)")
-_NAMES = ("title", "alias", "aliases", "tags", "tag")
 _WIKILINK = re.compile(r"\[\[([^\[\]\n|]+)(?:\|([^\[\]\n]+))?\]\]")
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}|<%[^%\n]*%>")
 _OF_A_PLACEHOLDER = 1_000
@@ -85,7 +84,7 @@ def read_front_matter(text: str, rules: Rules = ANY) -> tuple[FrontMatter, str]:
     """
     block, body, fault = _split(text)
     if block is None:
-        return replace(_properties(text), fault=fault), text
+        return replace(_properties(text, rules), fault=fault), text
     if is_placeholder_in(block) and is_of_placeholders(text):
         return FrontMatter(is_template=True), body
     try:
@@ -100,20 +99,23 @@ def read_front_matter(text: str, rules: Rules = ANY) -> tuple[FrontMatter, str]:
     return (replace(front, notices=(*front.notices, (MENDED, mended))) if mended else front), body
 
 
-def _properties(text: str) -> FrontMatter:
-    """The names that a page of Logseq gives itself in its first lines, ``alias:: A, B``; they stay text."""
+def _properties(text: str, rules: Rules) -> FrontMatter:
+    """The names and the time that a page of Logseq gives itself in its first lines, ``alias:: A, B``.
+
+    These stay text, as do its other properties.
+    """
     found: dict[str, str] = {}
     for line in text.lstrip("\n").split("\n"):
         match = _PROPERTY.fullmatch(line.rstrip())
         if match is None:
             break
-        if (name := normalized(match[1])) in _NAMES:
-            found.setdefault(name, _WIKILINK.sub(lambda link: link[2] or link[1], match[2]))
-    fields = Fields(found)
+        found.setdefault(normalized(match[1]), _WIKILINK.sub(lambda link: link[2] or link[1], match[2]))
+    fields = Fields(found, rules)
     return FrontMatter(
         title=one_line(fields.take("title") or "") or None,
         tags=_tags([*(fields.take("tags") or ()), *(fields.take("tags", "tag") or ())]),
         aliases=unique([*(fields.take("aliases") or ()), *(fields.take("aliases", "alias") or ())]),
+        occurred_at=fields.take("occurred_at", *date_names(found)),
     )
 
 

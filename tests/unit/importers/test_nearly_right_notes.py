@@ -194,3 +194,11 @@ def test_a_link_in_a_heading_is_named_by_its_words(tmp_path: Path) -> None:
     )
     drafts, _, _ = read(tmp_path, {"note.md": text})
     assert [draft.title for draft in drafts.values()] == ["Gate [x]", "Gate [x] > 1.0", "Gate [x] > 2.0"]
+
+
+@pytest.mark.parametrize("line", ["created-at:: 1777629600000", "type:: log\nDate:: [[2026-05-01]]T10:00"])
+def test_the_time_of_a_page_in_its_properties(line: str, tmp_path: Path) -> None:
+    drafts, problems, notices = read(tmp_path, {"note.md": f"{line}\nrating:: high\n\nBrass."})
+    assert (problems, notices, drafts["note"].metadata) == ([], [], {})
+    assert drafts["note"].body.startswith(line.partition(" ")[0])
+    assert str(drafts["note"].occurred_at) == "2026-05-01 10:00:00+00:00"
