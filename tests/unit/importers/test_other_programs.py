@@ -560,8 +560,10 @@ def test_an_archive_of_chats_is_read_as_the_folder_that_was_packed(tmp_path: Pat
     assert (said(drafts), problems) == (SAID + SAID, [])
     assert [draft.session_id for draft in drafts] == ["a/chat"] * 2 + ["b/chat"] * 2
     with zipfile.ZipFile(tmp_path / "sessions.zip", "w") as archive:
-        archive.writestr("2026/s.jsonl", lines(*AGENTS["Qwen Code"]))
-        archive.writestr("settings.json", "{}")
+        archive.writestr("ann/.qwen/2026/s.jsonl", lines(*AGENTS["Qwen Code"]))
+        archive.writestr("ann/.qwen/settings.json", "{}")
+        archive.writestr("ann/.qwen/.cache/t.jsonl", "x")
+        archive.writestr("__MACOSX/ann/._s.jsonl", "x")
     assert known_kind(tmp_path / "sessions.zip") == "claude-code"
     assert said(read(tmp_path / "sessions.zip")[0]) == SAID
     with zipfile.ZipFile(tmp_path / "notes.zip", "w") as archive:
