@@ -152,7 +152,8 @@ def _object_reader() -> Callable[[bytes], Iterator[tuple[dict[str, Any], list[No
 
 def _words(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+        said = error.msg.removesuffix(" at")  # an unterminated string "starting at"
+        return f"not JSON: {said[:1].lower()}{said[1:]} at column {error.colno}"
     return str(error)
 
 

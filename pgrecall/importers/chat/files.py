@@ -211,7 +211,7 @@ def _in_archive(path: Path) -> list[ChatFile]:
     files = [ChatFile(path, entry) for entry in sorted(entries, key=lambda entry: entry.filename)]
     chosen = [file for file in files if file.entry and _is_wanted(file.entry)]
     if not chosen and not any(is_note(Path(file.own_name)) for file in files):
-        chosen = _sessions([file for file in files if not file.own_name.endswith(".gz")])
+        chosen = _sessions([file for file in files if not file.own_name.lower().endswith(".gz")])
     for file in chosen:
         if file.entry is not None:
             _require_readable(path, file.entry)

@@ -106,8 +106,16 @@ def test_the_prefix_goes_before_links_within_the_file_only(write: Write) -> None
     assert [link.target for link in first.links] == ["p/b", "elsewhere"]
 
 
-def test_a_packed_file_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl.gz"
+def test_a_text_that_is_cut_off_is_told_with_its_column(write: Write) -> None:
+    draft, problem = read_jsonl(write({"body": "a"}, '{"body":"b'), source="s")
+    assert isinstance(draft, Draft)
+    assert isinstance(problem, Problem)
+    assert problem.reason == "line 2: not JSON: unterminated string starting at column 9."
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "A.JSONL.GZ"])
+def test_a_packed_file_is_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
     path.write_bytes(gzip.compress(b'{"body": "x"}'))
     [draft] = read_jsonl(path, source="s")
     assert isinstance(draft, Draft)
