@@ -24,7 +24,6 @@ from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Access, AccessKind, Draft
 
 _OCCURRED = ("occurred_at", "created_at", "timestamp", "date")
-REPEATED = "records that occur twice"
 UNKNOWN = "fields that a memory does not have, kept as metadata"
 
 
@@ -69,8 +68,8 @@ def read_jsonl(
     It may also be called ``text`` or ``content``, and ``occurred_at`` as other programs call it. Times are
     ISO 8601, in UTC if they have no zone. A link is a key, title or alias, or an object with ``target``,
     ``relation`` and ``weight``. A field that is unknown or does not fit becomes metadata, with a notice. A
-    line that is no record yields a Problem. A record without a key gets one from its text, so that a second
-    import finds it.
+    line that is no record yields a Problem. A summary (``derived_from`` others) without a key gets one from
+    its text.
 
     Args:
         path: the file.
@@ -112,19 +111,15 @@ def _read_drafts(path: Path, source: str, prefix: str, rules: Rules) -> Iterator
         except ValueError as error:
             yield Problem(shown, f"{place}: {error}.")
             continue
-        key = prefix + _key_of_text(draft) if draft.key is None else draft.key
-        if (first := lines_of.get(key)) is None:
-            lines_of[key] = number
-        elif draft.key is None:
-            yield Skipped(REPEATED, 1, (f"{shown}: {place}",))
+        first = lines_of.get(draft.key) if draft.key else None
+        if first is not None:
+            key = (draft.key or "").removeprefix(prefix)
+            yield Problem(shown, f"{place}: key {key!r} is already used on line {first}.")
             continue
-        else:
-            yield Problem(
-                shown, f"{place}: key {key.removeprefix(prefix)!r} is already used on line {first}."
-            )
-            continue
+        if draft.key:
+            lines_of[draft.key] = number
         yield from notices
-        yield from storable(replace(draft, key=key), shown, place, rules)
+        yield from storable(draft, shown, place, rules)
 
 
 def _draft(
@@ -156,6 +151,8 @@ def _draft(
         speech_act=fields.take("speech_act"),
         links=tuple(replace(x, target=prefix + x.target) if x.target in own_keys else x for x in links),
     )
+    if key is None and any(link.relation == "derived_from" for link in links):
+        draft = replace(draft, key=prefix + _key_of_summary(draft))
     kept = dict(metadata)
     for name, value in fields.left.items():
         add_metadata(kept, name, value)
@@ -165,16 +162,10 @@ def _draft(
     ]  # fmt: skip
 
 
-def _key_of_text(draft: Draft) -> str:
-    """The same for the same text of one source, so that a record that is imported again is not stored again.
-
-    Of a summary (``derived_from`` others) the text alone counts, wherever it is.
-    """
-    is_summary = any(link.relation == "derived_from" for link in draft.links)
-    about = () if is_summary else (draft.source, draft.author, draft.session_id, draft.occurred_at)
-    text = "\x1f".join(map(str, (draft.title, draft.body, *about)))
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
-    return f"{'summary' if is_summary else 'record'}-{digest}"
+def _key_of_summary(draft: Draft) -> str:
+    """The same for the same text, so that a summary which is imported again is not stored again."""
+    text = f"{draft.title}\x1f{draft.body}".encode("utf-8", "replace")
+    return f"summary-{hashlib.sha256(text).hexdigest()[:16]}"
 
 
 def _keys(path: Path) -> frozenset[str]:

@@ -76,10 +76,9 @@ def test_a_list_of_records(tmp_path: Path, name: str, indent: int | None) -> Non
     records = [{"body": "The brass key.", "key": "a"}, {"body": "The iron key.", "tags": ["gate"]}]
     drafts, problems, _ = read(tmp_path / name, json.dumps(records, indent=indent))
     assert problems == []
-    assert [(draft.body, draft.tags) for draft in drafts] == [
-        ("The brass key.", ()), ("The iron key.", ("gate",)),
+    assert [(draft.body, draft.key, draft.tags) for draft in drafts] == [
+        ("The brass key.", "a", ()), ("The iron key.", None, ("gate",)),
     ]  # fmt: skip
-    assert drafts[0].key == "a"
 
 
 def test_records_over_several_lines(tmp_path: Path) -> None:
