@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -271,3 +272,27 @@ class PositiveNumber:
         if not 0 < number <= self.high:
             raise ValueError(f"must be a number above 0 and at most {self.high:g}")
         return number
+
+
+_NEAR = 0.8
+"""How much of two names is the same where one is the other misspelt, as `difflib` counts it."""
+
+
+def misspelt(found: Collection[str], known: Collection[str]) -> list[str]:
+    """Variables that nearly name a setting: ignored, they would leave another database or model in use.
+
+    Others may be of another program or version.
+
+    Args:
+        found: names that are set; one of a setting is meant as it is.
+        known: names of all settings.
+    """
+    from difflib import get_close_matches
+
+    unset = [name for name in known if name not in found]
+    near = {name: get_close_matches(name, unset, 1, _NEAR) for name in sorted(found) if name not in known}
+    return [
+        f"PGRECALL_{name.upper()} (do you mean PGRECALL_{one[0].upper()}?)"
+        for name, one in near.items()
+        if one
+    ]

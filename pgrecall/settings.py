@@ -25,6 +25,7 @@ from pgrecall.setting_types import (
     Share,
     Tenants,
     Text,
+    misspelt,
 )
 
 _PREFIX = "pgrecall_"
@@ -60,17 +61,16 @@ class Settings:
     ``dataclasses.replace`` to change some of them.
 
     Raises:
-        InvalidInput: a value is invalid; names every such variable.
+        InvalidInput: a value is invalid, or a variable is misspelt; names every such variable.
     """
 
     database_url: Secret | None = _setting(
         None, SecretText(), "URL of the Postgres database; if unset, an embedded server is started."
     )
     cells: Secret | None = _setting(
-        None,
-        SecretText(),
+        None, SecretText(),
         "URL of the directory of cells, which knows the database of each tenant; instead of DATABASE_URL.",
-    )
+    )  # fmt: skip
     replica_url: Secret | None = _setting(
         None,
         SecretText(),
@@ -235,7 +235,7 @@ class Settings:
     )
 
     def __init__(self, **given: Any) -> None:
-        found, wrong = _environment() | given, []
+        wrong = misspelt(found := _environment() | given, [each.name for each in fields(self)])
         for each in fields(self):
             try:
                 vars(self)[each.name] = _value_of(each, found)

@@ -10,6 +10,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from pgrecall.errors import InvalidInput
+from pgrecall.faces import wording
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.markdown.notes import note_file, walk
 from pgrecall.importers.markdown.renames import note_of, renamed_keys
@@ -71,13 +72,15 @@ class Settled:
         report: of the import; ``removed`` has what is gone and was not archived.
         renamed: memories with a new key.
         archived: memories whose note is gone, or whose part is gone from its note.
-        held: keys that are gone, but not archived, because they are more than half.
     """
 
     report: ImportReport
     renamed: int = 0
     archived: int = 0
-    held: tuple[str, ...] = ()
+
+
+class MostGone(InvalidInput):
+    """More than half of the notes of a folder are gone: it was emptied, or another one is in its place."""
 
 
 def settle(
@@ -98,21 +101,22 @@ def settle(
         read: reads the whole folder.
         store: imports its items, as a part of the import with this id.
         archive: archive what is gone; nothing is archived where a part of the folder cannot be read.
-        archive_most: archive even if more is gone than is left, as after a failed mount.
+        archive_most: archive even if more than half is gone, as after a failed mount.
         now: time to use instead of the database's clock.
 
     Raises:
         InvalidInput: the folder is not there. Nothing is changed.
+        MostGone: more than half is gone. Only renames are stored: new notes would hide it the next time.
     """
     folder.require()
     seen: set[str] = set()
     renamed = follow_renames(memory, folder, read, now=now)
+    if archive and not archive_most:
+        _require_most(memory, folder)
     report = store(_noting(read(), seen), renamed.import_id)
     folder.require()
     present, whole = folder.notes()
     gone = gone_keys(report.removed, seen, present) if whole and archive else ()
-    if too_many(gone, seen) and not archive_most:
-        return Settled(report, renamed.renamed, held=gone)
     archived = memory.imports.archive(folder.source, gone, import_id=report.import_id, now=now)
     left = tuple(key for key in report.removed if key not in set(gone))
     return Settled(replace(report, removed=left), renamed.renamed, archived)
@@ -162,9 +166,17 @@ def gone_keys(removed: Iterable[str], seen: set[str], present: set[str]) -> tupl
     return tuple(key for key in removed if (note := note_of(key)) in seen or note not in present)
 
 
-def too_many(gone: tuple[str, ...], seen: set[str]) -> bool:
-    """Whether more is gone than is left: a folder that is emptied, or not mounted."""
-    return len(gone) > len(seen)
+def _require_most(memory: Memory, folder: NoteFolder) -> None:
+    stored = memory.keys_of(folder.source)
+    present, whole = folder.notes()
+    gone = [key for key in stored if note_of(key) not in present]
+    if whole and 2 * len(gone) > len(stored):
+        held = wording.counted(len(gone), "memory", "memories")
+        raise MostGone(
+            f"The notes of {held} are gone, more than half of {printable_path(folder.path)}; "
+            "they are kept, and nothing is imported.",
+            hint="If it is meant so, import the folder with --archive-removed --archive-most.",
+        )
 
 
 def until_stopped(items: Items, stop: Event) -> Items:

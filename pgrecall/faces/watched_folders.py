@@ -12,7 +12,6 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from pgrecall.errors import DatabaseUnavailable, InvalidInput, RecallError
-from pgrecall.faces import wording
 from pgrecall.faces.import_rules import import_rules
 from pgrecall.faces.note_folder import Items, NoteFolder, settle, until_stopped
 from pgrecall.importers.detect import open_source, source_name
@@ -57,8 +56,8 @@ class WatchedFolders:
 
         Raises:
             Stopped: it ended so.
-            InvalidInput: a folder is missing or cannot be read, or more than half of it is gone. Nothing of
-                it was archived; the other folders were imported.
+            InvalidInput: a folder is missing or cannot be read, or more than half of it is gone. The others
+                were imported.
             DatabaseUnavailable: the database does not answer.
         """
         counts: Counter[str] = Counter()
@@ -93,13 +92,6 @@ class WatchedFolders:
 
         done = settle(self.memory, folder, read, store)
         self._tell(done.report)
-        if done.held:
-            held = wording.counted(len(done.held), "memory", "memories")
-            shown = printable_path(path)
-            raise InvalidInput(
-                f"The notes of {held} are gone, more than half of {shown}; they are kept.",
-                hint=f"If it is meant so: pgrecall import {shown} --archive-removed --archive-most",
-            )
         self._imported[path] = stamp
         return {
             "renamed": done.renamed, "created": done.report.created, "updated": done.report.updated,

@@ -117,6 +117,7 @@ def name_of(title: str, key: str | None, number: int) -> str:
 
 
 _SINGULAR = {
+    "backups": "backup",
     "batches": "batch",
     "changes": "change",
     "checks": "check",

@@ -39,7 +39,7 @@ def _unpacked(path: Path, max_bytes: int) -> int:
         if path.suffix.lower() == ".zip":
             with ZipFile(path) as archive:
                 return sum(entry.file_size for entry in archive.infolist())
-        if path.suffix == ".gz":
+        if path.suffix.lower() == ".gz":
             with open_bytes(path) as file:
                 while size <= max_bytes and (data := file.read(_CHUNK)):
                     size += len(data)

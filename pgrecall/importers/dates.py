@@ -36,27 +36,27 @@ _CLOCK = re.compile(r"[Tt\s]\s*[0-9]{2}(?::?[0-9]{2}.*)?", re.DOTALL)
 
 _FARTHEST_ZONE = timedelta(hours=14)
 _DAY = re.compile(r"\s*[0-9]{4}[-/]?[0-9]{1,2}[-/]?[0-9]{1,2}\s*")
-_NAME_OF_DAY = re.compile(r"(?:.*[\s._-])?([0-9]{4})([-_.])([0-9]{2})\2([0-9]{2})(?:[\s,._-].*)?", re.DOTALL)
+_NAME_OF_DAY = re.compile(r"(?:.*[\s._-])?([0-9]{4})([-_.])([0-9]{2})\2([0-9]{2})(?:[\sT,._-].*)?", re.DOTALL)
 _NAME_IS_DAY = re.compile(
-    r"([0-9]{4})()([0-9]{2})([0-9]{2})(?:[0-9]{4}(?:[0-9]{2})?(?:[\s,._-].*)?)?", re.DOTALL
+    r"([0-9]{4})()([0-9]{2})([0-9]{2})(?:T?[0-9]{4}(?:[0-9]{2})?(?:[\s,._-].*)?)?", re.DOTALL
 )
 _NAME_IN_WORDS = re.compile(r"([A-Z][a-z]{2,8}) ([0-9]{1,2})(?:st|nd|rd|th), ([0-9]{4})")
-_SINCE_1970 = re.compile(r"[0-9]{10}|[0-9]{13}")
+_SINCE_1970 = re.compile(r"([0-9]{10}|[0-9]{13}|[0-9]{16})(?:\.[0-9]+)?")
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 def parse_time(text: str) -> datetime:
     """Parses a date or time in ISO 8601 to UTC; without a zone it is UTC.
 
-    Also accepts ``2026/9/3``, a space before the zone, and ten or thirteen digits: seconds or milliseconds
-    since 1970. Python would read thirteen as a day in the year of the first four.
+    Also accepts ``2026/9/3``, a space before the zone, and seconds, milliseconds or microseconds
+    since 1970, in ten, thirteen or sixteen digits. Python would read thirteen as a day in the year of the
+    first four.
 
     Raises:
         ValueError: the text is not a date.
     """
-    digits = text.strip()
-    if _SINCE_1970.fullmatch(digits):
-        return datetime.fromtimestamp(int(digits) / (1 if len(digits) == 10 else 1000), UTC)
+    if digits := _SINCE_1970.fullmatch(text.strip()):
+        return datetime.fromtimestamp(float(digits[0]) / 10 ** (len(digits[1]) - 10), UTC)
     return parse_with_zone(text)[0]
 
 
@@ -75,7 +75,7 @@ def day_in_name(name: str) -> datetime | None:
 
 def parse_with_zone(text: str) -> tuple[datetime, bool]:
     """Like :func:`parse_time`, and whether the text names a zone. Raises ValueError."""
-    iso = text.strip()
+    iso = re.sub(r"(?<=[0-9])\s*(?:UTC|GMT)$", "Z", text.strip())
     if loose := _LOOSE.fullmatch(iso):
         clock = re.sub(r"\s+(?=[-+Zz])", "", loose[4])
         iso = f"{loose[1]}-{loose[2]:0>2}-{loose[3]:0>2}{clock}" if _CLOCK.fullmatch(clock or "T00") else ""

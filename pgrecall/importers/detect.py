@@ -194,8 +194,6 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
         return found
     if _is_archive(path):
         return _kind_of_archive(path)
-    if otherwise != "chat":
-        return otherwise
     from pgrecall.importers.hindsight.reader import is_hindsight
     from pgrecall.importers.mem0 import is_mem0
     from pgrecall.importers.other_records import is_record
@@ -203,11 +201,11 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
     for value in first_values(path):
         if is_mem0(value):
             return "mem0"
-        if is_hindsight(value):
+        if otherwise == "chat" and is_hindsight(value):
             return "hindsight"
         if is_record(value):
             return "jsonl"
-    return "chat"
+    return otherwise
 
 
 def _kind_of_archive(path: Path) -> KnownKind:
@@ -264,7 +262,7 @@ def count_items(path: Path, kind: SourceKind = "auto", *, follow_links: bool = F
         from pgrecall.importers.markdown.archive import notes_in
 
         return len(notes_in(path))
-    if is_note(path) and not path.is_dir():
+    if path.is_file():  # one that is no note is refused when it is read
         return 1
     require_folder(path)
     return sum(1 for found in walk(path, follow_links=follow_links) if isinstance(found, Path))

@@ -57,7 +57,7 @@ def decode(data: bytes) -> Decoded:
     """
     marked = encoding_by_mark(data)
     try:
-        found = Decoded(data.decode(marked or "utf-8-sig"))
+        found = Decoded(data.decode(marked or "utf-8").lstrip("\ufeff"))
     except UnicodeDecodeError as error:
         found = decoded_anyway(error, marked or "utf-8", is_whole=marked is None)
     return found._replace(text=found.text.replace("\r\n", "\n").replace("\r", "\n"))

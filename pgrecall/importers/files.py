@@ -86,7 +86,7 @@ def open_bytes(path: Path) -> BinaryIO:
 
     Raises OSError.
     """
-    return as_utf8(cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb"))
+    return as_utf8(cast(BinaryIO, gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb"))
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
@@ -21,6 +21,10 @@ from pgrecall.importers.files import MAX_BYTES, printable_path, read_bytes, read
 from pgrecall.importers.json_stream import noting_decoder, require_few_containers
 from pgrecall.importers.other_records import as_records
 from pgrecall.nouns.imports.report import Problem, Skipped
+from pgrecall.validation import what_it_must_be
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 def _moment(value: object) -> datetime:
@@ -148,7 +152,8 @@ def _object_reader() -> Callable[[bytes], Iterator[tuple[dict[str, Any], list[No
 
 def _words(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+        said = error.msg.removesuffix(" at")  # an unterminated string "starting at"
+        return f"not JSON: {said[:1].lower()}{said[1:]} at column {error.colno}"
     return str(error)
 
 
@@ -161,11 +166,12 @@ def _utf8(line: bytes) -> str:
 
 def validation_message(error: ValidationError) -> str:
     """All faults of one record, each with its field."""
-    faults = (_fault(fault["type"], fault["loc"], fault["msg"]) for fault in error.errors(include_url=False))
+    faults = map(_fault, error.errors(include_url=False))
     return "; ".join(dict.fromkeys(faults))
 
 
-def _fault(kind: str, place: tuple[int | str, ...], message: str) -> str:
+def _fault(fault: ErrorDetails) -> str:
+    kind, place, message = fault["type"], fault["loc"], fault["msg"]
     # pydantic adds the type of a union's variant to the location; only names of fields are shown.
     name = ".".join(str(step) for step in place if isinstance(step, int) or step.isidentifier())[:80]
     if kind == "json_invalid":
@@ -178,14 +184,17 @@ def _fault(kind: str, place: tuple[int | str, ...], message: str) -> str:
         return f"{name} is required"
     if kind == "extra_forbidden":
         return f"there is no field {json.dumps(name, ensure_ascii=False)}"
+    if must := what_it_must_be(fault):
+        return f"{name} {must}"
     message = message.removeprefix("Value error, ")
     return f"{name}: {message[:1].lower()}{message[1:]}" if name else message
 
 
 def load_json(path: Path, thing: str, hint: str, notices: list[Skipped]) -> Any:
-    """The one JSON value of a file; ``thing`` and ``hint`` name what is expected. Raises InvalidInput.
+    """The JSON value of a file, or the list of its values if it has several. Raises InvalidInput.
 
     Args:
+        thing: names what is expected, as does ``hint``.
         notices: gets one if the file is not UTF-8, or gives a field twice.
     """
     try:
@@ -200,7 +209,7 @@ def load_json(path: Path, thing: str, hint: str, notices: list[Skipped]) -> Any:
 
 
 def parse_json(data: bytes, place: str, notices: list[Skipped]) -> Any:
-    """The JSON value of an entry or a file.
+    """The JSON value of an entry or a file, or the list of its values.
 
     Args:
         place: its name.
@@ -211,11 +220,11 @@ def parse_json(data: bytes, place: str, notices: list[Skipped]) -> Any:
         RecursionError: it is nested too deeply.
     """
     decoded = decode(data)
-    require_few_containers(decoded.text)
     assumed = Counter(dict(decoded.notices))
-    value = noting_decoder(lambda what, times: assumed.update({what: times})).decode(decoded.text)
+    decoder = noting_decoder(lambda what, times: assumed.update({what: times}))
+    values = list(values_in(decoded.text, decoder))
     notices += [Skipped(what, count, (place,)) for what, count in assumed.items()]
-    return value
+    return values[0] if len(values) == 1 else values
 
 
 def values_in(text: str, decoder: json.JSONDecoder) -> Iterator[Any]:

@@ -64,7 +64,7 @@ def require_few_containers(text: str) -> None:
 
 
 class JsonStream:
-    """The elements of the array in a file, or the value itself if it is not an array.
+    """The elements of the array in a file, or its values, one after the other, if it is not an array.
 
     Attributes:
         is_array: whether the file contains an array.
@@ -89,6 +89,8 @@ class JsonStream:
     def __iter__(self) -> Iterator[Any]:
         if not self.is_array:
             yield self._value()
+            while self._next_character():
+                yield self._value()
         else:
             self._at += 1
             if self._next_character() == "]":

@@ -16,7 +16,9 @@ def is_record(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     graph = isinstance(value.get("entities"), list) and isinstance(value.get("relations"), list)
-    return graph or isinstance(value.get("body"), str) or _of_graph(value) is not None
+    texts = (isinstance(value.get(name), str) for name in ("text", "content"))
+    ours = isinstance(value.get("body"), str) or (any(texts) and not _OURS.isdisjoint(value))
+    return graph or ours or _of_graph(value) is not None
 
 
 def as_records(value: _Record) -> Iterator[_Record]:
@@ -48,6 +50,9 @@ def _of_graph(value: _Record) -> _Record | None:
             }  # fmt: skip
     return None
 
+
+_OURS = frozenset({"key", "metadata", "created_at", "occurred_at", "tags", "layer", "pinned"})
+"""Names of which a record whose text has another name than ``body`` has one; messages of chats do not."""
 
 _OF_ENTITY = ("type", "name", "entityType", "observations")
 _OF_RELATION = ("type", "from", "to", "relationType")

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from pgrecall.importers.dates import day_in_name
 
 _MARKS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
+_LINK = re.compile(r"!?\[([^\[\]]+)\]\([^()\s]*\)")
 _MAX_SLUG_LENGTH = 80
 
 
@@ -41,6 +42,11 @@ def file_words(name: str) -> str:
 def without_marks(text: str) -> str:
     """The text as one line without Markdown's emphasis and code marks, unless nothing else is left."""
     return one_line(_MARKS.sub("", text)) or one_line(text)
+
+
+def without_addresses(heading: str) -> str:
+    """A heading with the words of its links alone: ``[1.2](https://a.b)`` is ``1.2``."""
+    return _LINK.sub(r"\1", heading)
 
 
 def slugify(text: str) -> str:

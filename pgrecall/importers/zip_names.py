@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 from zipfile import ZipFile, ZipInfo
 
@@ -71,7 +71,12 @@ def names_in(archive: ZipFile) -> Names:
         entry.filename = _meant(entry, encoding)
     found = {entry.filename: entry for entry in entries}
     repeated = [name for name, count in Counter(entry.filename for entry in entries).items() if count > 1]
-    named = [entry for name, entry in found.items() if name and not entry.is_dir() and not _is_hidden(name)]
+    files = {
+        name: entry for name, entry in found.items() if name and not entry.is_dir() and not _is_of_macos(name)
+    }
+    folders = zip(*(name.split("/")[:-1] for name in files), strict=False)
+    top = sum(1 for _ in takewhile(lambda parts: len(set(parts)) == 1, folders))  # it was meant: ``.claude``
+    named = [entry for name, entry in files.items() if not _is_hidden(name.split("/")[top:])]
     return Names(named, repeated, (encoding.upper() if encoding else _USUAL) if foreign else "", len(foreign))
 
 
@@ -169,6 +174,10 @@ def _texts(archive: ZipFile) -> Iterator[str]:
             yield decode(file.read(_MOST_BYTES)).text
 
 
-def _is_hidden(name: str) -> bool:
-    """Whether it is in a hidden folder, or among what macOS adds to an archive."""
-    return any((part.startswith(".") and part.strip(".")) or part == "__MACOSX" for part in name.split("/"))
+def _is_hidden(parts: list[str]) -> bool:
+    return any(part.startswith(".") and part.strip(".") for part in parts)
+
+
+def _is_of_macos(name: str) -> bool:
+    """Whether it is among what macOS adds to an archive."""
+    return "__MACOSX" in name.split("/")

@@ -101,7 +101,7 @@ class LinkResult(Result):
 
     other: int = Field(description="Id of the linked memory.")
     other_key: str | None
-    other_title: str
+    other_title: str = Field(description="Its title, or its first words.")
     relation: str
     outgoing: bool
 

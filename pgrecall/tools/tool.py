@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput
+from pgrecall.validation import what_it_must_be
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -101,5 +102,7 @@ def _problem(item: ErrorDetails) -> str:
         return f"there is no argument {name!r:.100}"
     value = repr(item["input"])
     value = f"{value[:60]}…" if len(value) > 60 else value
+    if must := what_it_must_be(item):
+        return f"{name} is {value} but {must}"
     message = item["msg"].removeprefix("Value error, ")
     return f"{name} is {value}: {message[:1].lower()}{message[1:]}"

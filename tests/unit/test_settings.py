@@ -88,3 +88,41 @@ def test_settings_that_differ_are_checked_and_take_nothing_from_the_environment(
     assert replace(settings, timeout=None).timeout is None
     with pytest.raises(InvalidInput):
         replace(settings, pool_size=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("PGRECALL_DATABSE_URL", "PGRECALL_DATABASE_URL"), ("pgrecall_database", "PGRECALL_DATABASE_URL"),
+        ("PGRECALL_EMBEDDING_MODEL", "PGRECALL_EMBEDDER_MODEL"), ("PGRECALL_TENANTS", "PGRECALL_TENANT"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_variable_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, meant: str) -> None:
+    for variable in ("PGRECALL_DATABASE_URL", "PGRECALL_EMBEDDER_MODEL", "PGRECALL_TENANT"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv(name, "x")
+    with pytest.raises(InvalidInput) as refused:
+        Settings()
+    assert refused.value.message == (
+        f"These settings cannot be used: {name.upper()} (do you mean {meant}?)."
+    )  # fmt: skip
+    monkeypatch.setenv(meant, "y")  # which says that the other belongs to something else
+    Settings()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "KEY",
+        "SERVICE_URL",
+        "TEST_SERVER",
+        "APP_PASSWORD",
+        "WORKER_PASSWORD",
+        "COMPLETE",
+        "COMMAND",
+        "SERVER_KEY",
+    ],
+)
+def test_variables_of_others_are_left_alone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(f"PGRECALL_{name}", "x")
+    Settings()

@@ -134,10 +134,10 @@ def test_a_memory_is_named_by_id_or_key(sent: object, read: int | str) -> None:
             + "".join(f"there is no argument 'f{n}'; " for n in range(20))
             + "and 1,000 more problems.",
         ),
-        ("search", {"k": 0}, "search: k is 0: input should be greater than or equal to 1. It takes: "),
-        ("search", {"k": "many"}, "search: k is 'many': input should be a valid integer"),
-        ("search", {"query": "x" * 20_000}, f"search: query is '{'x' * 59}…: string should have at most"),
-        ("context", {"query": "", "per_layer": {"a": -1}}, "context: per_layer.a is -1: input should be"),
+        ("search", {"k": 0}, "search: k is 0 but must be at least 1. It takes: "),
+        ("search", {"k": "many"}, "search: k is 'many' but must be a whole number. It takes"),
+        ("search", {"query": "x" * 20_000}, f"search: query is '{'x' * 59}… but must have at most"),
+        ("context", {"query": "", "per_layer": {"a": -1}}, "context: per_layer.a is -1 but must be at least"),
         ("get", {"memory": {"id": 1}}, "get: memory is {'id': 1}: give an id (a whole number) or a key"),
         (
             "remember",

@@ -2169,7 +2169,7 @@ export interface components {
             /** @description The reason in words: `over budget: it needs 412 tokens, 96 were left`. */
             readonly detail: string;
         };
-        /** @description One directed link of a memory; `other` is the memory at its far end. */
+        /** @description One directed link of a memory; `other` is the one at its far end, with its title or first words. */
         readonly Link: {
             readonly other: number;
             readonly other_key: string | null;

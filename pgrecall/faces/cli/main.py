@@ -196,6 +196,8 @@ def _complaint(error: click.UsageError) -> str:
     for theirs, ours in _NUMBERS:
         said = said.replace(theirs, ours)
     if said.startswith("Got unexpected extra argument"):
+        if error.ctx is not None and error.ctx.command.name == "import":
+            return f"{said}. Import one path at a time, in quotation marks if it has spaces."
         return f"{said}. A text of several words needs quotation marks."
     if choice := re.search(r"'([^']*)' is not one of (.*)|Choose from:\s", said, re.DOTALL):
         said = " ".join(said.split())  # click puts each choice of a missing argument in a line

@@ -14,10 +14,10 @@ from pgrecall import Memory
 from pgrecall.errors import DatabaseUnavailable, InvalidInput
 from pgrecall.faces.cli.invocation import GlobalOptions
 from pgrecall.faces.cli.rendering.console import notes, output
-from pgrecall.faces.cli.rendering.imports import show_problems, tell_held
+from pgrecall.faces.cli.rendering.imports import show_problems
 from pgrecall.faces.ending import GRACE, stop_on_signals
 from pgrecall.faces.import_rules import import_rules
-from pgrecall.faces.note_folder import Items, NoteFolder, Settled, settle, until_stopped
+from pgrecall.faces.note_folder import Items, MostGone, NoteFolder, Settled, settle, until_stopped
 from pgrecall.importers.detect import KnownKind
 from pgrecall.importers.files import printable_path
 from pgrecall.importers.markdown.notes import is_note
@@ -35,7 +35,7 @@ RETRY_SECONDS = 2.0
 
 
 class FolderWatch:
-    """The state of one watched folder: which problems it has told, and what it did not archive.
+    """The state of one watched folder: which problems it has told.
 
     Args:
         memory: the client.
@@ -64,7 +64,7 @@ class FolderWatch:
         self._store = store
         self._stop = stop
         self._told: tuple[Problem, ...] = ()
-        self._held: tuple[str, ...] = ()
+        self._refused = ""
 
     def follow(self, *, quiet_ms: int = QUIET_MS) -> None:
         """Imports the folder now and after each batch of changes, until it is to stop.
@@ -102,14 +102,18 @@ class FolderWatch:
                     raise Stopped from None
 
     def _import(self) -> None:
-        done = settle(
-            self._memory, self._notes, lambda: until_stopped(self._read(), self._stop), self._store,
-            archive_most=self._archive_most,
-        )  # fmt: skip
-        if done.held and done.held != self._held:
-            tell_held(len(done.held), "start the command again with --archive-most")
-        self._held = done.held
-        self._tell(done)
+        try:
+            done = settle(
+                self._memory, self._notes, lambda: until_stopped(self._read(), self._stop), self._store,
+                archive_most=self._archive_most,
+            )  # fmt: skip
+        except MostGone as error:
+            if error.message != self._refused:
+                notes().print(str(error))
+            self._refused = error.message
+        else:
+            self._refused = ""
+            self._tell(done)
 
     def _tell(self, done: Settled) -> None:
         report = done.report

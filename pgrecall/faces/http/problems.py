@@ -32,6 +32,7 @@ from pgrecall.errors import (
     SchemaMismatch,
     TenantElsewhere,
 )
+from pgrecall.validation import what_it_must_be
 
 MEDIA_TYPE = "application/problem+json"
 NAMESPACE = "urn:pgrecall:problem:"
@@ -148,31 +149,25 @@ def error_problem(error: RecallError) -> Response:
 _PLAIN = {
     "extra_forbidden": "There is no such field; /openapi.json lists those of each route",
     "missing": "It is missing",
-    "int_parsing": "It must be a whole number",
-    "int_type": "It must be a whole number",
-    "float_parsing": "It must be a number",
-    "float_type": "It must be a number",
-    "bool_parsing": "It must be true or false",
-    "bool_type": "It must be true or false",
-    "string_type": "It must be a text",
-    "list_type": "It must be a list",
 }
-"""Problems that pydantic tells in its own terms."""
+"""Problems with a field, not with its value."""
 
 
 def validation_problem(errors: Sequence[Mapping[str, Any]]) -> Response:
     """The response to a request of the wrong form: its errors by their places, without the values sent."""
     if errors and errors[0]["type"] == "json_invalid":
         return problem_response(MALFORMED_JSON, f"The body is not JSON: {errors[0]['ctx']['error']}.")
-    found = [
-        {"where": _place(error["loc"]), "problem": _PLAIN.get(error["type"], error["msg"])}
-        for error in errors[:MAX_LISTED]
-    ]
+    found = [{"where": _place(error["loc"]), "problem": _words(error)} for error in errors[:MAX_LISTED]]
     first = found[0] if found else {"where": "request", "problem": "it cannot be read"}
     detail = f"{first['where']}: {first['problem']}."
     if len(errors) > MAX_LISTED:
         detail += f" The first {MAX_LISTED} of {len(errors):,} errors are listed."
     return problem_response(INVALID_REQUEST, detail, errors=found)
+
+
+def _words(error: Mapping[str, Any]) -> str:
+    must = what_it_must_be(error)
+    return f"It {must}" if must else _PLAIN.get(error["type"], error["msg"])
 
 
 def problem_type(error: RecallError) -> ProblemType:

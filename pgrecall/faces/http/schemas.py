@@ -218,14 +218,14 @@ def _value_type(hint: Any) -> Any:
 
 def _require_number(value: object) -> object:
     if isinstance(value, bool | str):
-        raise PydanticCustomError("number_type", "Input should be a number")
+        raise PydanticCustomError("number_type", "It must be a number")
     return value
 
 
 def _require_few(value: object) -> object:
     if isinstance(value, list | dict) and len(value) > MAX_ITEMS:
         raise PydanticCustomError(
-            "too_long",
+            "too_many",
             "There are {count} items; at most {most} are allowed in one request",
             {"count": f"{len(value):,}", "most": f"{MAX_ITEMS:,}"},
         )
@@ -234,7 +234,7 @@ def _require_few(value: object) -> object:
 
 def _require_date(value: object) -> object:
     if not isinstance(value, datetime) and not (isinstance(value, str) and _DATE.match(value)):
-        raise PydanticCustomError("time_type", "Input should be an ISO 8601 date or time")
+        raise PydanticCustomError("time_type", "It must be a date or time as in ISO 8601")
     return value
 
 

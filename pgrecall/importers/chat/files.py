@@ -26,13 +26,14 @@ from pgrecall.importers.files import (
 )
 from pgrecall.importers.json_records import values_in
 from pgrecall.importers.json_stream import JsonStream, noting_decoder
+from pgrecall.importers.markdown.notes import is_note
 from pgrecall.importers.zip_names import leads_out_of, names_in
 from pgrecall.nouns.imports.report import Problem
 
 _CONVERSATIONS = re.compile(
     r"(conversations(-[0-9]{1,6})?|prod-grok-backend|My ?Activity)\.json", re.IGNORECASE
 )
-_BESIDE = re.compile(r"(?:.*/)?(?:(?:projects|memories)(?:/[^/]+)?|Gemini[^/]*/[^/]+)\.json")
+_BESIDE = re.compile(r"(?:.*/)?(?:(?:projects|memories)(?:/[^/]+)?|[^/]*Gemini[^/]*/[^/]+)\.json")
 """Files of an export with names of their own: projects and memories of Claude, and what Google Takeout has of
 Gemini, in the language of the account."""
 
@@ -58,13 +59,15 @@ class ChatFile:
     @property
     def stem(self) -> str:
         """The name without folder and endings."""
-        name = Path(self._own_name).name.removesuffix(".gz")
+        name = Path(self.own_name).name.removesuffix(".gz")
         return printable_path(Path(name.rpartition(".")[0] or name))
 
     @property
     def name(self) -> str:
         """The name without endings, with the folders that it is in: files in two may have one name."""
         folder = self.path.parent.relative_to(self.root).as_posix() if self.root else "."
+        if self.entry is not None and not _is_wanted(self.entry):
+            folder = Path(self.entry.filename).parent.as_posix()
         return self.stem if folder == "." else f"{printable_path(Path(folder))}/{self.stem}"
 
     @property
@@ -81,10 +84,11 @@ class ChatFile:
     @property
     def has_lines(self) -> bool:
         """Whether it has JSON Lines, by its name."""
-        return self._own_name.lower().endswith(_LINES)
+        return self.own_name.lower().endswith(_LINES)
 
     @property
-    def _own_name(self) -> str:
+    def own_name(self) -> str:
+        """The name with endings, in an archive with folders."""
         return self.entry.filename if self.entry else self.path.name
 
     @contextmanager
@@ -118,25 +122,22 @@ def chat_files(path: Path, *, follow_links: bool = False) -> Sequence[ChatFile]:
 
 
 def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
-    exports: list[ChatFile] = []
-    lines: list[ChatFile] = []
-    others: list[ChatFile] = []
-    for path in _walk(folder, follow_links):
-        if not path.is_file():  # a pipe or a device may never end
-            continue
-        if _CONVERSATIONS.fullmatch(path.name):
-            exports.append(ChatFile(path, root=folder))
-        elif _has_session(path.name):
-            lines.append(ChatFile(path, root=folder))
-        elif path.suffix.lower() == ".json":
-            others.append(ChatFile(path, root=folder))
+    paths = _walk(folder, follow_links)
+    files = [ChatFile(path, root=folder) for path in paths if path.is_file()]  # a pipe may never end
+    exports = [file for file in files if _CONVERSATIONS.fullmatch(file.path.name)]
     if exports:
-        return exports + [file for file in others if file.is_beside]
-    return lines or others
+        return exports + [file for file in files if file.is_beside and file not in exports]
+    return _sessions(files)
+
+
+def _sessions(files: Sequence[ChatFile]) -> list[ChatFile]:
+    """Those with lines, which coding agents write; else those with JSON, as chat programs export it."""
+    lines = [file for file in files if _has_session(file.own_name)]
+    return lines or [file for file in files if file.own_name.lower().endswith(".json")]
 
 
 def _has_session(name: str) -> bool:
-    return name.lower().endswith(_LINES) or _SESSION.fullmatch(name) is not None
+    return name.lower().endswith(_LINES) or _SESSION.fullmatch(name.rpartition("/")[2]) is not None
 
 
 def _walk(folder: Path, follow_links: bool) -> Iterator[Path]:
@@ -207,10 +208,14 @@ def _in_archive(path: Path) -> list[ChatFile]:
                 f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
                 hint=_REPACK,
             )
-    wanted = sorted(filter(_is_wanted, entries), key=lambda entry: entry.filename)
-    for entry in wanted:
-        _require_readable(path, entry)
-    return [ChatFile(path, entry) for entry in wanted]
+    files = [ChatFile(path, entry) for entry in sorted(entries, key=lambda entry: entry.filename)]
+    chosen = [file for file in files if file.entry and _is_wanted(file.entry)]
+    if not chosen and not any(is_note(Path(file.own_name)) for file in files):
+        chosen = _sessions([file for file in files if not file.own_name.lower().endswith(".gz")])
+    for file in chosen:
+        if file.entry is not None:
+            _require_readable(path, file.entry)
+    return chosen
 
 
 def _is_wanted(entry: ZipInfo) -> bool:

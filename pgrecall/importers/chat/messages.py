@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -25,18 +26,33 @@ from pgrecall.importers.chat.turns import (
 )
 from pgrecall.importers.draft_checks import required_text
 from pgrecall.nouns.imports.report import Problem
+from pgrecall.nouns.memories.models import Role
 
 _TIMES = ("timestamp", "created_at", "create_time", "createdAt", "created", "time", "date", "ts")
 
+_SESSIONS = (
+    "session_id",
+    "conversation_id",
+    "thread_id",
+    "sessionId",
+    "conversationId",
+    "threadId",
+    "chat_id",
+)
 _KNOWN = frozenset({
     "id", "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "type",
-    "session_id", *_TIMES,
+    *_SESSIONS, *_TIMES,
 })  # fmt: skip
 _CONVERSATION = frozenset({
     "messages", "id", "title", "name", "model", "tools", "functions", "metadata", "branches", *_TIMES,
 })  # fmt: skip
 _THOUGHTS = ("think", "thinking", "reasoning")
 _TEXTS = ("text", "input_text", "output_text", "refusal")
+_THOUGHT = re.compile(
+    r"(?:\s*+(?:<(think|thinking)>.*?</\1>|<details(?=[^<>]{0,200}\btype=\"reasoning\").*?</details>))++",
+    re.DOTALL,
+)
+"""What a model that runs at home thinks, as Ollama and Open WebUI write it before its answer."""
 
 
 def is_message(value: object) -> bool:
@@ -78,10 +94,11 @@ def read_messages(
 def _sessions(
     values: Iterable[tuple[str, Any]], name: str, tally: Tally, problems: list[Problem], tools: bool
 ) -> Iterator[Conversation]:
-    """The conversations of a list of messages: one for each ``session_id``, as they begin."""
+    """The conversations of a list of messages: one for each session that they name, as they begin."""
     held: dict[str, list[tuple[str, Any]]] = {}
     for place, value in values:
-        given = value.get("session_id") if isinstance(value, dict) else None
+        known = value if isinstance(value, dict) else {}
+        given = next((known[field] for field in _SESSIONS if known.get(field)), None)
         session = f"{name}/{given}" if isinstance(given, str | int) and str(given).strip() else name
         held.setdefault(session, []).append((place, value))
     for session, messages in held.items():
@@ -141,7 +158,7 @@ def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools:
     content = value.get("content")
     if content in (None, "", []):  # OpenAI's is null where the model calls a tool or refuses
         content = value.get("refusal")
-    content = _content(content, tally)
+    content = _without_thoughts(_content(content, tally), role, tally)
     empty = content is None or (isinstance(content, str) and not content.strip())
     if empty and not calls:
         tally.add(EMPTY)
@@ -170,9 +187,16 @@ def _time(value: dict[str, Any]) -> object:
     return next((value[field] for field in _TIMES if value.get(field) not in (None, "")), None)
 
 
+def _without_thoughts(content: object, role: Role | None, tally: Tally) -> object:
+    if role != "assistant" or not isinstance(content, str) or (thought := _THOUGHT.match(content)) is None:
+        return content
+    tally.add(THINKING)
+    return content[thought.end() :]
+
+
 def _content(content: object, tally: Tally) -> object:
     """The content if it is a text, or the texts of its parts."""
-    content = [content] if isinstance(content, dict) else content
+    content = content.get("parts", [content]) if isinstance(content, dict) else content
     if not isinstance(content, list):
         return content
     texts = []
@@ -183,7 +207,8 @@ def _content(content: object, tally: Tally) -> object:
             if kind
             else part
         )
-        if (kind in _TEXTS or not kind) and isinstance(text, str):
+        text = text.get("value") if isinstance(text, dict) else text  # in OpenAI's threads
+        if kind in (*_TEXTS, "None", "") and isinstance(text, str):
             texts.append(text)
         elif "image" in kind:
             tally.add(IMAGES)

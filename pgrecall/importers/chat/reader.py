@@ -250,7 +250,7 @@ def _exported(
     file: ChatFile, kind: ChatKind, tally: Tally, problems: list[Problem], tools: bool
 ) -> Iterator[Conversation | Problem]:
     number = 0
-    for number, value in enumerate(_values(file, problems, tally), start=1):
+    for number, (_, value) in enumerate(_placed(file, problems, tally), start=1):
         place = f"conversation {number}"
         try:
             yield _EXPORTS[kind](value, place, tally, tools=tools)

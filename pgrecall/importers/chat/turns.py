@@ -42,6 +42,8 @@ _ROLES: Mapping[str, Role] = {
     "function": "tool",
     "model": "assistant",
     "gpt": "assistant",
+    "ai": "assistant",
+    "bot": "assistant",
     "prompt": "user",
     "response": "assistant",
     "function_call": "tool",

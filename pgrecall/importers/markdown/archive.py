@@ -147,6 +147,10 @@ def _date(file: Path, entry: ZipInfo) -> None:
 
 
 def _top(folder: Path) -> Path:
-    """The folder that was packed, if all notes are in one."""
-    inside = [entry for entry in folder.iterdir() if entry.name != SETTINGS]
-    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+    """The folder that was packed, if all notes are in one, and a hidden one alone in it."""
+    top = folder
+    while len(inside := [entry for entry in top.iterdir() if entry.name != SETTINGS]) == 1:
+        if not inside[0].is_dir() or (top != folder and not inside[0].name.startswith(".")):
+            break
+        top = inside[0]
+    return top

@@ -16,6 +16,7 @@ from typing import Any
 
 from pgrecall.importers.dates import parse_logged
 from pgrecall.importers.fields import ANY, Fields, Rules, unfit_values
+from pgrecall.importers.markdown.field_names import date_names, normalized
 from pgrecall.importers.markdown.inline import RawLink, read_inline
 from pgrecall.importers.markdown.mending import read_mended
 from pgrecall.importers.markdown.yaml_values import Fields as YamlFields
@@ -30,19 +31,11 @@ _CLOSING = {"---": ("---", "..."), "+++": ("+++",), "{": ("}",)}
 """The lines that close a block, by the one that opens it."""
 
 _FIELD = re.compile(r"[\w-]+:(\s|$)")
-_OCCURRED = (
-    "occurred_at", "date", "created", "created_at", "created_on", "createdat", "creation_date",
-    "date_created", "created_time", "updated", "updated_at", "updated_on", "updatedat", "date_updated",
-    "modified", "modified_at", "date_modified", "last_modified", "last_edited_time",
-)  # fmt: skip
-"""When a note was written, in the words of many programs; the time of a change only if there is no other."""
-
 _DENDRON_FIELDS = frozenset({"id", "desc"})
 """With a time, what Dendron writes at the head of every note."""
 
 _PROPERTY = re.compile(r"([A-Za-z][\w -]{0,60})::[ \t]+(.*)")
 _NOTION_PROPERTY = re.compile(r"([A-Za-z][\w -]{0,60}):[ \t]+(\S.*)")
-_NAMES = ("title", "alias", "aliases", "tags", "tag")
 _WIKILINK = re.compile(r"\[\[([^\[\]\n|]+)(?:\|([^\[\]\n]+))?\]\]")
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}|<%[^%\n]*%>")
 _OF_A_PLACEHOLDER = 1_000
@@ -91,7 +84,7 @@ def read_front_matter(text: str, rules: Rules = ANY) -> tuple[FrontMatter, str]:
     """
     block, body, fault = _split(text)
     if block is None:
-        return replace(_properties(text), fault=fault), text
+        return replace(_properties(text, rules), fault=fault), text
     if is_placeholder_in(block) and is_of_placeholders(text):
         return FrontMatter(is_template=True), body
     try:
@@ -106,20 +99,23 @@ def read_front_matter(text: str, rules: Rules = ANY) -> tuple[FrontMatter, str]:
     return (replace(front, notices=(*front.notices, (MENDED, mended))) if mended else front), body
 
 
-def _properties(text: str) -> FrontMatter:
-    """The names that a page of Logseq gives itself in its first lines, ``alias:: A, B``; they stay text."""
+def _properties(text: str, rules: Rules) -> FrontMatter:
+    """The names and the time that a page of Logseq gives itself in its first lines, ``alias:: A, B``.
+
+    These stay text, as do its other properties.
+    """
     found: dict[str, str] = {}
     for line in text.lstrip("\n").split("\n"):
         match = _PROPERTY.fullmatch(line.rstrip())
         if match is None:
             break
-        if (name := _normalized(match[1])) in _NAMES:
-            found.setdefault(name, _WIKILINK.sub(lambda link: link[2] or link[1], match[2]))
-    fields = Fields(found)
+        found.setdefault(normalized(match[1]), _WIKILINK.sub(lambda link: link[2] or link[1], match[2]))
+    fields = Fields(found, rules)
     return FrontMatter(
         title=one_line(fields.take("title") or "") or None,
         tags=_tags([*(fields.take("tags") or ()), *(fields.take("tags", "tag") or ())]),
         aliases=unique([*(fields.take("aliases") or ()), *(fields.take("aliases", "alias") or ())]),
+        occurred_at=fields.take("occurred_at", *date_names(found)),
     )
 
 
@@ -137,12 +133,12 @@ def with_properties(front: FrontMatter, body: str, rules: Rules) -> FrontMatter:
         value = match[2]
         with suppress(ValueError):
             value = parse_logged(value)[0].isoformat()
-        found.setdefault(_normalized(match[1]), value)
+        found.setdefault(normalized(match[1]), value)
     fields = Fields(found, rules)
     return replace(
         front,
         tags=front.tags or _tags([*(fields.take("tags", "tags", "tag") or ())]),
-        occurred_at=front.occurred_at or fields.take("occurred_at", *_OCCURRED),
+        occurred_at=front.occurred_at or fields.take("occurred_at", *date_names(found)),
     )
 
 
@@ -206,7 +202,8 @@ def _as_yaml(block: str, text: str) -> str:
 
 
 def _front_matter(found: YamlFields, rules: Rules) -> FrontMatter:
-    fields = Fields(_plain(found.written()), rules, left=found.value(), named=_normalized)
+    written = _plain(found.written())
+    fields = Fields(written, rules, left=found.value(), named=normalized)
     front = FrontMatter(
         title=fields.take("title"),
         layer=fields.take("layer"),
@@ -216,7 +213,7 @@ def _front_matter(found: YamlFields, rules: Rules) -> FrontMatter:
         pinned=fields.take("pinned") or False,
         tags=_tags([*(fields.take("tags") or ()), *(fields.take("tags", "tag") or ())]),
         aliases=unique([*(fields.take("aliases") or ()), *(fields.take("aliases", "alias") or ())]),
-        occurred_at=fields.take("occurred_at", *_OCCURRED),
+        occurred_at=fields.take("occurred_at", *date_names(written)),
         valid_from=fields.take("valid_from"),
         valid_until=fields.take("valid_until"),
         expires_at=fields.take("expires_at"),
@@ -255,11 +252,6 @@ def _links_in(value: Any) -> Iterator[RawLink]:
                 yield from (link for item in value for link in _links_in(item))
     elif isinstance(value, dict):
         yield from (link for item in value.values() for link in _links_in(item))
-
-
-def _normalized(name: str) -> str:
-    """The form in which names of fields are compared: ``Created-At`` is ``created_at``."""
-    return re.sub(r"[\s-]+", "_", name.strip().casefold())
 
 
 def _tags(texts: list[str]) -> tuple[str, ...]:

@@ -67,12 +67,15 @@ References = Mapping[str, Mapping[str, Any]]
 class RawLink:
     """A link as written: the name or path of a note without suffix ("" is this note), and a heading or "".
 
-    ``relative`` is true for Markdown links, with a target relative to the folder of the note.
+    Attributes:
+        relative: whether it is a Markdown link, with a target relative to the folder of the note.
+        is_named: whether it says that it leads to a note; one without a suffix may lead to a page of a site.
     """
 
     target: str
     heading: str = ""
     relative: bool = False
+    is_named: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +167,8 @@ def scan(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def note_name(name: str) -> str:
-    """The name of a note without a Markdown suffix."""
-    return _NOTE_SUFFIX.sub("", name.strip())
+    """The name of a note without a Markdown suffix. Programs of Windows separate folders by ``\\``."""
+    return _NOTE_SUFFIX.sub("", name.strip()).replace("\\", "/")
 
 
 def _read_link(
@@ -199,7 +202,7 @@ def _last_heading(path: str) -> str:
     return words.rpartition("#")[2].strip() + path[len(words) :] if words else ""
 
 
-def _wikilink(inner: str, *, embedded: bool, label_first: bool) -> tuple[str, RawLink | None]:
+def _wikilink(inner: str, *, embedded: bool, label_first: bool) -> tuple[str, RawLink | None] | None:
     address, _, alias = inner.partition("|")
     if label_first:
         address, alias = (alias, address) if alias else (address, "")
@@ -207,6 +210,8 @@ def _wikilink(inner: str, *, embedded: bool, label_first: bool) -> tuple[str, Ra
     name, _, heading = address.rstrip("\\").partition("#")
     name, _, _ = name.partition("^")  # a block, as Obsidian wrote it once
     name, heading = name.strip(), _last_heading(heading.strip())
+    if "://" in name:
+        return None
     if _ATTACHMENT.search(name):
         return ("" if embedded else alias.strip() or name), None
     if heading.startswith("^"):
@@ -220,9 +225,10 @@ def _wikilink(inner: str, *, embedded: bool, label_first: bool) -> tuple[str, Ra
 def _markdown_link(url: str) -> RawLink | None:
     path, _, heading = url.partition("#")
     path = unquote(path)
-    if _SCHEME.match(path) or (path and not _NOTE_SUFFIX.search(path)) or not (path or heading):
+    if _SCHEME.match(path) or _ATTACHMENT.search(path) or not (path or heading):
         return None
-    return RawLink(note_name(path), unquote(heading), relative=True)
+    is_named = not path or _NOTE_SUFFIX.search(path) is not None
+    return RawLink(note_name(path), unquote(heading), relative=True, is_named=is_named)
 
 
 def _only_breaks(match: re.Match[str]) -> str:

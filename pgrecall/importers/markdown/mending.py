@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from pgrecall.importers.markdown.yaml_values import UNREADABLE, Fields, Node, read_yaml
+from pgrecall.importers.markdown.yaml_values import UNREADABLE, Fields, Node, Scalar, read_yaml
 
 MAX_ROWS = 1_000
 """Each row is parsed on its own, so a longer block is left as it is."""
@@ -70,13 +70,11 @@ def _is_yaml(text: str) -> bool:
     """Whether a value is YAML on its own, or the beginning of one that goes on in the next rows."""
     if text[0] in "|>&" or (text[0] in "[{" and "]" not in text and "}" not in text):
         return True
-    if text.startswith("- ") or (text[0] not in "'\"[{" and ": " in text):
-        return False
     try:
-        read_yaml(text, 1)
+        node = read_yaml(text, 1)
     except ValueError:
         return False
-    return True
+    return text[0] in "[{" or isinstance(node, Scalar | None)
 
 
 def _meant(text: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
 
 from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH
 from pgrecall.importers.markdown.inline import RawLink, note_name
@@ -45,8 +46,10 @@ class NameIndex:
     name as it is typed.
     """
 
-    def __init__(self, prefix: str = "") -> None:
+    def __init__(self, prefix: str = "", vault: str = "") -> None:
+        """Args: the prefix of keys, and the name of the folder, with which a path in a link may begin."""
         self._prefix = prefix
+        self._vault = normalized_name(vault)
         self._exact, self._folded = _Names(), _Names()
 
     def add(self, note: Named) -> None:
@@ -65,7 +68,7 @@ class NameIndex:
         if note is not None:
             part = note.part(link.heading)
             return f"{note.key}#{part}" if part else note.key
-        text = self._absent(link, origin.folder)
+        text = self._absent(link, origin.folder) if link.is_named else ""
         return text if 0 < len(text) <= MAX_TARGET_LENGTH and "\0" not in text else None
 
     def _absent(self, link: RawLink, folder: str) -> str:
@@ -75,11 +78,16 @@ class NameIndex:
         return link.target
 
     def _find(self, link: RawLink, folder: str) -> Named | None:
-        for names, form in (
-            (self._exact, normalized_name), (self._exact, folded_name), (self._folded, folded_name),
-        ):  # fmt: skip
-            if note := names.find(link, folder, form):
-                return note
+        """The note, by the link as it is written; else without what programs add: the vault, and ``%20``."""
+        written = unquote(link.target)
+        top, _, inside = written.lstrip("/").partition("/")
+        targets = link.target, written, f"/{inside}" if normalized_name(top) == self._vault else written
+        for target in dict.fromkeys(targets):
+            for names, form in (
+                (self._exact, normalized_name), (self._exact, folded_name), (self._folded, folded_name),
+            ):  # fmt: skip
+                if note := names.find(replace(link, target=target), folder, form):
+                    return note
         return None
 
 
@@ -102,13 +110,18 @@ class _Names:
             self._by_alias.setdefault(form(alias), []).append(note)
 
     def find(self, link: RawLink, folder: str, form: Callable[[str], str]) -> Named | None:
-        if link.relative or link.target.startswith(("./", "../")):
-            return self._by_path.get(form(_from(folder, link.target)))
-        name = form(note_name(link.target)).strip("/")
+        target = note_name(link.target)
+        if target.startswith(("./", "../")) or (link.relative and not link.is_named):
+            return self._by_path.get(form(_from(folder, target)))
+        is_path = link.relative or target.startswith("/")
+        if is_path and (note := self._by_path.get(form(_from(folder, target)))):
+            return note
+        name = form(target).strip("/")
         if "/" in name and (note := self._by_partial_path(name, folder, form)):
             return note
         for names in (self._by_stem, self._by_title, self._by_alias):
-            if notes := names.get(name):
+            notes = names.get(name, [])
+            if len(notes) == 1 or (notes and not link.relative):  # one of many READMEs is meant by its path
                 return _nearest(notes, folder)
         return None
 

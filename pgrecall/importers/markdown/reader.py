@@ -24,7 +24,7 @@ from pgrecall.importers.markdown.notes import (
 )
 from pgrecall.importers.markdown.sections import Piece, Section, cut, outline
 from pgrecall.importers.markdown.templates import Templates
-from pgrecall.importers.text import Slugs, words
+from pgrecall.importers.text import Slugs, without_addresses, words
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft, DraftLink
 
@@ -108,7 +108,7 @@ class _Vault:
         self._layer = layer
         self._split_at = split_at
         self._rules = rules
-        self._names = NameIndex(prefix)
+        self._names = NameIndex(prefix, folder.resolve().name)
         self._templates = Templates(folder)
         self._joplin = Joplin()
 
@@ -179,7 +179,7 @@ class _Vault:
         named = note.named()
         return Draft(
             body=note.text,
-            title=note.title,
+            title=without_addresses(note.title),
             key=note.file.key,
             layer=front.layer or self._layer,
             role=front.role,
@@ -246,7 +246,7 @@ class _Vault:
 def _section_title(title: str, trail: tuple[str, ...]) -> str:
     """``Note > Heading > Sub``; a path that is too long loses its middle."""
     names = [title, *(trail[1:] if trail[:1] == (title,) else trail)]
-    whole = _BETWEEN.join(names)
+    whole = without_addresses(_BETWEEN.join(names))
     if len(whole) <= _MAX_PATH_LENGTH:
         return whole
     return _BETWEEN.join((title[: _MAX_PATH_LENGTH // 2], "…", names[-1]))

@@ -59,7 +59,7 @@ class Portions:
         keys: set[str] = set()
         characters = 0
         while len(portion) < self._most and characters < PLAIN_CHARACTERS:
-            item = self._held or next(self._unread, None)
+            item = self._held or _with_key(next(self._unread, None))
             self._held = None
             if item is None:
                 break
@@ -72,6 +72,15 @@ class Portions:
                 characters += len(item.body)
             portion.append(item)
         return portion
+
+
+def _with_key(item: Draft | Problem | Skipped | None) -> Draft | Problem | Skipped | None:
+    """A draft without a key gets one from its text, so that a second import finds what the first stored."""
+    if not isinstance(item, Draft) or item.key is not None:
+        return item
+    told = (item.title, item.body, item.source, item.author, item.session_id, item.occurred_at)
+    digest = hashlib.sha256("\x1f".join(map(str, told)).encode("utf-8", "replace")).hexdigest()
+    return replace(item, key=f"record-{digest[:16]}")
 
 
 def with_kept_title(draft: Draft, known: dict[str, KnownContent]) -> Draft:

@@ -260,7 +260,7 @@ class VitalityTerms:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One directed link of a memory; ``other`` is the memory at its far end."""
+    """One directed link of a memory; ``other`` is the one at its far end, with its title or first words."""
 
     other: int
     other_key: str | None

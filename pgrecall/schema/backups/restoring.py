@@ -147,7 +147,10 @@ def _entries(program: Path, source: Path, name: str) -> list[str]:
     try:
         listed = output_of([program, "--list", source]).splitlines()
     except DatabaseError as error:
-        raise InvalidInput(f"{name} cannot be read: {error.message}", hint="The file is damaged.") from error
+        hint = "The file is damaged."
+        if "unsupported version" in error.message:
+            hint = f"A pg_dump newer than {program} made it: install the client programs of that Postgres."
+        raise InvalidInput(f"{name} cannot be read: {error.message}", hint=hint) from error
     if not any(" TABLE recall alembic_version " in line for line in listed):
         raise InvalidInput(
             f"{name} is a dump of another database: it has no memories.",

@@ -96,7 +96,9 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
     (("import", "odd.xyz", "--kind", "novel"), "'novel' is not one of 'auto'"),
     # Files
     (("import", "nowhere"), "There is no file nowhere"),
+    (("import", "a.md", "b.md"), "(b.md). Import one path at a time"),
     (("import", "odd.xyz"), "has an unknown format"),
+    (("import", "odd.xyz", "--format", "markdown"), "is not a Markdown file. Its name should end in .md"),
     (("calibration", "fit", "nowhere.jsonl"), "There is no file nowhere.jsonl."),
     (("calibration", "fit", "odd.xyz", "--chart", "p.bmp"), "'p.bmp' does not end in .png or .svg."),
     # One from each layer below: Python, SQL, what is not there

@@ -30,12 +30,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "link": ({"source": "gate", "target": "gate"}, "cannot link to itself"),
     "supersede": ({"old": "gate"}, "new is missing"),
     "forget": ({"memory": "gate", "hard": True}, "there is no argument 'hard'. It takes: memory."),
-    "prune_plan": ({"max_share": 0}, "max_share is 0: input should be greater than 0"),
+    "prune_plan": ({"max_share": 0}, "max_share is 0 but must be greater than 0"),
     "history": ({"memory": "nowhere"}, "There is no memory with key 'nowhere'"),
     "diff": ({"memory": "gate", "earlier": 7}, "has no version 7; the current one is 1."),
-    "restore": ({"memory": "gate", "version": 0}, "version is 0: input should be greater than"),
+    "restore": ({"memory": "gate", "version": 0}, "version is 0 but must be at least"),
     "changes": ({"since": "yesterday"}, "'yesterday' is not a cursor of changes."),
-    "dedupe_plan": ({"max_count": 0}, "max_count is 0: input should be greater than or equal to 1"),
+    "dedupe_plan": ({"max_count": 0}, "max_count is 0 but must be at least 1"),
     "status": ({"tenant": "other"}, "there is no argument 'tenant'. It takes: no arguments."),
 }
 

@@ -295,6 +295,13 @@ def test_lists_are_filtered(served: Served, memory: Memory) -> None:
     assert served.client.get("/?tags=one").headers["location"] == "/memories?tags=one"
 
 
+def test_a_hit_without_a_title_is_headed_by_its_words(served: Served, memory: Memory) -> None:
+    memory.remember("The brass key hangs in shed 2.", key="chat/2f1b")
+    page = served.client.get("/?q=brass+key").text
+    assert "<bdi>The brass key hangs in shed 2.</bdi></a></h3>" in page
+    assert '<span class="from"><bdi>chat/2f1b</bdi></span>' in page
+
+
 def test_a_filter_goes_from_the_list_to_a_search_and_is_cleared(served: Served, memory: Memory) -> None:
     note(memory, "slip", "The steep way to the water.", source="harbour log")
     note(memory, "hatch", "The steep way to the hold.")

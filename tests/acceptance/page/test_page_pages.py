@@ -98,9 +98,9 @@ def test_every_candidate_of_a_long_prune_plan_is_on_one_of_its_pages(served: Ser
 def test_links_that_the_chart_leaves_out_are_listed(served: Served) -> None:
     page = Page(served.client.get("/links/boat/0/a"))
     assert "the other links of this memory are listed below" in page.said
-    assert "Other links ← contradicts boat/2/a" in page.said
+    assert "Other links ← contradicts Boat 002 lies at the old pier of Alden" in page.said
     page = Page(served.client.get("/links/claim/0"))
-    assert page.said.count("→ contradicts claim/") == SHOWN_LINKS
+    assert page.said.count("→ contradicts Claim ") == SHOWN_LINKS
     assert f"{SHOWN_LINKS} of {CONTRADICTIONS - 1} shown." in page.said
     page = Page(served.client.get("/links/boat/1/a"))
     assert "Other links" not in page.said

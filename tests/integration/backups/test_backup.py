@@ -266,3 +266,9 @@ def test_what_is_no_backup_is_refused(empty_database: str, tmp_path: Path) -> No
     subprocess.run([program, "--format=custom", f"--file={other}", f"--dbname={empty_database}"], check=True)
     with pytest.raises(InvalidInput, match="is a dump of another database"):
         restore_backup(empty_database, other)
+    newer = bytearray(other.read_bytes())
+    newer[6] += 100  # the second part of the version of its format
+    other.write_bytes(newer)
+    with pytest.raises(InvalidInput, match="unsupported version") as refused:
+        restore_backup(empty_database, other)
+    assert refused.value.hint.startswith("A pg_dump newer than ")

@@ -89,15 +89,18 @@ def test_a_folder_that_is_missing_is_told_and_the_others_are_imported(
     assert [each.error for each in plain.jobs.runs("import")] == [outcome.error]
 
 
-@pytest.mark.parametrize("how", ["gone", "emptied", "a file"])
+@pytest.mark.parametrize("how", ["gone", "emptied", "a file", "another"])
 def test_a_folder_that_vanishes_archives_nothing(
     plain: Memory, vault: Path, query: Query, hook: WatchedFolders, how: str
 ) -> None:
     assert run(plain, hook).state == "done"
     for note in list(vault.iterdir()):
         note.unlink()
-    if how != "emptied":
+    if how in ("gone", "a file"):
         vault.rmdir()
+    if how == "another":
+        for number in range(9):
+            (vault / f"cake {number}.md").write_text(f"Cake {number}.")
     if how == "a file":
         vault.write_text("no folder")
     for _ in range(2):  # it is told until it is mended

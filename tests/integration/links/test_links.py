@@ -120,6 +120,14 @@ def test_links_need_two_memories_of_this_tenant(sql: Query) -> None:
                 sql("SELECT recall.link(%s::bigint, %s::bigint)", pair)
 
 
+def test_what_is_linked_is_named_by_its_title_or_first_words(memory: Memory) -> None:
+    memory.remember("The brass one. " * 20, key="chat/2f1b")
+    memory.remember("x", key="gate", title="The gate")
+    memory.remember("y", key="hub", links=[DraftLink("chat/2f1b"), DraftLink("gate")])
+    names = {link.other_key: link.other_title for link in memory.get("hub").links}
+    assert names == {"gate": "The gate", "chat/2f1b": ("The brass one. " * 20)[:60]}
+
+
 def test_the_client_names_the_memory_that_is_missing(memory: Memory) -> None:
     memory.remember("about a", key="a")
     for missing in ("b", 4711):

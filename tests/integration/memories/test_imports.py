@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -258,3 +259,15 @@ def test_an_agent_that_imports_each_turn_pushes_out_only_its_own(memory: Memory,
     assert len(kept) == 1_000
     assert [one.id for one in kept if one.source == SOURCE] == [made]
     assert memory.imports.undo(made).deleted == 1
+
+
+def test_a_second_import_of_drafts_without_keys_stores_nothing(memory: Memory) -> None:
+    def imported(*tags: str, source: str = "log") -> tuple[int, int, int]:
+        drafts = [Draft("One.", author="Ann"), Draft("One.", tags=tags), Draft("Two.")]
+        report = memory.import_drafts((replace(draft, source=source) for draft in drafts), source=source)
+        return report.created, report.updated, report.unchanged
+
+    assert imported() == (3, 0, 0)
+    assert imported() == (0, 0, 3)
+    assert imported("lock") == (0, 1, 2)
+    assert imported(source="other") == (3, 0, 0)

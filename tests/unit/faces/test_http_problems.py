@@ -6,9 +6,10 @@ import inspect
 import io
 import json
 import logging
+from typing import Literal
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from pgrecall import errors
 from pgrecall.errors import DatabaseError, InvalidInput, MemoryNotFound, RecallError
@@ -94,11 +95,17 @@ def test_the_host_of_a_header(header: str, host: str) -> None:
 def test_problems_of_fields_are_told_in_plain_words() -> None:
     class Body(BaseModel, extra="forbid"):
         k: int
+        share: float = Field(1, le=1)
+        order: Literal["score", "time"] = "score"
+        names: list[str] = Field([], max_length=2)
 
     with pytest.raises(ValidationError) as wrong:
-        Body.model_validate({"k": "many", "limit": 3})
+        Body.model_validate({"k": "many", "share": 2, "order": "x", "names": ["a"] * 3, "limit": 3})
     document = json.loads(validation_problem(wrong.value.errors()).body)
     assert [one["problem"] for one in document["errors"]] == [
         "It must be a whole number",
+        "It must be at most 1.0",
+        "It must be 'score' or 'time'",
+        "It must have at most 2 items",
         "There is no such field; /openapi.json lists those of each route",
     ]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from watchfiles import Change
 
 from pgrecall.faces.cli.watching import MAX_WAIT, may_be_note, settled
-from pgrecall.faces.note_folder import gone_keys, too_many
+from pgrecall.faces.note_folder import gone_keys
 
 A, B = (Change.added, "a.md"), (Change.modified, "b.md")
 
@@ -52,14 +52,6 @@ def test_what_is_gone() -> None:
     present = {"read", "unreadable"}
     removed = ("read#renamed-heading", "unreadable", "unreadable#part", "deleted", "deleted#part")
     assert gone_keys(removed, seen, present) == ("read#renamed-heading", "deleted", "deleted#part")
-
-
-@pytest.mark.parametrize(
-    ("gone", "left", "many"), [(0, 0, False), (1, 0, True), (1, 1, False), (2, 1, True), (50, 51, False)]
-)
-def test_more_than_half(gone: int, left: int, many: bool) -> None:
-    keys = [f"k{number}" for number in range(gone + left)]
-    assert too_many(tuple(keys[:gone]), set(keys[gone:])) is many
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from pgrecall.importers.chat.turns import THINKING
 from pgrecall.importers.detect import open_source
 from pgrecall.importers.json_stream import DOUBLED
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
+from tests.unit.importers.chat_forms import gpt_conversation, gpt_message
 
 SHAREGPT = [
     {
@@ -143,3 +145,74 @@ def test_a_number_of_too_many_digits_is_a_text(tmp_path: Path, name: str) -> Non
     drafts, problems, _ = read(tmp_path / name, written)
     assert ([draft.body for draft in drafts], problems) == (["Noon.", "One.", "Two."], [])
     assert drafts[1].metadata == {"n": digits}
+
+
+THREAD = [
+    {"object": "thread.message", "role": role, "content": [{"type": "text", "text": {"value": text}}]}
+    for role, text in SAID
+]
+
+
+@pytest.mark.parametrize("name", ["messages.jsonl", "messages.json"])
+def test_a_thread_of_openai_one_message_a_line(tmp_path: Path, name: str) -> None:
+    drafts, problems, _ = read(tmp_path / name, "\n".join(map(json.dumps, THREAD)))
+    assert ([(draft.role, draft.body) for draft in drafts], problems) == (SAID, [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "body", "thoughts"),
+    [
+        ("<think>\nHm.\n</think>\n\nThe brass one.", "The brass one.", 1),
+        ('<details type="reasoning" done="true">\n<summary>x</summary>\n> Hm.\n</details>\nThe brass one.',
+         "The brass one.", 1),
+        ("<think>a</think> <think>b</think>The brass one.", "The brass one.", 1),
+        ("Write <think>so</think> before it.", "Write <think>so</think> before it.", 0),
+        ("<think>" * 50_000, "<think>" * 50_000, 0),
+    ],
+)  # fmt: skip
+def test_thoughts_in_the_text_of_an_answer(tmp_path: Path, answer: str, body: str, thoughts: int) -> None:
+    chat = [{"role": role, "content": answer} for role in ("user", "assistant")]
+    (asked, answered), problems, skipped = read(tmp_path / "chat.json", json.dumps(chat))
+    assert (asked.body, answered.body, problems) == (answer, body, [])
+    assert sum(one.count for one in skipped if one.what == THINKING) == thoughts
+
+
+@pytest.mark.parametrize("name", ["conversations.jsonl", "conversations.json"])
+def test_an_export_one_conversation_a_line(tmp_path: Path, name: str) -> None:
+    one, two = (gpt_conversation(own, [gpt_message(f"{own}-a", "user", own)]) for own in ("c1", "c2"))
+    drafts, problems, _ = read(tmp_path / name, f"{json.dumps(one)}\n{json.dumps(two)}\n")
+    assert ([draft.body for draft in drafts], problems) == (["c1", "c2"], [])
+
+
+def test_memories_of_mem0_one_a_line(tmp_path: Path) -> None:
+    memories = [{"id": own, "memory": "Brass.", "user_id": "ann", "created_at": 1777629600.5} for own in "ab"]
+    drafts, problems, _ = read(tmp_path / "mem0.jsonl", "\n".join(map(json.dumps, memories)))
+    assert ([draft.key for draft in drafts], problems) == (["mem0/a", "mem0/b"], [])
+    assert str(drafts[0].occurred_at) == "2026-05-01 10:00:00.500000+00:00"
+
+
+def test_a_list_of_records_whose_text_has_another_name(tmp_path: Path) -> None:
+    records = [{"text": "Brass.", "created_at": "1777629600.25"}, {"content": "Iron.", "tags": "gate"}]
+    drafts, problems, _ = read(tmp_path / "records.json", json.dumps(records, indent=1))
+    assert ([draft.body for draft in drafts], problems) == (["Brass.", "Iron."], [])
+    assert str(drafts[0].occurred_at) == "2026-05-01 10:00:00.250000+00:00"
+
+
+@pytest.mark.parametrize(
+    "content", [{"text": "Brass."}, {"parts": ["Brass."]}, [{"text": "Brass."}], ["Brass."]]
+)
+def test_a_content_without_a_type_is_its_text(tmp_path: Path, content: Any) -> None:
+    drafts, problems, _ = read(tmp_path / "chat.json", json.dumps([{"role": "bot", "content": content}]))
+    assert ([(draft.role, draft.body) for draft in drafts], problems) == ([("assistant", "Brass.")], [])
+
+
+@pytest.mark.parametrize("field", ["session_id", "conversation_id", "threadId", "chat_id"])
+def test_messages_of_several_sessions_in_one_file(tmp_path: Path, field: str) -> None:
+    messages = [
+        {"role": "user", "content": text, field: own} for own, text in (("a", "1"), (2, "2"), ("a", "3"))
+    ]
+    drafts, problems, skipped = read(tmp_path / "chat.jsonl", "\n".join(map(json.dumps, messages)))
+    found = [(draft.session_id, draft.body, [link.target for link in draft.links]) for draft in drafts]
+    assert found == [("chat/a", "1", ["chat/a/2"]), ("chat/a", "3", []), ("chat/2", "2", [])]
+    assert not problems
+    assert not any(one.what.startswith("fields") for one in skipped)

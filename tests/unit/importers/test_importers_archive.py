@@ -46,6 +46,12 @@ def test_notes_of_an_archive_are_those_of_its_folder(tmp_path: Path) -> None:
     assert read(path) == [others, *drafts]
 
 
+def test_a_hidden_folder_that_was_packed_is_read(tmp_path: Path) -> None:
+    path = packed(tmp_path / "notes.zip", {"ann/.notes/a.md": "A.", "ann/.notes/.trash/b.md": "B."})
+    assert (known_kind(path), count_items(path)) == ("markdown", 1)
+    assert [item.key for item in read(path)] == ["a"]
+
+
 def test_what_leads_out_or_is_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInput, match="leads out of the archive"):
         read(packed(tmp_path / "out.zip", {"../../a.md": "x"}))

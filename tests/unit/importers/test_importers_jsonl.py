@@ -90,8 +90,16 @@ def test_the_prefix_goes_before_links_within_the_file_only(write: Write) -> None
     assert [link.target for link in first.links] == ["p/b", "elsewhere"]
 
 
-def test_a_packed_file_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl.gz"
+def test_a_text_that_is_cut_off_is_told_with_its_column(write: Write) -> None:
+    draft, problem = read_jsonl(write({"body": "a"}, '{"body":"b'), source="s")
+    assert isinstance(draft, Draft)
+    assert isinstance(problem, Problem)
+    assert problem.reason == "line 2: not JSON: unterminated string starting at column 9."
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "A.JSONL.GZ"])
+def test_a_packed_file_is_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
     path.write_bytes(gzip.compress(b'{"body": "x"}'))
     assert list(read_jsonl(path, source="s")) == [Draft("x", source="s")]
     path.write_bytes(gzip.compress(b'{"body": "x"}')[:-12])
@@ -159,12 +167,12 @@ def test_accesses(write: Write) -> None:
     [
         ({}, "line 1: give either key or id."),
         ({"key": "k", "id": 1}, "line 1: give either key or id."),
-        ({"key": ""}, "line 1: key: string should have at least 1 character."),
-        ({"id": 0}, "line 1: id: input should be greater than or equal to 1."),
-        ({"id": True}, "line 1: id: input should be a valid integer."),
+        ({"key": ""}, "line 1: key must not be empty."),
+        ({"id": 0}, "line 1: id must be at least 1."),
+        ({"id": True}, "line 1: id must be a whole number."),
         (
             {"key": "k", "kind": "seen"},
-            "line 1: kind: input should be 'write', 'read', 'reference', 'used' or",
+            "line 1: kind must be 'write', 'read', 'reference', 'used' or",
         ),
         ({"key": "k", "at": "never"}, "line 1: at: 'never' is not a date"),
         ({"key": "k", "session_id": "\0"}, "line 1: session_id: contains a NUL character."),

@@ -40,6 +40,7 @@ def read(folder: Path, files: dict[str, str]) -> tuple[dict[str, Draft], list[Pr
         ("tags: [lock]\ntitle: - hello", {"title": "- hello", "tags": ("lock",)}, 3),
         ("title: @ann on keys\nauthor: Ann", {"title": "@ann on keys", "author": "Ann"}, 2),
         ("title: *all* keys", {"title": "*all* keys"}, 2),
+        ("icon: :key:\ntitle: Gate", {"title": "Gate", "metadata": {"icon": ":key:"}}, 2),
         ("a: &x 1\nb: *y", {"metadata": {"a": 1, "b": "*y"}}, 3),
         ('a: "\\ud800"', {"metadata": {"a": "\\ud800"}}, 2),
         ("title: [Draft] The key", {"title": "[Draft] The key"}, 2),
@@ -165,3 +166,39 @@ def test_paths_from_the_root_of_a_disk_are_within_an_archive(tmp_path: Path) -> 
             archive.writestr(name, "x")
     keys = [item.key for item in open_source(tmp_path / "notes.zip") if isinstance(item, Draft)]
     assert keys == ["ann/b", "c", "home/ann/a"]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "createdDate: 2026-05-01T10:00:00 UTC\nupdated: 2026-06-01",
+        "lastmod: 2026-06-01\npublishDate: 2026-05-01 10:00",
+        "Creation Time: 2026-05-01 10:00 GMT\nlast edited: 2026-06-01",
+        "pubDatetime: 2026-05-01T10:00:00Z\nmodDatetime: 2026-06-01",
+        "last_modified_at: 2026-05-01T10:00",
+        "publish: true\npublished: false\ntime: noon\nlast: x\ntimestamp: 1777629600.0",
+        "published: 2026-07-01\ndate: 2026-05-01T10:00\ncreated: 2026-06-01",
+        "\ufeffcreatedAt: 2026-05-01T10:00",
+    ],
+)
+def test_the_time_of_a_note_in_the_words_of_its_program(block: str, tmp_path: Path) -> None:
+    mark = "\ufeff\ufeff" if block[0] == "\ufeff" else ""
+    drafts, problems, notices = read(tmp_path, {"note.md": f"{mark}---\n{block.strip(mark)}\n---\nBrass."})
+    assert (problems, notices) == ([], [])
+    assert str(drafts["note"].occurred_at) == "2026-05-01 10:00:00+00:00"
+
+
+def test_a_link_in_a_heading_is_named_by_its_words(tmp_path: Path) -> None:
+    text = "# [Gate](https://a.b/c) [x]\n\n" + "".join(
+        f"## [{number}.0](https://a.b/{number}) ![l](l.png)\n\n{'Brass. ' * 120}\n\n" for number in (1, 2)
+    )
+    drafts, _, _ = read(tmp_path, {"note.md": text})
+    assert [draft.title for draft in drafts.values()] == ["Gate [x]", "Gate [x] > 1.0", "Gate [x] > 2.0"]
+
+
+@pytest.mark.parametrize("line", ["created-at:: 1777629600000", "type:: log\nDate:: [[2026-05-01]]T10:00"])
+def test_the_time_of_a_page_in_its_properties(line: str, tmp_path: Path) -> None:
+    drafts, problems, notices = read(tmp_path, {"note.md": f"{line}\nrating:: high\n\nBrass."})
+    assert (problems, notices, drafts["note"].metadata) == ([], [], {})
+    assert drafts["note"].body.startswith(line.partition(" ")[0])
+    assert str(drafts["note"].occurred_at) == "2026-05-01 10:00:00+00:00"

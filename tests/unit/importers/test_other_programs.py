@@ -538,9 +538,35 @@ def test_chats_of_more_programs_with_their_times(program: str, tmp_path: Path) -
     assert str(drafts[0].occurred_at) == "2026-05-01 10:00:00+00:00"
 
 
-def test_gemini_in_the_language_of_the_account(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["Meine Aktivitäten/Gemini-Apps/MeineAktivitäten", "Mon activité/Applications Gemini/MonActivité"]
+)
+def test_gemini_in_the_language_of_the_account(name: str, tmp_path: Path) -> None:
     _, value = CHATS["Gemini, from Google Takeout"]
     with zipfile.ZipFile(tmp_path / "takeout.zip", "w") as archive:
-        archive.writestr("Takeout/Meine Aktivitäten/Gemini-Apps/MeineAktivitäten.json", json.dumps(value))
+        archive.writestr(f"Takeout/{name}.json", json.dumps(value))
         archive.writestr("Takeout/archive_browser.html", "x")
     assert said(read(tmp_path / "takeout.zip")[0]) == SAID
+
+
+def test_an_archive_of_chats_is_read_as_the_folder_that_was_packed(tmp_path: Path) -> None:
+    whole = json.dumps([{"role": role, "content": text} for role, text in SAID])
+    with zipfile.ZipFile(tmp_path / "chats.zip", "w") as archive:
+        archive.writestr("a/chat.json", whole)
+        archive.writestr("b/chat.json", whole)
+        archive.writestr("b/readme.txt", "x")
+        archive.writestr("b/chat.jsonl.gz", "x")
+    drafts, problems, _ = read(tmp_path / "chats.zip")
+    assert (said(drafts), problems) == (SAID + SAID, [])
+    assert [draft.session_id for draft in drafts] == ["a/chat"] * 2 + ["b/chat"] * 2
+    with zipfile.ZipFile(tmp_path / "sessions.zip", "w") as archive:
+        archive.writestr("ann/.qwen/2026/s.jsonl", lines(*AGENTS["Qwen Code"]))
+        archive.writestr("ann/.qwen/settings.json", "{}")
+        archive.writestr("ann/.qwen/.cache/t.jsonl", "x")
+        archive.writestr("__MACOSX/ann/._s.jsonl", "x")
+    assert known_kind(tmp_path / "sessions.zip") == "claude-code"
+    assert said(read(tmp_path / "sessions.zip")[0]) == SAID
+    with zipfile.ZipFile(tmp_path / "notes.zip", "w") as archive:
+        archive.writestr("vault/chat.json", whole)
+        archive.writestr("vault/Gate.md", "Brass.")
+    assert known_kind(tmp_path / "notes.zip") == "markdown"

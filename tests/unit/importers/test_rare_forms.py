@@ -107,7 +107,16 @@ def test_zones_are_read(text: str, hour: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["202605041200 Gate", "20260504120030", "202605041200-gate", "May 4th, 2026", "2026_05_04"]
+    "name",
+    [
+        "202605041200 Gate",
+        "20260504120030",
+        "202605041200-gate",
+        "May 4th, 2026",
+        "2026_05_04",
+        "20260504T120030--gate__lock",
+        "2026-05-04T12-00",
+    ],
 )
 def test_names_that_give_a_day(name: str) -> None:
     assert day_in_name(name) == datetime(2026, 5, 4, tzinfo=UTC)

@@ -33,7 +33,6 @@ from pgrecall.faces.cli.rendering.console import Progress, notes, output, print_
 from pgrecall.faces.cli.rendering.imports import (
     dormant_hint,
     show_import,
-    tell_held,
     tell_renamed,
     write_problems,
 )
@@ -250,8 +249,6 @@ def _import_folder(
 ) -> ImportReport:
     done = settle(memory, folder, read, store, archive=archives.removed, archive_most=archives.most, now=now)
     tell_renamed(done.renamed)
-    if done.held:
-        tell_held(len(done.held), "import it again with --archive-most too")
     if done.archived:
         archived = wording.counted(done.archived, "memory is", "memories are")
         notes().print(f"{archived} archived, because the notes are gone. To undo: pgrecall import undo")
@@ -289,5 +286,5 @@ def _exit_code(report: ImportReport, path: Path) -> int:
         return INCOMPLETE if report.problems else DONE
     if report.problems:
         return BAD_INPUT
-    notes().print(f"There is nothing to import in {path}.")
+    notes().print(f"There is nothing to import in {path.resolve()}.")
     return NOTHING_FOUND

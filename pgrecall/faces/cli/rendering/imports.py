@@ -75,15 +75,6 @@ def tell_renamed(count: int) -> None:
         notes().print(f"{kept} a new key, because notes were renamed.")
 
 
-def tell_held(count: int, way_out: str) -> None:
-    """Says why memories of notes that are gone were not archived."""
-    held = wording.counted(count, "memory", "memories")
-    notes().print(
-        f"The notes of {held} are gone, more than half of this folder. They are kept: if the notes are "
-        f"meant to be gone, {way_out}."
-    )
-
-
 def dormant_hint(status: Status) -> str | None:
     """Why most memories are dormant after the first import; None if they are not, or if some were used."""
     dormant = sum(layer.zones.get("dormant", 0) for layer in status.layers)

@@ -175,7 +175,7 @@ BEGIN
     SELECT * INTO v_known FROM recall_private.known_settings() k WHERE k.name = p_name;
     IF NOT FOUND THEN
         PERFORM recall_private.raise_invalid(format('There is no setting %L.', left(p_name, 100)),
-            'SELECT name FROM recall.settings() lists them.');
+            'List them with `pgrecall settings list`, or in SQL with recall.settings().');
     ELSIF NOT coalesce(p_value BETWEEN v_known.low AND v_known.high, p_value IS NULL) THEN
         PERFORM recall_private.raise_invalid(format('%s is %s; it must lie between %s and %s.',
             p_name, p_value, v_known.low, v_known.high));

@@ -76,11 +76,13 @@ BEGIN
         FROM jsonb_array_elements(p_memories) WITH ORDINALITY m(value, place));
 END $$;
 
--- memory_links: the links of a memory in both directions, newest first, at most 200.
+-- memory_links: the links of a memory in both directions, newest first, at most 200. What has no title is named by its
+-- first words: the key of a turn or a commit tells nobody what it is.
 CREATE OR REPLACE FUNCTION recall_private.memory_links(p_tenant text, p_memory_id bigint) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_agg(jsonb_build_object(
-               'other', o.id, 'other_key', o.key, 'other_title', o.title, 'relation', l.relation,
+               'other', o.id, 'other_key', o.key,
+               'other_title', CASE WHEN o.title <> '' THEN o.title ELSE left(o.body, 60) END, 'relation', l.relation,
                'weight', l.weight, 'outgoing', l.outgoing, 'created_at', l.created_at)
                ORDER BY l.created_at DESC, o.id, l.outgoing), '[]')
     FROM (
