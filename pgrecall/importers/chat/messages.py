@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from pgrecall.importers.chat.other_forms import as_messages
@@ -102,7 +103,17 @@ def _sessions(
         session = f"{name}/{given}" if isinstance(given, str | int) and str(given).strip() else name
         held.setdefault(session, []).append((place, value))
     for session, messages in held.items():
-        yield Conversation(session, dated(_turns(messages, session, tally, problems, tools), None, tally))
+        turns = _turns(_oldest_first(messages), session, tally, problems, tools)
+        yield Conversation(session, dated(turns, None, tally))
+
+
+def _oldest_first(messages: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The messages in their order: services list the newest first, each with its time."""
+    reads = Tally()
+    times = [reads.time(_time(message)) if isinstance(message, dict) else None for _, message in messages]
+    known = [time for time in times if time is not None]
+    turned = len(known) == len(messages) and all(later >= at for later, at in pairwise(known))
+    return messages[::-1] if turned and known[:1] != known[-1:] else messages
 
 
 def _conversation(
@@ -120,9 +131,9 @@ def _conversation(
     own, title = value.get("id"), value.get("title") or value.get("name")
     session = f"{name}/{own}" if isinstance(own, str) and own else name if number == 1 else f"{name}#{number}"
     before = "" if place == "message 1" else f"{place}, "
-    messages = ((f"{before}message {index}", one) for index, one in enumerate(value["messages"], start=1))
+    messages = [(f"{before}message {index}", one) for index, one in enumerate(value["messages"], start=1)]
     began_at = tally.time(_time(value))
-    turns = _turns(messages, session, tally, problems, tools)
+    turns = _turns(_oldest_first(messages), session, tally, problems, tools)
     return Conversation(
         session, dated(turns, began_at, tally), title=title.strip() if isinstance(title, str) else ""
     )

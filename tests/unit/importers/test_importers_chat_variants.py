@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,26 @@ def test_turns_without_any_time_are_dated_by_the_import(tmp_path: Path) -> None:
     drafts, _, skipped = read(write_json(tmp_path / "talk.json", messages))
     assert [draft.occurred_at for draft in drafts] == [None, None]
     assert skipped == {"turns without a time, dated by the import": 2}
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_messages_that_are_listed_newest_first_are_turned_round(wrapped: bool, tmp_path: Path) -> None:
+    newest_first = [
+        {"role": "assistant", "content": "Weekly.", "created_at": 1772949660},
+        {"role": "user", "content": "Wind it daily?", "created_at": 1772949600},
+        {"role": "system", "content": "Be brief.", "created_at": 1772949600},
+    ]
+    drafts, _, skipped = read(
+        write_json(tmp_path / "talk.json", {"messages": newest_first} if wrapped else newest_first)
+    )
+    assert [draft.body for draft in drafts] == ["Be brief.", "Wind it daily?", "Weekly."]
+    assert [link.target == after.key for draft, after in pairwise(drafts) for link in draft.links] == [
+        True
+    ] * 2
+    assert skipped == {}
+    as_they_are = [newest_first[1], newest_first[0], newest_first[2]]
+    drafts, _, _ = read(write_json(tmp_path / "other.json", as_they_are))
+    assert [draft.body for draft in drafts] == ["Wind it daily?", "Weekly.", "Be brief."]
 
 
 def test_a_time_before_the_calendar_of_the_database_is_not_understood(tmp_path: Path) -> None:
