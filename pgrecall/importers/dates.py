@@ -25,6 +25,15 @@ _IN_WORDS = re.compile(
     r"(?:st|nd|rd|th)?,?\s+([0-9]{4})(?:,?\s+(?:at\s+)?([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?\s*([ap]m)?)?",
     re.IGNORECASE,
 )
+_OF_JAVASCRIPT = re.compile(
+    r"[a-z]{3}\s+([a-z]{3})\s+([0-9]{1,2})\s+([0-9]{4})\s+([0-9:]{8})\s+GMT([+-][0-9]{4}).*",
+    re.DOTALL | re.IGNORECASE,
+)
+_AMERICAN = re.compile(
+    r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}),?\s+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?\s+([AP])M"
+)
+"""American English; British and Indian English have the day first, and ``am``."""
+
 _SILLYTAVERN = re.compile(r"(\S+?)\s*@\s*([0-9]{2})h\s*([0-9]{2})m\s*([0-9]{2})s.*")
 _AGO = re.compile(r"([0-9]{1,6})\s*([hdwmy])(?:\s+ago)?", re.IGNORECASE)
 _UNITS = {
@@ -91,13 +100,20 @@ def parse_with_zone(text: str) -> tuple[datetime, bool]:
 
 
 def parse_logged(text: str) -> tuple[datetime, bool]:
-    """Like :func:`parse_with_zone`, or parses a date as in mails or in English words.
+    """Like :func:`parse_with_zone`, or parses a date as in mails, in English words, or as browsers write it.
 
-    These are such as ``Tue, 03 Mar 2026 10:15:00 +0100`` and ``September 30, 2026 8:12am``.
+    These are such as ``Tue, 03 Mar 2026 10:15:00 +0100``, ``September 30, 2026 8:12am``,
+    ``Tue Mar 03 2026 10:15:00 GMT+0100 (CET)`` and ``3/14/2026, 10:15:00 AM``.
 
     Raises:
         ValueError: the text is not a date.
     """
+    text = _OF_JAVASCRIPT.sub(r"\2 \1 \3 \4 \5", text.strip())
+    if american := _AMERICAN.fullmatch(text):
+        month, day, year, hour, minute, second, half = american.groups("0")
+        return datetime(
+            int(year), int(month), int(day), _hour(hour, half), int(minute), int(second), tzinfo=UTC
+        ), False
     if worded := _IN_WORDS.fullmatch(text.strip()):
         return _worded(worded, text), False
     if _MAILED.fullmatch(text.strip()) is None:

@@ -86,9 +86,12 @@ def test_an_empty_time_gives_way_to_the_next_field(tmp_path: Path) -> None:
         ("3 Mar 2026 09:34 GMT", "2026-03-03T09:34:00+00:00", False),
         ("Tue, 03 Mar 2026 09:34:00", "2026-03-03T09:34:00+00:00", True),
         ("Tue, 03 Mar 2026 09:34:00 CET", "2026-03-03T09:34:00+00:00", True),
+        ("Tue Mar 03 2026 10:34:00 GMT+0100 (Central European Time)", "2026-03-03T09:34:00+00:00", False),
+        ("3/4/2026, 10:34:00\u202fPM", "2026-03-04T22:34:00+00:00", True),
+        ("12/31/2026, 12:05 AM", "2026-12-31T00:05:00+00:00", True),
     ],
 )
-def test_dates_of_mails(text: str, expected: str, assumed: bool) -> None:
+def test_dates_of_mails_and_browsers(text: str, expected: str, assumed: bool) -> None:
     tally = Tally()
     found = tally.time(text)
     assert found is not None
@@ -96,8 +99,18 @@ def test_dates_of_mails(text: str, expected: str, assumed: bool) -> None:
     assert list(tally.skipped()) == ([Skipped("times without a zone, read as UTC", 1)] if assumed else [])
 
 
-@pytest.mark.parametrize("text", ["Tue, 33 Mar 2026 10:34:00 +0100", "3 Foo 2026 10:34", "3 Mar 2026 10:99"])
-def test_dates_of_mails_that_are_none(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tue, 33 Mar 2026 10:34:00 +0100",
+        "3 Foo 2026 10:34",
+        "3 Mar 2026 10:99",
+        "14/3/2026, 10:34:00 AM",
+        "3/14/2026, 10:34:00 am",  # in India and Britain the day is first
+        "Tue Mar 03 2026 99:34:00 GMT+0100",
+    ],
+)
+def test_dates_of_mails_and_browsers_that_are_none(text: str) -> None:
     tally = Tally()
     assert tally.time(text) is None
     assert list(tally.skipped()) == [Skipped("times that are not understood", 1)]
