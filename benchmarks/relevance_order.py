@@ -24,6 +24,7 @@ from scipy.optimize import minimize
 from benchmarks.applies.corpora import judged_collections
 from benchmarks.harness import fresh_database
 from benchmarks.locomo.data import Question
+from benchmarks.locomo.scores import Scores
 from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.search.embed.factory import make_embedder
@@ -103,14 +104,11 @@ def fitted(some: Sequence[Ranking], ridge: float) -> Floats:
 
 
 def told(some: Sequence[Ranking], weights: Sequence[Floats]) -> str:
-    found = [one.found(given) for one, given in zip(some, weights, strict=True)]
-    measures = [
-        (one.question.recall(keys, 5), one.question.recall(keys, 10), one.question.reciprocal_rank(keys))
-        for one, keys in zip(some, found, strict=True)
-    ]
-    return "recall@5 {:.3f}, @10 {:.3f}, MRR {:.3f}".format(
-        *(mean(column) for column in zip(*measures, strict=True))
-    )
+    scores = Scores()
+    for one, given in zip(some, weights, strict=True):
+        scores.add(one.question, one.found(given))
+    found = {name: mean(values) for name, values in scores.measures().items()}
+    return f"recall@5 {found['recall@5']:.3f}, @10 {found['recall@10']:.3f}, MRR {found['mrr']:.3f}"
 
 
 def main() -> None:

@@ -287,10 +287,12 @@ def misspelt(found: Collection[str], known: Collection[str]) -> list[str]:
         found: names that are set; one of a setting is meant as it is.
         known: names of all settings.
     """
-    from difflib import get_close_matches
+    if not (unknown := sorted(set(found) - set(known))):
+        return []
+    from difflib import get_close_matches  # a slow import for what is hardly ever needed
 
     unset = [name for name in known if name not in found]
-    near = {name: get_close_matches(name, unset, 1, _NEAR) for name in sorted(found) if name not in known}
+    near = {name: get_close_matches(name, unset, 1, _NEAR) for name in unknown}
     return [
         f"PGRECALL_{name.upper()} (do you mean PGRECALL_{one[0].upper()}?)"
         for name, one in near.items()

@@ -216,8 +216,8 @@ BEGIN
 END $$;
 
 -- The functions above check the caller themselves. Only the owner can use the others, and the tables.
-REVOKE ALL ON FUNCTION recall_cells.roomiest(), recall_cells.require_allowed(text), recall_cells.begin_moving(text),
-    recall_cells.end_moving(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION recall_cells.roomiest(), recall_cells.require_allowed(text),
+    recall_cells.is_alive(recall_cells.mover), recall_cells.begin_moving(text), recall_cells.end_moving(text) FROM PUBLIC;
 GRANT USAGE ON SCHEMA recall_cells TO PUBLIC;
 GRANT EXECUTE ON FUNCTION recall_cells.find(text), recall_cells.find_all(), recall_cells.place_tenant(text, bigint),
     recall_cells.replica(bigint), recall_cells.overview(), recall_cells.moves() TO PUBLIC;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -110,49 +110,53 @@ def settle(
     """
     folder.require()
     seen: set[str] = set()
-    renamed = follow_renames(memory, folder, read, now=now)
+    stored = memory.keys_of(folder.source)
+    present, whole = folder.notes() if stored else (set[str](), False)
+    gone = [key for key in stored if note_of(key) not in present] if whole else []
+    known = {note_of(key) for key in stored}
+    renamed = KeysRenamed()
+    if gone and present - known:
+        renamed = follow_renames(memory, folder.source, gone, known, read, now=now)
     if archive and not archive_most:
-        _require_most(memory, folder)
+        _require_most(folder, len(gone) - renamed.renamed, len(stored))
     report = store(_noting(read(), seen), renamed.import_id)
     folder.require()
     present, whole = folder.notes()
-    gone = gone_keys(report.removed, seen, present) if whole and archive else ()
-    archived = memory.imports.archive(folder.source, gone, import_id=report.import_id, now=now)
-    left = tuple(key for key in report.removed if key not in set(gone))
+    removed = gone_keys(report.removed, seen, present) if whole and archive else ()
+    archived = memory.imports.archive(folder.source, removed, import_id=report.import_id, now=now)
+    left = tuple(key for key in report.removed if key not in set(removed))
     return Settled(replace(report, removed=left), renamed.renamed, archived)
 
 
 def follow_renames(
-    memory: Memory, folder: NoteFolder, read: Callable[[], Items], *, now: datetime | None = None
+    memory: Memory,
+    source: str,
+    gone: Sequence[str],
+    known: Collection[str],
+    read: Callable[[], Items],
+    *,
+    now: datetime | None = None,
 ) -> KeysRenamed:
     """Gives the memories of renamed notes their new keys, so that an import finds them there.
 
-    The folder is read only if notes are gone and others are new.
-
     Args:
         memory: the client.
-        folder: the folder that is about to be imported.
+        source: that of the folder which is about to be imported.
+        gone: keys whose note is gone.
+        known: keys of all notes that are stored; others are new.
         read: reads the whole folder.
         now: time to use instead of the database's clock.
 
     Returns:
         How many memories have a new key, and the import that undoes it.
     """
-    stored = memory.keys_of(folder.source)
-    if not stored:
-        return KeysRenamed()
-    present, whole = folder.notes()
-    known = {note_of(key) for key in stored}
-    gone = [key for key in stored if note_of(key) not in present]
-    if not (whole and gone and present - known):
-        return KeysRenamed()
     new = {
         item.key: item.body
         for item in read()
         if isinstance(item, Draft) and item.key is not None and note_of(item.key) not in known
     }
     keys = renamed_keys({key: memory.get(key).body for key in gone}, new) if new else {}
-    return memory.imports.rename(folder.source, keys, now=now)
+    return memory.imports.rename(source, keys, now=now)
 
 
 def gone_keys(removed: Iterable[str], seen: set[str], present: set[str]) -> tuple[str, ...]:
@@ -166,12 +170,9 @@ def gone_keys(removed: Iterable[str], seen: set[str], present: set[str]) -> tupl
     return tuple(key for key in removed if (note := note_of(key)) in seen or note not in present)
 
 
-def _require_most(memory: Memory, folder: NoteFolder) -> None:
-    stored = memory.keys_of(folder.source)
-    present, whole = folder.notes()
-    gone = [key for key in stored if note_of(key) not in present]
-    if whole and 2 * len(gone) > len(stored):
-        held = wording.counted(len(gone), "memory", "memories")
+def _require_most(folder: NoteFolder, gone: int, stored: int) -> None:
+    if 2 * gone > stored:
+        held = wording.counted(gone, "memory", "memories")
         raise MostGone(
             f"The notes of {held} are gone, more than half of {printable_path(folder.path)}; "
             "they are kept, and nothing is imported.",

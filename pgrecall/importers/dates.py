@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
@@ -110,16 +111,15 @@ def parse_logged(text: str) -> tuple[datetime, bool]:
     """
     text = _OF_JAVASCRIPT.sub(r"\2 \1 \3 \4 \5", text.strip())
     if american := _AMERICAN.fullmatch(text):
-        month, day, year, hour, minute, second, half = american.groups("0")
-        return datetime(
-            int(year), int(month), int(day), _hour(hour, half), int(minute), int(second), tzinfo=UTC
-        ), False
-    if worded := _IN_WORDS.fullmatch(text.strip()):
-        return _worded(worded, text), False
-    if _MAILED.fullmatch(text.strip()) is None:
+        month, day, year, *clock = american.groups()
+        return _moment(text, (year, month, day), clock), False
+    if worded := _IN_WORDS.fullmatch(text):
+        month, day = (worded[1], worded[2]) if worded[1] else (worded[4], worded[3])
+        return _moment(text, (worded[5], month, day), worded.groups()[5:]), False
+    if _MAILED.fullmatch(text) is None:
         return parse_with_zone(_SILLYTAVERN.sub(r"\1T\2:\3:\4", text))
     try:
-        moment = parsedate_to_datetime(text.strip())
+        moment = parsedate_to_datetime(text)
     except OverflowError as error:  # of a zone
         raise ValueError(f"{text[:60]!r} is not a date") from error
     return _utc(moment), moment.tzinfo is not None
@@ -157,11 +157,14 @@ def parse_spoken(text: str) -> datetime:
         raise ValueError(f"{text[:60]!r} is not a date; write it as '1:56 pm on 8 May, 2023'") from error
 
 
-def _worded(found: re.Match[str], text: str) -> datetime:
-    month, day = (found[1], found[2]) if found[1] else (found[4], found[3])
+def _moment(text: str, date: Sequence[str], clock: Sequence[str | None]) -> datetime:
+    """The moment of a text, by its year, month and day, and its hour, minute, second and half of the day."""
+    (year, month, day), (hour, minute, second, half) = date, clock
     try:
-        clock = _hour(found[6] or "0", found[9]), int(found[7] or 0), int(found[8] or 0)
-        return datetime(int(found[5]), _month(month), int(day), *clock, tzinfo=UTC)
+        return datetime(
+            int(year), _month(month), int(day), _hour(hour or "0", half), int(minute or 0), int(second or 0),
+            tzinfo=UTC,
+        )  # fmt: skip
     except ValueError as error:
         raise ValueError(f"{text[:60]!r} is not a date") from error
 
@@ -179,7 +182,12 @@ def in_words(moment: datetime) -> str:
 
 
 def _month(name: str) -> int:
-    """1 to 12 for the English name of a month, or at least its first three letters. Raises ValueError."""
+    """1 to 12 for the English name of a month, or at least its first three letters; a number as it is.
+
+    Raises ValueError.
+    """
+    if name.isdecimal():
+        return int(name)
     if len(name) >= 3:
         for number, month in enumerate(_MONTHS, start=1):
             if month.casefold().startswith(name.casefold()):

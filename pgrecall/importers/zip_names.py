@@ -75,7 +75,8 @@ def names_in(archive: ZipFile) -> Names:
         name: entry for name, entry in found.items() if name and not entry.is_dir() and not _is_of_macos(name)
     }
     folders = zip(*(name.split("/")[:-1] for name in files), strict=False)
-    top = sum(1 for _ in takewhile(lambda parts: len(set(parts)) == 1, folders))  # it was meant: ``.claude``
+    # A hidden folder that holds everything, such as ``.claude``, was packed on purpose.
+    top = sum(1 for _ in takewhile(lambda parts: len(set(parts)) == 1, folders))
     named = [entry for name, entry in files.items() if not _is_hidden(name.split("/")[top:])]
     return Names(named, repeated, (encoding.upper() if encoding else _USUAL) if foreign else "", len(foreign))
 

@@ -68,7 +68,7 @@ async def search(
         result = progress.result(found, found.hits)
     if not result.hits and (notice := await _no_memories(connection, progress)):
         result = replace(result, skipped=(*result.skipped, notice))
-    result = replace(result, hits=await _with_sentences(result.hits, progress))
+    result = await _with_sentences(result, progress)
     search_ended(result, rerank=rerank)
     return result
 
@@ -97,16 +97,17 @@ async def _search_by_plan(
     return replace(again, model_use=sum_of_uses([*asked, *progress.model_uses]))
 
 
-async def _with_sentences(hits: tuple[Hit, ...], progress: Progress) -> tuple[Hit, ...]:
-    """The hits; a long directive with its sentence, for whoever has to cut it. A cell of an earlier version
-    knows none."""
-    long = [hit.id for hit in hits if hit.is_directive and len(hit.body) > _LONG]
+async def _with_sentences(result: SearchResult, progress: Progress) -> SearchResult:
+    """The result, each long directive with its sentence for whoever cuts it; earlier versions tell none."""
+    long = [hit for hit in result.hits if hit.is_directive and len(hit.body) > _LONG]
+    if not long:
+        return result
     try:
-        found = await progress.reading.execute(directives(long)) if long else {}
+        found = await progress.reading.execute(directives([hit.id for hit in long]))
     except SchemaMismatch:
-        return hits
-    told = {hit.id: sentence for hit in hits if (sentence := found.get(hit.id)) and sentence in hit.body}
-    return tuple(replace(hit, directive=told.get(hit.id)) for hit in hits) if told else hits
+        return result
+    told = {hit.id: sentence for hit in long if (sentence := found.get(hit.id)) and sentence in hit.body}
+    return replace(result, hits=tuple(replace(hit, directive=told.get(hit.id)) for hit in result.hits))
 
 
 async def _no_memories(connection: AsyncConnection, progress: Progress) -> str | None:

@@ -67,7 +67,7 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
         result = progress.result(found, found.hits)
     if not result.hits and (notice := _no_memories(connection, progress)):
         result = replace(result, skipped=(*result.skipped, notice))
-    result = replace(result, hits=_with_sentences(result.hits, progress))
+    result = _with_sentences(result, progress)
     search_ended(result, rerank=rerank)
     return result
 
@@ -94,16 +94,17 @@ def _search_by_plan(connection: Connection, request: SearchRequest, progress: Pr
     return replace(again, model_use=sum_of_uses([*asked, *progress.model_uses]))
 
 
-def _with_sentences(hits: tuple[Hit, ...], progress: Progress) -> tuple[Hit, ...]:
-    """The hits; a long directive with its sentence, for whoever has to cut it. A cell of an earlier version
-    knows none."""
-    long = [hit.id for hit in hits if hit.is_directive and len(hit.body) > _LONG]
+def _with_sentences(result: SearchResult, progress: Progress) -> SearchResult:
+    """The result, each long directive with its sentence for whoever cuts it; earlier versions tell none."""
+    long = [hit for hit in result.hits if hit.is_directive and len(hit.body) > _LONG]
+    if not long:
+        return result
     try:
-        found = progress.reading.execute(directives(long)) if long else {}
+        found = progress.reading.execute(directives([hit.id for hit in long]))
     except SchemaMismatch:
-        return hits
-    told = {hit.id: sentence for hit in hits if (sentence := found.get(hit.id)) and sentence in hit.body}
-    return tuple(replace(hit, directive=told.get(hit.id)) for hit in hits) if told else hits
+        return result
+    told = {hit.id: sentence for hit in long if (sentence := found.get(hit.id)) and sentence in hit.body}
+    return replace(result, hits=tuple(replace(hit, directive=told.get(hit.id)) for hit in result.hits))
 
 
 def _no_memories(connection: Connection, progress: Progress) -> str | None:

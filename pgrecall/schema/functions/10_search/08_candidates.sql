@@ -202,8 +202,7 @@ BEGIN
     )
     SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.likeness = 1,
            coalesce(u.logit, j.own),
-           CASE WHEN v_ordinary AND recall_private.says_nothing(f.speech_act) THEN NULL
-                ELSE (coalesce(u.logit, j.own) + j.own) / 2 - w.question * greatest(-f.question, 0)
+           CASE WHEN f.question < 1 THEN (coalesce(u.logit, j.own) + j.own) / 2 + w.question * f.question
                     - v_asked_speaker * w.speaker * greatest(f.speaker, 0) END,
            f.speech_act, f.held,
            CASE WHEN p_explain THEN ROW(

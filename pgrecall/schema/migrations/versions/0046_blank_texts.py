@@ -1,4 +1,4 @@
-"""A text without any word is not looked through: five of the six texts of most memories."""
+"""A text without any word is not looked through: five of the six texts of most memories. `candidates` has another result."""
 
 from alembic import op
 
