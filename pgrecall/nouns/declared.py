@@ -1,4 +1,4 @@
-"""``@declared``: how a method of the client is offered, from which HTTP, the commands and TypeScript follow.
+"""``@declared``: how a method of the client is offered, from which HTTP, its command and TypeScript follow.
 
 The rest of the declaration is the method itself: its docstring has the words, its types the parameters.
 """
@@ -42,6 +42,7 @@ class Declaration:
         tag: heading of the reference; by default the group of methods.
         in_query: parameters are in the query although the verb could have a body.
         repeatable: whether a client may repeat it after a lost answer.
+        nothing: the sentence of its command if the result is empty, which is then exit code 1.
     """
 
     operation: str
@@ -50,6 +51,7 @@ class Declaration:
     tag: str | None
     in_query: bool
     repeatable: bool
+    nothing: str | None = None
 
 
 def declared(
@@ -59,10 +61,11 @@ def declared(
     tag: str | None = None,
     in_query: bool = False,
     repeatable: bool = False,
+    nothing: str | None = None,
 ) -> Callable[[Method], Method]:
     """Declares a method; ``route`` is as in ``GET /v1/layers``, the rest as in :class:`Declaration`."""
     verb, _, path = route.partition(" ")
-    declaration = Declaration(operation, verb, path, tag, in_query, repeatable or verb == "GET")
+    declaration = Declaration(operation, verb, path, tag, in_query, repeatable or verb == "GET", nothing)
 
     def declare(method: Method) -> Method:
         vars(method)[_KEY] = (declaration, *declarations(method))

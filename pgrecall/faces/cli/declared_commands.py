@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from inspect import isfunction
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
@@ -17,6 +18,7 @@ from pgrecall.faces.cli.rendering.console import SafeConsole, notes, output, pla
 from pgrecall.faces.described import REFERENCE as REFERENCE_TYPE
 from pgrecall.faces.described import REQUIRED, Parameter, described
 from pgrecall.faces.wording import moment
+from pgrecall.nouns.declared import declarations
 
 T = TypeVar("T")
 
@@ -28,6 +30,12 @@ _TYPES: Mapping[Any, click.ParamType[Any]] = {
     float: click.FLOAT,
     datetime: MOMENT,
 }
+
+
+class MethodCommand(click.Command):
+    """A command that calls one method."""
+
+    method: Callable[..., Any]
 
 
 def command(
@@ -44,7 +52,7 @@ def command(
     options: Mapping[str, str] | None = None,
     helps: Mapping[str, str] | None = None,
     embeds: bool = False,
-) -> click.Command:
+) -> MethodCommand:
     """The command of a method.
 
     Args:
@@ -88,18 +96,34 @@ def command(
         raise Exit(DONE if there else code)
 
     text = "\n\n".join(filter(None, (about.about, more)))
-    made = click.Command(name, params=parameters, callback=run, help=text)
+    made = MethodCommand(name, params=parameters, callback=run, help=text)
+    made.method = method
     json_option(made)
     if any(each.name == "now" for each in about.parameters):
         now_option(made)
     return made
 
 
-def add_commands(group: click.Group, names: str, *made: click.Command) -> None:
-    """Adds commands to a group; ``names`` are all that it has then, in the order of its help."""
+def add_commands(group: click.Group, names: str, *made: click.Command, of: type | None = None) -> None:
+    """Adds commands to a group; ``names`` are all that it has then, in the order of its help.
+
+    Declared methods ``of`` a group of the client that have no command by hand follow.
+    """
     for each in made:
         group.add_command(each)
-    group.commands = {name: group.commands[name] for name in names.split()}
+    there = {name: group.commands[name] for name in names.split()}
+    group.commands = with_declared(there, of=of) if of else there
+
+
+def with_declared(commands: Mapping[str, click.Command], *, of: type) -> dict[str, click.Command]:
+    """These commands, and one for each declared method that none of them calls or is named after."""
+    called = {each.method for each in commands.values() if isinstance(each, MethodCommand)}
+    found = dict(commands)
+    for method in filter(isfunction, vars(of).values()):
+        name = method.__name__.replace("_", "-")
+        if (declared := declarations(method)) and method not in called and name not in commands:
+            found[name] = command(name, method, otherwise=declared[0].nothing)
+    return found
 
 
 def _argument(parameter: Parameter, about: str) -> click.Argument:

@@ -39,7 +39,7 @@ class ImportsGroup(Group):
         """
         return self._connection.execute(operations.imports(limit, source))
 
-    @declared("unused_imports", "GET /v1/imports/unused")
+    @declared("unused_imports", "GET /v1/imports/unused", nothing="Every imported memory was used.")
     def unused(self, *, limit: Count = 50) -> tuple[UnusedImport, ...]:
         """Lists live memories that an import added and that were never used since, newest first.
 

@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
+import click
 import pytest
 
 from pgrecall import AsyncMemory, Memory
+from pgrecall.faces.cli.declared_commands import command, with_declared
 from pgrecall.faces.described import REFERENCE, REQUIRED, described, imperative
 from pgrecall.faces.http.declared_routes import declared_methods
-from pgrecall.nouns.declared import Bounds, Declaration, declarations, declared
+from pgrecall.nouns.declared import Bounds, Count, Declaration, declarations, declared
 
 DECLARED = list(declared_methods(AsyncMemory))
 
@@ -44,6 +46,35 @@ class AsyncShelfGroup:
             InvalidInput: it is too big.
         """
         raise NotImplementedError
+
+
+class PlaceGroup:
+    @declared("list_places", "GET /v1/places", nothing="No place is known.")
+    def list(self, *, limit: Count = 5) -> tuple[str, ...]:
+        """Lists places."""
+        raise NotImplementedError
+
+    @declared("free_places", "GET /v1/places/free")
+    def free_ones(self) -> tuple[str, ...]:
+        """Lists free places."""
+        raise NotImplementedError
+
+    def swept(self) -> None:
+        """Is not declared."""
+
+
+def test_what_is_declared_has_a_command_unless_one_was_made_by_hand() -> None:
+    alone = with_declared({}, of=PlaceGroup)
+    assert [(each, made.help) for each, made in alone.items()] == [
+        ("list", "List places."), ("free-ones", "List free places."),
+    ]  # fmt: skip
+    assert [each.name for each in alone["list"].params] == ["limit", "as_json"]
+    by_hand = command("all", PlaceGroup.list)
+    other = click.Command("free-ones")
+    assert with_declared({"all": by_hand, "free-ones": other}, of=PlaceGroup) == {
+        "all": by_hand,
+        "free-ones": other,
+    }
 
 
 def test_a_docstring_is_read_once_for_every_face() -> None:

@@ -180,4 +180,5 @@ add_commands(
         "The plan of erasure {erasure} is removed; its memories stay.",
         helps=_number,
     ),
+    of=ErasureGroup,
 )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import click
 
 from pgrecall.faces.cli.commands.import_git import git
-from pgrecall.faces.cli.declared_commands import command
+from pgrecall.faces.cli.declared_commands import command, with_declared
 from pgrecall.faces.cli.rendering.imports import show_imports, show_undone_import
 from pgrecall.nouns.imports._sync import ImportsGroup
 
@@ -19,16 +19,15 @@ list_ = command(
     otherwise="No import has changed anything yet.",
     more="Exit code 1 when there are none.",
 )
-unused = command("unused", ImportsGroup.unused, otherwise="Every imported memory was used.")
 undo = command("undo", ImportsGroup.undo, show_undone_import, arguments=["import_id"])
 
 
 class ImportCommand(click.Command):
     """`import PATH`; `import git`, `list`, `unused` and `undo` are commands. A folder so named is ./list."""
 
-    commands: ClassVar[Mapping[str, click.Command]] = {
-        "git": git, "list": list_, "unused": unused, "undo": undo,
-    }  # fmt: skip
+    commands: ClassVar[Mapping[str, click.Command]] = with_declared(
+        {"git": git, "list": list_, "undo": undo}, of=ImportsGroup
+    )
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

@@ -190,4 +190,5 @@ add_commands(
     "list run runs",
     command("list", JobsGroup.list, show_jobs),
     command("runs", JobsGroup.runs, show_runs, arguments=["name"]),
+    of=JobsGroup,
 )

@@ -101,4 +101,5 @@ add_commands(
         otherwise="There is no such grant.",
         helps={"grant": "Id of the grant, as in `pgrecall keys grants`."},
     ),
+    of=KeysGroup,
 )

@@ -113,4 +113,5 @@ add_commands(
         otherwise="Layer {name} belongs to the database; this tenant has no row of its own.",
         more="Exit code 1 when the tenant has none.",
     ),
+    of=LayersGroup,
 )

@@ -248,4 +248,5 @@ add_commands(
         otherwise="There are no plans yet. Create one: pgrecall plan prune, dedupe or redact",
         more="Exit code 1 when there are none.",
     ),
+    of=PlansGroup,
 )

@@ -162,4 +162,5 @@ add_commands(
         found=lambda shown: shown.refused is None,
         more="Set search.experiment to 1 to begin the first. Exit code 1 when nothing can be concluded.",
     ),
+    of=QualityGroup,
 )

@@ -23,6 +23,7 @@ add_commands(
     command("add", ReadersGroup.add, "Added.", otherwise="Nothing changed.", code=DONE),
     command("list", ReadersGroup.list, otherwise="No other tenant may read this one.", code=DONE),
     command("remove", ReadersGroup.remove, "Removed.", otherwise="It could not read.", code=DONE),
+    of=ReadersGroup,
 )
 
 

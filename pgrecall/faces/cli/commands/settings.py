@@ -77,4 +77,5 @@ add_commands(
     command("list", SettingsGroup.list, show_settings),
     command("set", SettingsGroup.set, _show_value, helps=_name),
     command("reset", SettingsGroup.reset, _show_value, helps=_name),
+    of=SettingsGroup,
 )

@@ -11,7 +11,7 @@ RETURN (
     -- English
     'did | (have | had) <-> (i | we) | (which | what) <-> time | '
     -- German
-    || '(habe | hatte | hatten | haben) <-> (ich | wir) | (hast | hattest) <-> du | '
+    || '(hab | habe | hatte | hatten | haben) <-> (ich | wir) | (hast | hattest) <-> du | '
     -- Spanish
     || '(he | (había | habia) | hemos | (habíamos | habiamos)) <2> (dicho | hecho | comprado) | hice | hicimos | '
     || 'hiciste'
@@ -60,9 +60,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || 'described) | (did | have | had) <-> (i | we) <-> (ever | already | also) <-> (say | said | tell | told | '
     || 'mention | mentioned | describe | described) | i <-> (said | mentioned | described | told <-> you) | '
     -- German
-    || 'habe <-> ich <-> (dir | ihnen | gesagt | (erzählt | erzaehlt | erzahlt) | (erwähnt | erwaehnt | erwahnt)) | '
-    || '(hatte | habe) <-> ich <2> (gesagt | (erzählt | erzaehlt | erzahlt) | (erwähnt | erwaehnt | erwahnt)) | ich '
-    || '<2> (gesagt | (erzählt | erzaehlt | erzahlt) | (erwähnt | erwaehnt | erwahnt)) <-> (habe | hatte) | '
+    || '(hab | habe | hatte) <-> ich <-> (dir | ihnen) | (hab | habe | haben | hatte | hatten) & (ich | wir) & '
+    || '(gesagt | (erzählt | erzaehlt | erzahlt) | (erwähnt | erwaehnt | erwahnt) | geschrieben | berichtet) | '
     -- Spanish
     || 'te <-> (dije | (conté | conte) | (mencioné | mencione)) | te <-> (he | (había | habia)) <-> (dicho | '
     || 'contado | mencionado) | (dije | (conté | conte) | (mencioné | mencione))'
@@ -81,8 +80,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || '<2> (ask | asked | raise | raised) | who <-> asked) <-> (about | whether | if | who | what | when | where | why '
     || '| how) | '
     -- German
-    || 'habe <-> ich <-> (dich | sie | gefragt | nach | schon) | ich <2> gefragt | ich <3> gefragt | wollte <-> wissen | '
-    || 'wollte <2> wissen | wollte <3> wissen | hat <2> gefragt | hat <3> gefragt | '
+    || '(hab | habe | haben | hat | hatte | hatten) & (gefragt | nachgefragt | erkundigt) | (wollte | wollten) & wissen | '
+    || 'was <-> wollte <-> ich & (dir | ihnen) | (frage | fragen) <-> von <-> (mir | uns) | (meine | unsere) <-> (frage | '
+    || 'fragen) <-> (nach | wegen | zu | zum | zur) | '
     -- Spanish
     || 'te <-> (pregunté | pregunte) | (pregunté | pregunte) | (he | (había | habia)) <-> preguntado | (quería | '
     || 'queria | quise) <-> saber | (alguien | (quién | quien)) <-> (preguntó | pregunto | ha <-> preguntado)'
@@ -101,7 +101,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || 'was | were | are) <-> (my | our | the) | which <-> (day | date | month | year) | (our | my) <-> '
     || '(conversation | conversations | chats | sessions | discussions) | remind <-> me | '
     -- German
-    || '(habe | hatte | hatten | haben | war | waren | bin | hast | hattest) <-> (ich | wir | du | sie) | wie <-> '
+    || '(hab | habe | hatte | hatten | haben | war | waren | bin | hast | hattest) <-> (ich | wir | du | sie) | wie <-> '
     || '(viel | viele | lange | hoch | (heißt | heisst) | (hieß | hiess) | alt | oft) | wann <-> (ist | war | hat | '
     || 'hatte | sind) | wer <-> (ist | war | hat) | (wie | was) <-> (war | waren | ist) <-> (mein | meine | der | '
     || 'die | das) | '
