@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.schema.tables.columns import SCHEMA, index_where, moment, owned_by_memory
+from pgrecall.schema.tables.rules import rules
 
 ACCESS_KINDS = "'write', 'read', 'reference', 'used', 'retrieval'"
 ARCHIVAL_REASONS = "'forgotten', 'pruned', 'expired', 'merged'"
@@ -60,6 +61,7 @@ def _access(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("tenant", "id", "recorded_at", name="access_pkey"),
         CheckConstraint(f"kind IN ({ACCESS_KINDS})", name="access_kind_check"),
         CheckConstraint("weight BETWEEN 0 AND 100", name="access_weight_check"),
+        *rules("access"),
         Index("access_memory_idx", "tenant", "memory_id", "at"),
         index_where("session_id IS NOT NULL", "access_session_idx", "tenant", "session_id", "at"),
         index_where("merged_from IS NOT NULL", "access_merged_from_idx", "tenant", "merged_from"),
@@ -78,6 +80,7 @@ def _access_queue(metadata: MetaData) -> Table:
         Column("memory_ids", ARRAY(BigInteger), nullable=False),
         moment("at", nullable=False),
         PrimaryKeyConstraint("tenant", "id", name="access_queue_pkey"),
+        *rules("access_queue"),
         schema=SCHEMA,
     )
 
@@ -91,6 +94,7 @@ def _access_key(metadata: MetaData) -> Table:
         Column("idempotency_key", Text, nullable=False),
         Column("memory_id", BigInteger, nullable=False),
         PrimaryKeyConstraint("tenant", "idempotency_key", name="access_key_pkey"),
+        *rules("access_key"),
         schema=SCHEMA,
     )
 
@@ -134,6 +138,7 @@ def _link_history(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("tenant", "id", name="link_history_pkey"),
         owned_by_memory("link_history_src_fkey", "src"),
         owned_by_memory("link_history_dst_fkey", "dst"),
+        *rules("link_history"),
         Index("link_history_src_idx", "tenant", "src"),
         Index("link_history_dst_idx", "tenant", "dst"),
         schema=SCHEMA,

@@ -18,10 +18,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import BIT
 
-from pgrecall.nouns.memories.models import RELATIONS
 from pgrecall.schema.tables.columns import SCHEMA, index_where, moment, owned_by_memory
-
-RELATION_NAMES = ", ".join(f"'{relation}'" for relation in RELATIONS)
+from pgrecall.schema.tables.rules import RELATION_NAMES, rules
 
 
 def add(metadata: MetaData) -> None:
@@ -77,7 +75,7 @@ def _pending_link(metadata: MetaData) -> Table:
         owned_by_memory("pending_link_src_fkey", "src"),
         CheckConstraint("weight > 0 AND weight <= 100", name="pending_link_weight_check"),
         CheckConstraint(f"relation IN ({RELATION_NAMES})", name="pending_link_relation_check"),
-        CheckConstraint("length(target) BETWEEN 1 AND 1000", name="pending_link_target_check"),
+        *rules("pending_link"),
         index_where("relation = 'derived_from'", "pending_link_derived_idx", "tenant", "src"),
         Index("pending_link_target_idx", "tenant", text("lower(target)")),
         schema=SCHEMA,

@@ -33,6 +33,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 from pgrecall.schema.tables import access, dedupe, erasure, jobs, links, plans, settings, vectors, versions
 from pgrecall.schema.tables import search as search_tables
 from pgrecall.schema.tables.columns import SCHEMA, index_where, moment, owned_by_memory
+from pgrecall.schema.tables.rules import rules
 
 HIDEABLE = (
     "superseded_by IS NOT NULL OR valid_from IS NOT NULL OR valid_until IS NOT NULL OR expires_at IS NOT NULL"
@@ -215,13 +216,13 @@ def _activation(metadata: MetaData) -> Table:
         Column("zone", Text),
         PrimaryKeyConstraint("tenant", "memory_id", name="activation_pkey"),
         owned_by_memory("activation_memory_fkey"),
-        CheckConstraint("n >= 1", name="activation_count_check"),
         CheckConstraint("decay BETWEEN 0.0001 AND 10", name="activation_decay_check"),
         CheckConstraint("clock BETWEEN 0.001 AND 1000", name="activation_clock_check"),
         CheckConstraint("spread BETWEEN 0 AND 1", name="activation_spread_check"),
         CheckConstraint("credit >= 0 AND credit < 1", name="activation_credit_check"),
         CheckConstraint("in_degree >= 0", name="activation_degree_check"),
         CheckConstraint("zone IN ('active', 'stale', 'fading', 'dormant')", name="activation_zone_check"),
+        *rules("activation"),
         # What the graph job stored last; it changes little from one time to the next.
         index_where(
             "cut_size <> 0 OR protected",

@@ -21,6 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
+from pgrecall.schema.tables.rules import rules
 
 
 def add(metadata: MetaData) -> None:
@@ -91,6 +92,7 @@ def _plan_item(metadata: MetaData) -> Table:
         _of_plan("plan_item_plan_fkey"),
         owned_by_memory("plan_item_memory_fkey"),
         *_item_checks(),
+        *rules("plan_item"),
         Index("plan_item_memory_idx", "tenant", "memory_id"),
         schema=SCHEMA,
     )

@@ -21,6 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from pgrecall.schema.tables.columns import SCHEMA, index_where, moment, owned_by_memory
+from pgrecall.schema.tables.rules import rules
 
 
 def add(metadata: MetaData) -> None:
@@ -47,6 +48,7 @@ def _rerank_model(metadata: MetaData) -> Table:
         Column("fused", Double, nullable=False),
         Column("fitted_on", Text, nullable=False),
         PrimaryKeyConstraint("tenant", "reranker", name="rerank_model_pkey"),
+        *rules("rerank_model"),
         schema=SCHEMA,
     )
 
@@ -74,6 +76,7 @@ def _search_log(metadata: MetaData) -> Table:
             "AND coalesce(arm_weight BETWEEN 0 AND 10, true)",
             name="search_log_arm_check",
         ),
+        *rules("search_log"),
         Index("search_log_at_idx", "tenant", "at"),
         index_where("experiment IS NOT NULL", "search_log_experiment_idx", "tenant", "experiment", "at"),
         schema=SCHEMA,

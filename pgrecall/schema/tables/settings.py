@@ -21,6 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.schema.tables.columns import SCHEMA, moment
+from pgrecall.schema.tables.rules import rules
 
 
 def add(metadata: MetaData) -> None:
@@ -66,6 +67,7 @@ def _layers(metadata: MetaData) -> None:
         Column("base", Double, nullable=False),
         moment("computed_at", nullable=False),
         PrimaryKeyConstraint("tenant", "layer", name="layer_median_pkey"),
+        *rules("layer_median"),
         schema=SCHEMA,
     )
 
@@ -105,6 +107,7 @@ def _relevance_model(metadata: MetaData) -> Table:
             "vitality_mode IN ('odds', 'unbounded', 'multiply', 'bounded', 'off')",
             name="relevance_model_mode_check",
         ),
+        *rules("relevance_model"),
         schema=SCHEMA,
     )
 
@@ -124,8 +127,7 @@ def _lexeme(metadata: MetaData) -> Table:
         Column("mean_embedding", HALFVEC()),
         Column("mean_embedder", Text),
         PrimaryKeyConstraint("tenant", "word", name="lexeme_pkey"),
-        CheckConstraint("documents >= 0", name="lexeme_documents_check"),
-        CheckConstraint("(mean_embedding IS NULL) = (mean_embedder IS NULL)", name="lexeme_mean_check"),
+        *rules("lexeme"),
         Index(
             "lexeme_trigram_idx",
             text("recall_private.tenant_trigrams(tenant, word)"),

@@ -24,6 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, BIT
 
 from pgrecall.schema.tables.columns import SCHEMA, owned_by_memory
+from pgrecall.schema.tables.rules import rules
 
 MAX_COVERED = 1250
 """Dimensions of half precision that fit into an entry of a B-tree, with the tenant's name."""
@@ -80,5 +81,6 @@ def _token_signs(metadata: MetaData) -> Table:
         Column("signs", ARRAY(BIT(varying=True)), nullable=False),
         PrimaryKeyConstraint("tenant", "memory_id", name="token_signs_pkey"),
         owned_by_memory("token_signs_memory_fkey"),
+        *rules("token_signs"),
         schema=SCHEMA,
     )

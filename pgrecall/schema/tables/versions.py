@@ -18,6 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
+from pgrecall.schema.tables.rules import rules
 
 
 def add(metadata: MetaData) -> None:
@@ -61,6 +62,7 @@ def _memory_version(metadata: MetaData) -> Table:
         CheckConstraint("role IN ('user', 'assistant', 'system', 'tool')", name="memory_version_role_check"),
         CheckConstraint("valid_from <= valid_until", name="memory_version_validity_check"),
         CheckConstraint("written_at <= replaced_at", name="memory_version_times_check"),
+        *rules("memory_version"),
         schema=SCHEMA,
     )
 

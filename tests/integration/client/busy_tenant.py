@@ -14,7 +14,7 @@ from tests.integration.prune.prune_tools import LONG_AGO, apply, job_context, no
 
 DAY = timedelta(days=1)
 CHECKS = (
-    "summaries", "spreading", "links", "counters", "layers", "accesses", "idempotency keys", "floors",
+    "summaries", "spreading", "links", "layers", "accesses", "idempotency keys", "floors",
     "feedback", "archivals", "versions", "statistics", "plans", "merges", "names", "waiting links",
     "successions", "vectors", "passages", "token signs",
 )  # fmt: skip

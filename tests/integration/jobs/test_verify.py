@@ -124,11 +124,6 @@ OTHER_DAMAGE: dict[str, Damage] = {
                                 of("links", "far0")),
     "a newest link too new": (ACTIVATION.format("last_linked_at = last_linked_at + 1"), of("links", "hub")),
     "a link that went behind our back": ("DELETE FROM recall.link WHERE src = %(leaf3)s", of("links", "hub")),
-    "a count of sessions that is none": (ACTIVATION.format("sessions = 'NaN'"), of("counters", "hub")),
-    "sessions at no time": (ACTIVATION.format("sessions_at = NULL"), of("counters", "hub")),
-    "a vitality that cannot be": (ACTIVATION.format("vitality = 1.5"), of("counters", "hub")),
-    "a cached vitality without its moment": (ACTIVATION.format("computed_at = NULL"), of("counters", "hub")),
-    "a negative cut": (ACTIVATION.format("cut_size = -1"), of("counters", "hub")),
     "a clock of another layer": (ACTIVATION.format("clock = 3"), of("layers", "hub")),
     "a decay of another layer": (ACTIVATION.format("decay = 0.7"), of("layers", "hub")),
     "a layer that is gone": (
@@ -180,9 +175,6 @@ OTHER_DAMAGE: dict[str, Damage] = {
     "a version that somebody else wrote": (
         "UPDATE recall.memory_version SET written_by = 'mallory' WHERE memory_id = %(leaf6)s AND number = 2",
         of("versions", "leaf6")),
-    "a median that is none": (
-        "UPDATE recall.layer_median SET base = 'NaN' WHERE layer = 'entity'",
-        exactly("statistics", "median of layer 'entity'")),
     "a word in no memory": (
         "UPDATE recall.lexeme SET documents = 0 WHERE word = 'hub'", exactly("statistics", "word 'hub'")),
     "a word in more memories than there are": (
@@ -241,6 +233,21 @@ OTHER_DAMAGE: dict[str, Damage] = {
         "INSERT INTO recall.setting VALUES ('acme', 'prune.mercy', '1')",
         exactly("statistics", "setting 'prune.mercy'")),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(ACTIVATION.format(change) for change in (
+            "sessions = 'NaN'", "sessions_at = NULL", "vitality = 1.5", "computed_at = NULL",
+            "cut_size = -1")),
+        "UPDATE recall.layer_median SET base = 'NaN'", "UPDATE recall.access SET merged_from = memory_id",
+        "UPDATE recall.lexeme SET documents = -1",
+    ],
+)  # fmt: skip
+def test_what_no_row_can_be_is_not_stored(sql: Query, ids: dict[str, int], damage: str) -> None:
+    with pytest.raises(psycopg.errors.CheckViolation):
+        sql(damage, ids)
 
 
 @pytest.mark.parametrize("damage", OTHER_DAMAGE)

@@ -76,7 +76,7 @@ def test_lively_layers_are_no_candidates(sql: Query) -> None:
 
 def test_zones_are_computed_now_not_read_from_the_cache(sql: Query) -> None:
     old = note(sql, "old")
-    sql("UPDATE recall.activation SET vitality = 0.99")
+    sql("UPDATE recall.activation SET vitality = 0.99, computed_at = now()")
     assert candidates(sql) == [old]
     sql("UPDATE recall.activation SET vitality = 0.01")
     assert candidates(sql, now=LONG_AGO + timedelta(hours=2), p_grace_days=0) == []

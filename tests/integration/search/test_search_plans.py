@@ -76,7 +76,7 @@ class Corpus:
 
     def __init__(self, url: str, *, random_page_cost: float = 1.1) -> None:
         self.url = url
-        # A commit that is not on disk yet keeps VACUUM from marking its pages all-visible, and so the planner from
+        # VACUUM marks no page all-visible whose commit is not on disk yet, and without the mark there are no
         # scans of an index alone.
         options = f"-c random_page_cost={random_page_cost} -c synchronous_commit=on"
         self._connection = psycopg.connect(url, options=options, row_factory=dict_row)

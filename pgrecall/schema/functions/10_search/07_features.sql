@@ -90,7 +90,7 @@ CREATE OR REPLACE FUNCTION recall_private.relevance_logit(
     p_coverage double precision, p_strength double precision, p_likeness double precision,
     p_alone boolean, p_authored int, p_cue double precision, p_semantic_rank bigint, p_lexical_rank bigint,
     p_name_rank bigint, p_period double precision, p_session double precision, p_trust double precision,
-    p_question int, p_speaker double precision, p_no_number int
+    p_question double precision, p_speaker double precision, p_no_number int
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN w.form <> 'logistic' THEN recall_private.blended_logit(

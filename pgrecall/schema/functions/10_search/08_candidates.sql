@@ -67,8 +67,7 @@ BEGIN
     -- Only `featured` is wide: storing a wide row costs as much as computing it.
     WITH featured AS MATERIALIZED (
         SELECT m.id, m.layer, m.superseded_by, m.session_id, m.speech_act, m.no_number, m.period, m.authored,
-               CASE WHEN v_ordinary THEN recall_private.says_nothing(m.speech_act)::int
-                    ELSE -(m.speech_act = 'question')::int END AS question,
+               m.question,
                CASE WHEN m.role = v_speaker THEN 1 WHEN v_speaker IS NULL THEN m.remark ELSE 0 END AS speaker,
                a.activation, a.use, a.protected OR m.pinned AS floored,
                CASE WHEN m.comparable THEN s.similarity END AS similarity, s.rank AS semantic_rank,
@@ -83,6 +82,9 @@ BEGIN
                    CASE WHEN v_asks_number AND NOT recall_private.says_nothing(coalesce(k.speech_act, ''))
                         THEN (NOT (coalesce(recall_private.holds_number(k.title), false) OR recall_private.holds_number(k.body)))::int
                         ELSE 0 END AS no_number,
+                   CASE WHEN v_ordinary THEN recall_private.says_nothing(coalesce(k.speech_act, ''))::int
+                        WHEN k.speech_act = 'question' THEN -1
+                        WHEN k.body LIKE '%?%' THEN -0.5 ELSE 0 END::double precision AS question,
                    CASE WHEN p_period IS NULL THEN 0 ELSE v_of_period * recall_private.period_match(p_period, k.happened_at) END AS period,
                    k.pinned AND p_filter.as_of IS NULL AS pinned,
                    CASE WHEN k.role = 'assistant' THEN greatest(-1, least(0, octet_length(k.body) / 400.0 - 1.25))

@@ -131,17 +131,6 @@ SET search_path FROM CURRENT AS $$
       AND (NOT abs(a.spread - coalesce(s.boost[1], 0)) <= 1e-9 OR a.spread_at IS DISTINCT FROM s.boost[2])
 $$;
 
--- wrong_counters: memories with impossible numbers: session counts, cut sizes, or cached vitality.
-CREATE OR REPLACE FUNCTION recall_private.wrong_counters(p_tenant text) RETURNS SETOF bigint
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
-    SELECT a.memory_id FROM recall.activation a
-    WHERE a.tenant = p_tenant AND NOT (
-        a.sessions >= 0 AND a.sessions < 'Infinity' AND (a.sessions = 0 OR a.sessions_at IS NOT NULL)
-        AND a.cut_size >= 0 AND coalesce(a.vitality BETWEEN 0 AND 1, true)
-        AND num_nulls(a.vitality, a.computed_at) <> 1)
-$$;
-
 -- wrong_degrees: memories whose in-degree or newest link differs from a recount of the links.
 CREATE OR REPLACE FUNCTION recall_private.wrong_degrees(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
@@ -248,14 +237,10 @@ SET search_path FROM CURRENT AS $$
     WHERE v.before IS NOT NULL AND v.apart
 $$;
 
--- wrong_statistics: impossible medians, document frequencies and settings of this tenant, by name.
+-- wrong_statistics: impossible document frequencies and settings of this tenant, by name.
 CREATE OR REPLACE FUNCTION recall_private.wrong_statistics(p_tenant text) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT format('median of layer %L', d.layer) FROM recall.layer_median d
-    -- S is between 1e-90 and 1e90 for all rates.
-    WHERE d.tenant = p_tenant AND NOT d.base BETWEEN -210 AND 210
-    UNION ALL
     SELECT format('word %L', w.word) FROM recall.lexeme w
     LEFT JOIN recall.lexeme total ON total.tenant = p_tenant AND total.word = ''
     WHERE w.tenant = p_tenant AND NOT coalesce(
@@ -278,7 +263,6 @@ SET search_path FROM CURRENT AS $$
     ('summaries', 'Activations agree with the access log; rebuild() repairs them.'),
     ('spreading', 'Boosts agree with the logged accesses; rebuild() repairs them.'),
     ('links', 'In-degrees and newest links agree with the links; rebuild() repairs them.'),
-    ('counters', 'Session counts, cut sizes and cached vitalities have possible values.'),
     ('layers', 'Memories have an activation, with the clock and decay of their layer.'),
     ('accesses', 'Logged accesses belong to existing memories.'),
     ('idempotency keys', 'Idempotency keys belong to existing memories.'),
@@ -286,7 +270,7 @@ SET search_path FROM CURRENT AS $$
     ('feedback', 'Logged searches show existing memories, and verdicts are on memories that were shown.'),
     ('archivals', 'Archived memories, and only these, have a current archival.'),
     ('versions', 'Versions are numbered without gaps, and each begins when the one before it was replaced.'),
-    ('statistics', 'Medians, document frequencies and settings have possible values.'),
+    ('statistics', 'Document frequencies and settings have possible values.'),
     ('plans', 'Plans, their items and the archivals agree.'),
     ('merges', 'Copies in keepers belong to merged memories.'),
     ('names', 'The table of names agrees with titles and aliases.'),
@@ -305,7 +289,6 @@ SET search_path FROM CURRENT AS $$
     SELECT 'summaries', w::text FROM recall_private.wrong_summaries(p_tenant) w
     UNION ALL SELECT 'spreading', w::text FROM recall_private.wrong_spreads(p_tenant) w
     UNION ALL SELECT 'links', w::text FROM recall_private.wrong_degrees(p_tenant) w
-    UNION ALL SELECT 'counters', w::text FROM recall_private.wrong_counters(p_tenant) w
     UNION ALL SELECT 'layers', w::text FROM recall_private.wrong_rates(p_tenant) w
     UNION ALL SELECT o.name, o.subject FROM recall_private.orphaned_rows(p_tenant) o
     UNION ALL SELECT 'floors', w::text FROM recall_private.wrong_floors(p_tenant) w

@@ -257,10 +257,12 @@ BEGIN
                         OR undefined_object THEN
                 GET STACKED DIAGNOSTICS v_constraint = CONSTRAINT_NAME;
                 PERFORM recall_private.raise_invalid(
-                    format('Line %s of the export cannot be imported: %s%s.', v_line + i, rtrim(left(SQLERRM, 500), '.'), (
-                        SELECT ', which demands ' || pg_get_expr(c.conbin, c.conrelid) FROM pg_constraint c
-                        WHERE c.connamespace = 'recall'::regnamespace AND c.conname = v_constraint AND c.contype = 'c'
-                        LIMIT 1)),  -- partitions have it too
+                    format('Line %s of the export cannot be imported: %s.', v_line + i, coalesce(
+                        (SELECT coalesce(obj_description(c.oid), rtrim(left(SQLERRM, 500), '.') || ', which demands '
+                                         || pg_get_expr(c.conbin, c.conrelid))
+                         FROM pg_constraint c WHERE c.connamespace = 'recall'::regnamespace AND c.conname = v_constraint
+                           AND c.contype = 'c' AND c.conparentid = 0 AND c.coninhcount = 0),
+                        rtrim(left(SQLERRM, 500), '.'))),
                     'The file is damaged or was changed; nothing was stored.');
             END;
         END LOOP;

@@ -1,43 +1,25 @@
 -- Checks of imported rows: an imported row must pass the checks of the functions that would otherwise have stored it.
 
--- imported_conditions: conditions on the rows `t` of a kind, each with the reason why a row that violates it is refused.
--- Table constraints are not repeated.
+-- imported_conditions: conditions on the rows `t` of a kind, each with the reason why a row that violates it is refused. They
+-- read other rows, need functions or are long; all others are constraints of the tables (`schema/tables/rules.py`).
 CREATE OR REPLACE FUNCTION recall_private.imported_conditions(p_kind text) RETURNS TABLE (condition text, problem text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT c.condition, c.problem FROM (VALUES
     ('memory', 'EXISTS (SELECT FROM recall.languages() l WHERE l.name = t.language)', 'its language is unknown'),
-    ('layer_median', 't.base BETWEEN -210 AND 210', 'its median does not lie between -210 and 210'),
     ('relevance_model', 't.form = ''logistic''', 'its form is not logistic'),
-    ('relevance_model', 'length(t.embedder) <= 500 AND length(t.profile) BETWEEN 1 AND 100',
-     'its embedder or profile is empty or too long'),
     ('relevance_model', 'NOT EXISTS (SELECT FROM jsonb_each_text(to_jsonb(t) - ''{tenant, embedder, profile, form, '
      'vitality_weight, vitality_mode, fitted_on}''::text[]) c WHERE NOT c.value::double precision BETWEEN CASE WHEN '
      'c.key IN (''intercept'', ''no_similarity'', ''no_token_similarity'') THEN -1000 ELSE 0 END AND 1000)',
      'a coefficient of it is out of bounds'),
-    ('relevance_model', 'length(t.fitted_on) BETWEEN 1 AND 500', 'its fitted_on does not have 1 to 500 characters'),
-    ('rerank_model', 'length(t.reranker) BETWEEN 1 AND 500 AND t.reranker <> ''*''',
-     'the name of its reranker is missing, too long or *'),
-    ('rerank_model', 't.intercept BETWEEN -1000 AND 1000 AND t.rerank BETWEEN 0 AND 1000 AND t.fused BETWEEN 0 AND 1000',
-     'a coefficient of it is out of bounds'),
-    ('rerank_model', 'length(t.fitted_on) BETWEEN 1 AND 500', 'its fitted_on does not have 1 to 500 characters'),
-    ('lexeme', 't.documents <= 1000000000000', 'its documents are more than 1000000000000'),
-    ('lexeme', 't.body_length BETWEEN 0 AND 100000000', 'its body_length does not lie between 0 and 100000000'),
-    ('lexeme', 't.word = '''' OR t.mean_embedder IS NULL', 'it has a mean_embedding, but its word is not the empty one'),
-    ('lexeme', 'l2_norm(t.mean_embedding) <= 1.01 AND length(t.mean_embedder) <= 500',
-     'its mean_embedding is longer than 1, or its mean_embedder than 500 characters'),
-    ('memory_version', 'octet_length(t.author) <= 2000 AND octet_length(to_jsonb(t.tags)::text) <= 20000 '
-     'AND octet_length(to_jsonb(t.aliases)::text) <= 20000', 'its author, tags or aliases are too long'),
-    ('memory_version', 'array_position(t.tags, NULL) IS NULL AND array_position(t.aliases, NULL) IS NULL '
-     'AND jsonb_typeof(t.metadata) = ''object''', 'its tags or aliases hold nulls, or its metadata is not a JSON object'),
-    ('memory_version', 'greatest(length(t.written_by), length(t.written_through), length(t.replaced_by), '
-     'length(t.replaced_through)) <= 100', 'who wrote or replaced it has more than 100 characters'),
+    ('rerank_model', 't.reranker <> ''*''', 'the name of its reranker is *'),
+    ('lexeme', 'l2_norm(t.mean_embedding) <= 1.01', 'its mean_embedding is longer than 1'),
+    ('memory_version', 'octet_length(to_jsonb(t.tags)::text) <= 20000 AND octet_length(to_jsonb(t.aliases)::text) <= 20000',
+     'its tags or aliases are too long'),
     ('memory_version', 'recall_private.metadata_problem(t.metadata) IS NULL', 'its metadata is larger than that of a memory may be'),
-    ('token_signs', 'length(t.model) BETWEEN 1 AND 500', 'its model does not have 1 to 500 characters'),
     ('token_signs', 'cardinality(t.signs) <= 32 AND (SELECT count(*) FILTER (WHERE bit_length(s) BETWEEN 1 AND 1024) '
      '= cardinality(t.signs) AND count(DISTINCT bit_length(s)) <= 1 FROM unnest(t.signs) s)',
      'its signs are not at most 32 of one length of 1 to 1,024 bits'),
-    ('activation', 't.n BETWEEN 1 AND 1000000000000', 'its n does not lie between 1 and 1000000000000'),
     ('activation', 'least(t.first_at, t.t1, t.t2, t.t3, t.t4, t.t5, t.t6, t.t7, t.t8, t.spread_at, t.last_linked_at, '
      't.sessions_at) >= -62135424000 AND greatest(t.first_at, t.t1, t.t2, t.t3, t.t4, t.t5, t.t6, t.t7, t.t8, '
      't.spread_at, t.last_linked_at, t.sessions_at) < 253402128000', 'one of its times lies outside the years 1 to 9999'),
@@ -45,42 +27,24 @@ SET search_path FROM CURRENT AS $$
      'FROM unnest(ARRAY[t.t1, t.t2, t.t3, t.t4, t.t5, t.t6, t.t7, t.t8]) WITH ORDINALITY u(at, place)) o '
      'WHERE o.place > 1 AND o.at IS NOT NULL AND (o.newer >= o.at) IS NOT TRUE)',
      'its times do not go from the newest to the oldest'),
-    ('activation', 't.cut_size >= 0', 'its cut_size is negative'),
-    ('activation', 't.sessions BETWEEN 0 AND 1000000000', 'its sessions do not lie between 0 and 1000000000'),
-    ('activation', 'coalesce(t.sessions, 0) = 0 OR t.sessions_at IS NOT NULL', 'its sessions have no sessions_at'),
-    ('activation', 't.vitality BETWEEN 0 AND 1', 'its vitality does not lie between 0 and 1'),
-    ('activation', 'num_nulls(t.vitality, t.computed_at) <> 1', 'its vitality and computed_at do not belong together'),
-    ('pending_link', 'octet_length(t.target) <= 2000', 'its target has more than 2,000 bytes'),
-    ('link_history', 'recall_private.is_relation(t.relation)', 'its relation is unknown'),
     ('access', 'num_nulls(t.spread_to, t.spread_by) <> 1 AND coalesce(cardinality(t.spread_to) = '
      'cardinality(t.spread_by) AND NOT EXISTS (SELECT FROM unnest(t.spread_to, t.spread_by) u(id, amount) '
      'WHERE (u.id IS NOT NULL AND u.amount BETWEEN 0 AND 1) IS NOT TRUE), true)',
      'its spread_to and spread_by are not as many ids and amounts from 0 to 1'),
-    ('access', 't.merged_from IS DISTINCT FROM t.memory_id', 'it was merged from its own memory'),
-    ('access_key', 'octet_length(t.idempotency_key) <= 1000', 'its idempotency key has more than 1,000 bytes'),
-    ('access_queue', 'array_position(t.memory_ids, NULL) IS NULL', 'one of its memory_ids is null'),
     ('plan', 't.kind <> ''redact''', 'an export has no redact plans'),
     ('plan', 'CASE t.kind WHEN ''prune'' THEN recall_private.is_prune_report(t.options, t.report) '
      'WHEN ''import'' THEN recall_private.is_import_report(t.options, t.report) '
      'ELSE recall_private.is_dedupe_report(t.options, t.report) END', 'its options or report cannot be those of a plan'),
-    ('plan_item', 't.vitality BETWEEN 0 AND 1 AND coalesce(t.similarity BETWEEN -1 AND 1, true)',
-     'its vitality or similarity is out of bounds'),
-    ('plan_item', 't.place >= 0', 'its place is negative'),
     ('plan_item', 't.findings IS NULL', 'an export has no redact plans'),
     ('plan_item', 'CASE WHEN t.before IS NOT NULL THEN ''import'' WHEN t.keeper IS NULL THEN ''prune'' ELSE ''dedupe'' END '
      '= (SELECT p.kind FROM recall.plan p WHERE p.id = t.plan_id AND p.tenant = recall.current_tenant())',
      'it is not an item of a plan of its kind'),
     ('plan_item', 'recall_private.is_import_state(t.before)', 'it does not say what its memory was before'),
-    ('plan_item', 'coalesce(jsonb_typeof(t.terms) = ''object'' AND jsonb_typeof(t.impact) = ''object'', true)',
-     'its terms or its impact is not a JSON object'),
     ('plan_item', 't.outcome IS DISTINCT FROM ''kept'' OR num_nulls(t.added_tags, t.added_aliases, '
      't.updated_before, t.folded_before, t.sessions_before) = 0', 'it does not say what its keeper was before'),
-    ('plan_item', 'coalesce(t.sessions_before BETWEEN 0 AND 1000000000, true) AND coalesce(t.sessions_at_before BETWEEN '
-     '-62135424000 AND 253402128000, true)', 'its sessions are out of bounds'),
-    ('search_log', 'length(t.query) <= 10000 AND (t.queries IS NULL OR NOT EXISTS (SELECT FROM unnest(t.queries) q '
-     'WHERE (length(q) <= 10000) IS NOT TRUE))', 'a query of it is null or has more than 10,000 characters'),
-    ('search_log', 'length(t.profile) <= 100', 'its profile has more than 100 characters'),
-    ('search_log', 'coalesce(t.experiment BETWEEN 1 AND 1000000, true)', 'its experiment is out of bounds')
+    ('search_log', 't.queries IS NULL OR NOT EXISTS (SELECT FROM unnest(t.queries) q WHERE (length(q) <= 10000) IS NOT TRUE)',
+     'a query of it is null or has more than 10,000 characters'),
+    ('search_log', 'coalesce(t.experiment <= 1000000, true)', 'its experiment is out of bounds')
     ) c(kind, condition, problem) WHERE c.kind = p_kind
 $$;
 
