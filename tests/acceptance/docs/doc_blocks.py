@@ -21,7 +21,6 @@ PROGRAMS = {
     "claude": "somebody else's; test_mcp_docs starts the server as this line tells it to",
     "createdb": "of Postgres; test_howto_commands runs the whole of backup.md",
     "docker": "test_compose runs what the file says; the tests need no Docker",
-    "hindsight-admin": "somebody else's; its archives are made by test_docs",
     "make": "runs these tests",
     "npm": "asks a registry; test_node and test_typescript do what the pages say",
     "python": "a benchmark; wants data that is not here, or minutes",
@@ -39,7 +38,6 @@ COMMANDS = {
     "pgrecall models export-onnx": "needs a model; test_reranking_graph",
     "pgrecall serve": "serves until it is stopped; test_docs serves the pages that ask it",
     "pgrecall worker": "works until it is stopped; test_worker",
-    "curl -s 'localhost:8888": "asks a Hindsight; its answers are made by test_docs",
 }
 
 # A block that another test runs, by page and first command or line, and which.
