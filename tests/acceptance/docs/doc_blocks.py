@@ -59,7 +59,6 @@ ELSEWHERE = {
         "export PGRECALL_CELLS=postgresql://postgres@directory",
     ): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "export PGRECALL_DATABASE_URL"): "tests/integration/replicas",
-    ("scale.md", "pgrecall roles create"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "export PGRECALL_CELLS=postgresql://postgres@router"): "tests/integration/router",
     ("scale.md", "SELECT id, body FROM recall_router"): "tests/integration/router",
     ("scale.md", "pgrecall tenant list"): "tests/integration/cells/test_cells_cli.py",
