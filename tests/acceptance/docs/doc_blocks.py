@@ -23,7 +23,6 @@ PROGRAMS = {
     "docker": "test_compose runs what the file says; the tests need no Docker",
     "make": "runs these tests",
     "npm": "asks a registry; test_node and test_typescript do what the pages say",
-    "python": "a benchmark; wants data that is not here, or minutes",
     "python3": "makes an environment; test_wheel makes one",
     "psql": "of Postgres; test_forgotten_files runs what it is told",
     "pip": "asks a registry; test_wheel installs the wheel",
