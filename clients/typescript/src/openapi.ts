@@ -1423,7 +1423,7 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past time; searches memories that had happened by then (by `occurred_at`, not the time of storing) and were not archived or replaced yet, ranked as they were then, with their texts of then. */
+            /** @description A past time; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet. Texts and vitality are those of then, but memories are found by the texts of today. */
             readonly as_of?: string | null;
             /**
              * @description The text to search for; may be empty with `queries`, `cues` or a period.
@@ -2304,7 +2304,7 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past time; searches memories that had happened by then (by `occurred_at`, not the time of storing) and were not archived or replaced yet, ranked as they were then, with their texts of then. */
+            /** @description A past time; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet. Texts and vitality are those of then, but memories are found by the texts of today. */
             readonly as_of?: string | null;
             /**
              * @description The text to search for; may be empty with `queries`, `cues` or a period.
@@ -2870,7 +2870,7 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past time; searches memories that had happened by then (by `occurred_at`, not the time of storing) and were not archived or replaced yet, ranked as they were then, with their texts of then. */
+            /** @description A past time; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet. Texts and vitality are those of then, but memories are found by the texts of today. */
             readonly as_of?: string | null;
             /**
              * @description The text to search for; may be empty with `queries`, `cues` or a period.
