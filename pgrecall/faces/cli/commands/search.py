@@ -94,7 +94,7 @@ _NUMBERS = ("#", "score", "relevance")
 @click.option("--explain", is_flag=True, help="Explain the rank of each hit.")
 @json_option
 @now_option
-@click.option("--as-of", type=MOMENT, help="Search what was known at a past time; texts and vitality of then.")
+@click.option("--as-of", type=MOMENT, help="Search what was known at a past time, as it was then.")
 @conversation_option
 @plan_option
 @project_options
