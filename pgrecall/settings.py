@@ -84,7 +84,7 @@ class Settings:
     data_dir: Path = _setting(_default_data_dir, FolderPath(), "Folder of the embedded server's data.")
     tenant: str = _setting("default", Text(1, 200, without="\0*"), "Tenant whose memories to use.")
     also_reads: tuple[str, ...] | None = _setting(
-        None, Tenants(), "Shared tenants that its searches also rank, at most 10, separated by commas."
+        None, Tenants(), "Shared tenants to search as well, at most 10, separated by commas."
     )
     pool_size: int = _setting(8, Integer(1, 1000), "Maximum number of connections of one client.")
     connect_timeout: float = _setting(10.0, PositiveNumber(600), "Seconds to wait for a connection.")

@@ -66,7 +66,7 @@ _NUMBERS = ("#", "score", "relevance")
     "cues",
     type=REFERENCE,
     multiple=True,
-    help="Memory (id or key) from which activation spreads; may be repeated.",
+    help="Memory (id or key) that the conversation is about; may be repeated.",
 )
 @click.option("-k", type=click.IntRange(1, 1000), default=10, metavar="N", help="Maximum number of hits.")
 @filter_options
