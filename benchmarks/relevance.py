@@ -60,7 +60,7 @@ DEADLINE = 600.0
 # The named profiles that ship are derived from the fitted one: a derived profile multiplies some coefficients
 # of `balanced` by a factor, and its constants are fitted again, so that its relevance is right on average.
 # The factors are chosen, not fitted: there is no judged set for each kind of query. `seed` and `rrf` are
-# formulas whose columns are weights; see docs/howto/measure.md.
+# formulas whose columns are weights.
 COLUMNS = (
     "intercept",
     "similarity",

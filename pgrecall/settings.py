@@ -84,7 +84,7 @@ class Settings:
     data_dir: Path = _setting(_default_data_dir, FolderPath(), "Folder of the embedded server's data.")
     tenant: str = _setting("default", Text(1, 200, without="\0*"), "Tenant whose memories to use.")
     also_reads: tuple[str, ...] | None = _setting(
-        None, Tenants(), "Shared tenants that its searches also rank, at most 10, separated by commas."
+        None, Tenants(), "Shared tenants to search as well, at most 10, separated by commas."
     )
     pool_size: int = _setting(8, Integer(1, 1000), "Maximum number of connections of one client.")
     connect_timeout: float = _setting(10.0, PositiveNumber(600), "Seconds to wait for a connection.")
@@ -171,10 +171,10 @@ class Settings:
     llm_url: str | None = _setting(None, Text(), "Base URL of a model's chat completions.", shown=False)
     llm_model: str | None = _setting(None, Text(), "Name of the language model.")
     llm_key: Secret | None = _setting(None, SecretText(), "Bearer key of the language model.")
-    llm_timeout: float = _setting(20.0, PositiveNumber(600), "Seconds one answer of it may take.")
-    llm_calls: int = _setting(60, Integer(1, 100_000), "Questions a minute, to plan and to judge.")
-    context_directives: float = _setting(0.2, Share(), "The most of a context for directives.")
-    context_state: float = _setting(0.0, Share(), "The most of a context for what changed lately.")
+    llm_timeout: float = _setting(20.0, PositiveNumber(600), "Seconds that one of its answers may take.")
+    llm_calls: int = _setting(60, Integer(1, 100_000), "Questions that one process may ask it a minute.")
+    context_directives: float = _setting(0.2, Share(), "Largest share of a context for directives.")
+    context_state: float = _setting(0.0, Share(), "Share of a context for what changed lately.")
     role_password: Secret | None = _setting(None, SecretText(), "Password of a role that is created.")
     allow_superuser: bool = _setting(
         False,
@@ -225,7 +225,7 @@ class Settings:
     http_tenant_bytes: int = _setting(
         67_108_864,
         Integer(1024, 2**40),
-        "Bytes of memory that the request bodies of one tenant may take, unless it is one alone.",
+        "Bytes of memory for the request bodies of one tenant together; a single request may take more.",
     )
     oauth_url: str | None = _setting(None, PublicUrl(), "Public address of `serve`, for OAuth at `/mcp`.")
     http_timeout: float = _setting(

@@ -229,7 +229,7 @@ def require_reachable(paths: ServerPaths) -> None:
     if os.geteuid() == 0 and not can_enter(existing[0]):
         closed = next((path for path in reversed(existing) if not can_enter(path)), existing[0])
         raise DatabaseUnavailable(
-            f"Postgres does not run as root, and its account {paths.account.name} may not pass {closed}.",
+            f"Postgres does not run as root, and its account {paths.account.name} may not enter {closed}.",
             hint=f"Set PGRECALL_DATA_DIR to a directory it can reach, such as {_ROOT_DATA_DIR}.",
         )
 

@@ -152,7 +152,7 @@ def job_named(name: str) -> Job:
         if job.name == name:
             return job
     names = ", ".join(job.name for job in JOBS)
-    raise InvalidInput(f"There is no job {name!r}.", hint=f"There are {names}.")
+    raise InvalidInput(f"There is no job {name!r}.", hint=f"Choose one of: {names}.")
 
 
 def states_of_jobs(now: datetime | None) -> Operation[tuple[JobRow, ...]]:

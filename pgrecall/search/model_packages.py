@@ -96,7 +96,7 @@ def package_named(model: str) -> ModelPackage:
     if model not in PACKAGES:
         raise InvalidInput(
             f"There is no package of the model {model!r}.",
-            hint=f"There are {' and '.join(PACKAGES)}. A folder or a hub name needs no package: set "
+            hint=f"Choose {' or '.join(PACKAGES)}. A folder or a hub name needs no package: set "
             "PGRECALL_EMBEDDER_MODEL, with pgrecall[torch].",
         )
     return PACKAGES[model]

@@ -39,7 +39,7 @@ def get_tool(name: str) -> Tool[Any, Any, Any]:
         InvalidInput: there is none.
     """
     if name not in _BY_NAME:
-        raise InvalidInput(f"There is no tool {name!r:.100}.", hint=f"There are {', '.join(_BY_NAME)}.")
+        raise InvalidInput(f"There is no tool {name!r:.100}.", hint=f"Choose one of: {', '.join(_BY_NAME)}.")
     return _BY_NAME[name]
 
 

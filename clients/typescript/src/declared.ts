@@ -75,8 +75,8 @@ export class HistoryGroup {
   /**
    * List the versions of a memory, newest first, beginning with the current one.
    *
-   * A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
-   * `before` the number of the last version; after the last version it is empty.
+   * A page has at most 16 MB of texts and metadata, so it may end before its limit. For the next one, give
+   * the number of the last version as `before`.
    *
    * @returns The versions, each with its time, role and interface.
    */
@@ -99,7 +99,7 @@ export class HistoryGroup {
   }
 
   /**
-   * Restore the text and fields of a version; the replaced ones become a version.
+   * Restore the text and fields of a version; what they replace becomes a version.
    *
    * Its layer, links, pin and accesses stay, and an archived memory stays archived.
    *
@@ -163,12 +163,11 @@ export class ImportsGroup {
   }
 
   /**
-   * Undo an import: what it changed is given back, what it archived restored, what it added deleted.
+   * Undo an import: what it changed or archived is restored, what it added deleted.
    *
-   * Changed memories get back the text, fields, links and key from before it, archived ones are restored.
-   * Created ones are deleted for good; one that was used or linked since is archived instead. What was
-   * changed since stays as it is, and is named. Texts given back have no vectors until the job `embed`
-   * makes them.
+   * Changed memories get back their earlier text, fields, links and key. Added ones are deleted for good;
+   * one that was used or linked since is archived instead. What was changed since stays, and is named.
+   * Restored texts have no vectors until the job `embed` makes them.
    *
    * @returns What was undone, and what was kept and why.
    */
@@ -211,7 +210,7 @@ export class KeysGroup {
   constructor(protected readonly transport: Transport) {}
 
   /**
-   * List what people let programs do with keys of this tenant, by OAuth.
+   * List the OAuth grants of this tenant: which programs may use its keys, and for what.
    *
    * @returns The grants that have not ended, by key; without tokens.
    */
@@ -221,7 +220,7 @@ export class KeysGroup {
   }
 
   /**
-   * End a grant of OAuth, with all of its tokens, from the next request of its program on.
+   * End an OAuth grant and all of its tokens. The next request of its program is refused.
    *
    * @returns Whether there was one.
    */
@@ -404,10 +403,10 @@ export class QualityGroup {
   /**
    * Report how often hits were used in each arm of a randomised experiment, and the conclusion.
    *
-   * The settings `search.experiment` (its number) and `search.experiment_weight` run it: sessions are
-   * divided by chance into arms without vitality, with the default weight, and with the other one. The
-   * outcome is that of sessions, by intention to treat: one in which nothing is known to be used counts
-   * as none. Intervals are those of Wilson (1927) and, for differences, of Newcombe (1998, method 10).
+   * The setting `search.experiment` begins it. Chance then gives each session one of three arms: without
+   * vitality, with its default weight, or with `search.experiment_weight`. Every session counts, also
+   * one of which no use is known. Intervals are those of Wilson (1927) and, for differences, of Newcombe
+   * (1998, method 10).
    *
    * @returns The arms with their intervals, and a conclusion, or the reason why there is none.
    */
@@ -484,7 +483,7 @@ export class MemoryMethods {
   }
 
   /**
-   * Remove links from one memory to another; without `supersedes` the target is valid again.
+   * Remove links from one memory to another; without its `supersedes` the target is found again.
    *
    * Searches of past times still use them.
    *
@@ -508,9 +507,9 @@ export class MemoryMethods {
   }
 
   /**
-   * List the summaries (with `derived_from` links) that no longer say what their sources do.
+   * List the summaries whose sources have changed or were forgotten since.
    *
-   * Whoever wrote them should write them anew.
+   * A summary has `derived_from` links to its sources. Its author should write it again.
    *
    * @returns The summaries by id, each with how many of its sources changed after it or were forgotten.
    */
@@ -543,7 +542,7 @@ export class MemoryMethods {
   }
 
   /**
-   * Restore what was archived when a session was last forgotten, unless it was restored since.
+   * Restore the memories of a session that were archived when it was last forgotten.
    *
    * @returns How many memories were restored.
    */

@@ -63,13 +63,13 @@ export interface paths {
          * Versions
          * @description List the versions of a memory, newest first, beginning with the current one.
          *
-         *     A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
-         *     `before` the number of the last version; after the last version it is empty.
+         *     A page has at most 16 MB of texts and metadata, so it may end before its limit. For the next one, give
+         *     the number of the last version as `before`.
          */
         readonly get: operations["versions"];
         /**
          * Restore Version
-         * @description Restore the text and fields of a version; the replaced ones become a version.
+         * @description Restore the text and fields of a version; what they replace becomes a version.
          *
          *     Its layer, links, pin and accesses stay, and an archived memory stays archived.
          */
@@ -205,12 +205,11 @@ export interface paths {
         readonly put?: never;
         /**
          * Undo Import
-         * @description Undo an import: what it changed is given back, what it archived restored, what it added deleted.
+         * @description Undo an import: what it changed or archived is restored, what it added deleted.
          *
-         *     Changed memories get back the text, fields, links and key from before it, archived ones are restored.
-         *     Created ones are deleted for good; one that was used or linked since is archived instead. What was
-         *     changed since stays as it is, and is named. Texts given back have no vectors until the job `embed`
-         *     makes them.
+         *     Changed memories get back their earlier text, fields, links and key. Added ones are deleted for good;
+         *     one that was used or linked since is archived instead. What was changed since stays, and is named.
+         *     Restored texts have no vectors until the job `embed` makes them.
          */
         readonly post: operations["undo_import"];
         readonly delete?: never;
@@ -268,7 +267,7 @@ export interface paths {
         };
         /**
          * Grants
-         * @description List what people let programs do with keys of this tenant, by OAuth.
+         * @description List the OAuth grants of this tenant: which programs may use its keys, and for what.
          */
         readonly get: operations["grants"];
         readonly put?: never;
@@ -291,7 +290,7 @@ export interface paths {
         readonly post?: never;
         /**
          * End Grant
-         * @description End a grant of OAuth, with all of its tokens, from the next request of its program on.
+         * @description End an OAuth grant and all of its tokens. The next request of its program is refused.
          */
         readonly delete: operations["end_grant"];
         readonly options?: never;
@@ -563,10 +562,10 @@ export interface paths {
          * Experiment
          * @description Report how often hits were used in each arm of a randomised experiment, and the conclusion.
          *
-         *     The settings `search.experiment` (its number) and `search.experiment_weight` run it: sessions are
-         *     divided by chance into arms without vitality, with the default weight, and with the other one. The
-         *     outcome is that of sessions, by intention to treat: one in which nothing is known to be used counts
-         *     as none. Intervals are those of Wilson (1927) and, for differences, of Newcombe (1998, method 10).
+         *     The setting `search.experiment` begins it. Chance then gives each session one of three arms: without
+         *     vitality, with its default weight, or with `search.experiment_weight`. Every session counts, also
+         *     one of which no use is known. Intervals are those of Wilson (1927) and, for differences, of Newcombe
+         *     (1998, method 10).
          */
         readonly get: operations["experiment"];
         readonly put?: never;
@@ -661,7 +660,7 @@ export interface paths {
         readonly post: operations["link"];
         /**
          * Unlink
-         * @description Remove links from one memory to another; without `supersedes` the target is valid again.
+         * @description Remove links from one memory to another; without its `supersedes` the target is found again.
          *
          *     Searches of past times still use them.
          */
@@ -700,9 +699,9 @@ export interface paths {
         };
         /**
          * Stale Summaries
-         * @description List the summaries (with `derived_from` links) that no longer say what their sources do.
+         * @description List the summaries whose sources have changed or were forgotten since.
          *
-         *     Whoever wrote them should write them anew.
+         *     A summary has `derived_from` links to its sources. Its author should write it again.
          */
         readonly get: operations["stale_summaries"];
         readonly put?: never;
@@ -775,7 +774,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Unarchive Session
-         * @description Restore what was archived when a session was last forgotten, unless it was restored since.
+         * @description Restore the memories of a session that were archived when it was last forgotten.
          */
         readonly post: operations["unarchive_session"];
         readonly delete?: never;
@@ -859,8 +858,8 @@ export interface paths {
          * List Memories
          * @description List memories, newest first or by vitality. This does not count as an access.
          *
-         *     Parameters that are lists may be repeated. The next page starts `after` the last `cursor`; after the last
-         *     memory it is empty. A page ends before its limit where its texts and metadata would exceed 16 MB.
+         *     Parameters that are lists may be repeated. A page has at most 16 MB of texts and metadata, so it may end
+         *     before its limit. For the next one, give the last `cursor` as `after`; the one after the last is empty.
          */
         readonly get: operations["list_memories"];
         readonly put?: never;
@@ -1078,7 +1077,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Miss
-         * @description Explain why a search does not show a memory: its filters, its rank, and the findings of each arm.
+         * @description Explain why a search does not show a memory: its filters, its rank, and what each arm found.
          */
         readonly post: operations["miss"];
         readonly delete?: never;
@@ -1423,7 +1422,7 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past time; searches memories that had happened by then (by `occurred_at`, not the time of storing) and were not archived or replaced yet, ranked as they were then, with their texts of then. */
+            /** @description A past time; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet. Texts and vitality are those of then, but memories are found by the texts of today. */
             readonly as_of?: string | null;
             /**
              * @description The text to search for; may be empty with `queries`, `cues` or a period.
@@ -2304,7 +2303,7 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past time; searches memories that had happened by then (by `occurred_at`, not the time of storing) and were not archived or replaced yet, ranked as they were then, with their texts of then. */
+            /** @description A past time; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet. Texts and vitality are those of then, but memories are found by the texts of today. */
             readonly as_of?: string | null;
             /**
              * @description The text to search for; may be empty with `queries`, `cues` or a period.
@@ -2870,7 +2869,7 @@ export interface components {
              * @default false
              */
             readonly include_invalid?: boolean;
-            /** @description A past time; searches memories that had happened by then (by `occurred_at`, not the time of storing) and were not archived or replaced yet, ranked as they were then, with their texts of then. */
+            /** @description A past time; searches what had happened by then (by `occurred_at`, not the time of storing) and was not archived or replaced yet. Texts and vitality are those of then, but memories are found by the texts of today. */
             readonly as_of?: string | null;
             /**
              * @description The text to search for; may be empty with `queries`, `cues` or a period.
@@ -4373,7 +4372,7 @@ export interface operations {
             readonly query?: {
                 /** @description Number of the experiment; by default of the one that runs, else of the newest. */
                 readonly number?: number;
-                /** @description The smallest difference of shares worth knowing, 0.01 to 0.5; the smaller, the more sessions are needed before anything is concluded. */
+                /** @description The smallest difference of shares to look for, 0.01 to 0.5. A smaller one needs more sessions. */
                 readonly difference?: number;
             };
             readonly header?: never;

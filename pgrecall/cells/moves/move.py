@@ -216,7 +216,7 @@ class Mover:
             return entry.source, self._copying(entry)
         if place.cell == target:
             raise InvalidInput(
-                f"Tenant {tenant} lives in cell {target} already.", hint="pgrecall tenant list"
+                f"Tenant {tenant} lives in cell {target} already.", hint="See `pgrecall tenant list`."
             )
         source = directory.cell(place.cell)
         return place.cell, Copying(self._fleet.cell(source), self._fleet.cell(wanted), tenant)

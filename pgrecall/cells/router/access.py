@@ -55,7 +55,7 @@ def deny(fleet: Fleet, role: str) -> None:
         if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
             raise InvalidInput(
                 f"There is no role {role} on the coordinator.",
-                hint=f"pgrecall roles create {role} --for TENANT, with PGRECALL_CELLS set.",
+                hint=f"Create it: pgrecall roles create {role} --for TENANT, with PGRECALL_CELLS set.",
             )
         groups = SQL(", ").join(Identifier(group) for group in _GROUPS.values())
         connection.execute(SQL("REVOKE {} FROM {}").format(groups, Identifier(role)))

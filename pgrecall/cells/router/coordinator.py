@@ -76,7 +76,7 @@ class Coordinator:
             )
         if not facts.has_directory:
             raise InvalidInput(
-                f"The database {facts.database} has no directory of cells.", hint="pgrecall cell add URL"
+                f"The database {facts.database} has no directory of cells.", hint="Run pgrecall cell add URL."
             )
         if not facts.loaded:
             raise DatabaseUnsuitable(
@@ -97,7 +97,7 @@ class Coordinator:
             InvalidInput: it has none.
         """
         if not self.facts().routes:
-            raise InvalidInput("No router is installed here.", hint="pgrecall router init")
+            raise InvalidInput("No router is installed here.", hint="Install one: pgrecall router init")
 
 
 def propagate(connection: Connection, on: bool) -> None:

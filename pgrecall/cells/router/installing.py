@@ -77,7 +77,7 @@ def upgrade(fleet: Fleet) -> Installed:
 
 def _require_cells(fleet: Fleet, cells: tuple[CellEntry, ...], database: str) -> None:
     if not cells:
-        raise InvalidInput("There is no cell to route to.", hint="pgrecall cell add URL")
+        raise InvalidInput("There is no cell to route to.", hint="Add one: pgrecall cell add URL")
     for entry in cells:
         nodes.host_and_port(entry.address)
         if conninfo_to_dict(entry.address)["dbname"] != database:

@@ -273,7 +273,7 @@ def _only(found: Mapping[str, tuple[int, T]]) -> tuple[int, T]:
     if len(found) > 1:
         cells = ", ".join(str(cell) for cell, _ in found.values())
         raise DatabaseError(
-            f"Cells {cells} each name another tenant for this key or session, so it opens none.",
+            f"Cells {cells} know this key or session for different tenants, so it opens none.",
             hint="`pgrecall cell check` names the tenants. Revoke the key in each, and create another.",
         )
     return next(iter(found.values()))

@@ -128,7 +128,7 @@ class CellWorkers:
                 return client.service.census()
         memory = self._memories.get(self._only)
         if memory is None:
-            raise DatabaseUnavailable(f"Cell {self._only} is not served.", hint="pgrecall cell check")
+            raise DatabaseUnavailable(f"Cell {self._only} is not served.", hint="See pgrecall cell check.")
         return memory.service.census()
 
     def _without_models(self) -> Settings:

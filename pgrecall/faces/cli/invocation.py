@@ -242,7 +242,7 @@ def require_unprivileged(caller: Caller, *, allowed: bool) -> None:
     if power and not allowed:
         raise DatabaseUnsuitable(
             f"Role {caller.role} {power}: a fault here could expose all tenants and the server.",
-            hint="Serve as a role of its own (`pgrecall roles create NAME --any-tenant`), or say "
+            hint="Serve as a role of its own (`pgrecall roles create NAME --any-tenant`), or use "
             "--allow-superuser (PGRECALL_ALLOW_SUPERUSER=1).",
         )
     if caller.administers and not power:

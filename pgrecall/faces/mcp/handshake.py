@@ -56,7 +56,9 @@ class Handshake:
         names = [tool["name"] for tool in tools]
         for name in only:
             if name not in names:
-                raise InvalidInput(f"There is no tool {name!r:.100}.", hint=f"There are {', '.join(names)}.")
+                raise InvalidInput(
+                    f"There is no tool {name!r:.100}.", hint=f"Choose one of: {', '.join(names)}."
+                )
         self._results["tools/list"] = {"tools": [tool for tool in tools if not only or tool["name"] in only]}
         self._turn = Lock()
         self._over = False

@@ -203,7 +203,7 @@ async def _read_resource(memory: AsyncMemory, uri: str, now: datetime) -> dict[s
     reference = unquote(uri.removeprefix(MEMORY_URI), errors="replace")
     if not uri.startswith(MEMORY_URI) or not reference:
         raise InvalidInput(
-            f"There is no resource {uri!r:.200}.", hint=f"There are {STATUS_URI} and {MEMORY_URI}ID_OR_KEY."
+            f"There is no resource {uri!r:.200}.", hint=f"Read {STATUS_URI} or {MEMORY_URI}ID_OR_KEY."
         )
     arguments = {"memory": reference, "max_chars": 1_000_000}
     return (await call_async(GET, memory, arguments, now)).model_dump(mode="json")

@@ -41,8 +41,8 @@ class HistoryGroup(Group):
     ) -> tuple[Version, ...]:
         """Lists the versions of a memory, newest first, beginning with the current one.
 
-        A page ends before its limit where the texts and metadata would exceed 16 MB. The next page is
-        ``before`` the number of the last version; after the last version it is empty.
+        A page has at most 16 MB of texts and metadata, so it may end before its limit. For the next one, give
+        the number of the last version as ``before``.
 
         Args:
             memory: its id or key.
@@ -83,7 +83,7 @@ class HistoryGroup(Group):
 
     @declared("restore_version", "PUT /v1/versions/{memory}")
     def restore(self, memory: int | str, version: Number, *, now: datetime | None = None) -> Remembered:
-        """Restores the text and fields of a version; the replaced ones become a version.
+        """Restores the text and fields of a version; what they replace becomes a version.
 
         Its layer, links, pin and accesses stay, and an archived memory stays archived.
 

@@ -108,12 +108,11 @@ class ImportsGroup(Group):
     def undo(
         self, import_id: Id | None = None, *, source: str | None = None, now: datetime | None = None
     ) -> ImportUndone:
-        """Undoes an import: what it changed is given back, what it archived restored, what it added deleted.
+        """Undoes an import: what it changed or archived is restored, what it added deleted.
 
-        Changed memories get back the text, fields, links and key from before it, archived ones are restored.
-        Created ones are deleted for good; one that was used or linked since is archived instead. What was
-        changed since stays as it is, and is named. Texts given back have no vectors until the job ``embed``
-        makes them.
+        Changed memories get back their earlier text, fields, links and key. Added ones are deleted for good;
+        one that was used or linked since is archived instead. What was changed since stays, and is named.
+        Restored texts have no vectors until the job ``embed`` makes them.
 
         Args:
             import_id: the id of the import; by default that of the last one that was not undone.

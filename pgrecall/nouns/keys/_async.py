@@ -214,7 +214,7 @@ class AsyncKeysGroup(AsyncGroup):
 
     @declared("grants", "GET /v1/grants", tag="keys")
     async def grants(self) -> tuple[OpenGrant, ...]:
-        """Lists what people let programs do with keys of this tenant, by OAuth.
+        """Lists the OAuth grants of this tenant: which programs may use its keys, and for what.
 
         Returns:
             The grants that have not ended, by key; without tokens.
@@ -223,7 +223,7 @@ class AsyncKeysGroup(AsyncGroup):
 
     @declared("end_grant", "DELETE /v1/grants/{grant}", tag="keys")
     async def end_grant(self, grant: str) -> bool:
-        """Ends a grant of OAuth, with all of its tokens, from the next request of its program on.
+        """Ends an OAuth grant and all of its tokens. The next request of its program is refused.
 
         Args:
             grant: id of the grant.

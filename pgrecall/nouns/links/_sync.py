@@ -56,7 +56,7 @@ class Links(Client):
         *,
         now: datetime | None = None,
     ) -> int:
-        """Removes links from one memory to another; without ``supersedes`` the target is valid again.
+        """Removes links from one memory to another; without its ``supersedes`` the target is found again.
 
         Searches of past times still use them.
 
@@ -101,9 +101,9 @@ class Links(Client):
     def stale_summaries(
         self, limit: Count = 100, *, after: Annotated[int, Bounds(0, MAX_ID)] = 0
     ) -> tuple[StaleSummary, ...]:
-        """Lists the summaries (with ``derived_from`` links) that no longer say what their sources do.
+        """Lists the summaries whose sources have changed or were forgotten since.
 
-        Whoever wrote them should write them anew.
+        A summary has ``derived_from`` links to its sources. Its author should write it again.
 
         Args:
             limit: maximum number of summaries.

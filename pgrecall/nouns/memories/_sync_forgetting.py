@@ -70,7 +70,7 @@ class Forgetting(Links):
 
     @declared("unarchive_session", "POST /v1/unarchive-session", tag="memories")
     def unarchive_session(self, session_id: str, *, now: datetime | None = None) -> int:
-        """Restores what was archived when a session was last forgotten, unless it was restored since.
+        """Restores the memories of a session that were archived when it was last forgotten.
 
         >>> memory.unarchive_session("chat-42")                              # doctest: +SKIP
 

@@ -110,15 +110,15 @@ class QualityGroup(CalibrationGroup):
     ) -> Experiment:
         """Reports how often hits were used in each arm of a randomised experiment, and the conclusion.
 
-        The settings ``search.experiment`` (its number) and ``search.experiment_weight`` run it: sessions are
-        divided by chance into arms without vitality, with the default weight, and with the other one. The
-        outcome is that of sessions, by intention to treat: one in which nothing is known to be used counts
-        as none. Intervals are those of Wilson (1927) and, for differences, of Newcombe (1998, method 10).
+        The setting ``search.experiment`` begins it. Chance then gives each session one of three arms: without
+        vitality, with its default weight, or with ``search.experiment_weight``. Every session counts, also
+        one of which no use is known. Intervals are those of Wilson (1927) and, for differences, of Newcombe
+        (1998, method 10).
 
         Args:
             number: number of the experiment; by default of the one that runs, else of the newest.
-            difference: the smallest difference of shares worth knowing, 0.01 to 0.5; the smaller, the more
-                sessions are needed before anything is concluded.
+            difference: the smallest difference of shares to look for, 0.01 to 0.5. A smaller one needs more
+                sessions.
 
         Returns:
             The arms with their intervals, and a conclusion, or the reason why there is none.
@@ -129,7 +129,7 @@ class QualityGroup(CalibrationGroup):
         return self._connection.execute(operations.experiment(number, difference))
 
     def miss(self, query: str, memory: int | str, **options: Unpack[SearchOptions]) -> Miss:
-        """Explains why a search does not show a memory: its filters, its rank, and the findings of each arm.
+        """Explains why a search does not show a memory: its filters, its rank, and what each arm found.
 
         Nothing is logged.
 
@@ -139,7 +139,7 @@ class QualityGroup(CalibrationGroup):
             options: those of :meth:`Memory.search`; reranking is left out.
 
         Returns:
-            The outcome, the rank, and the findings of each arm.
+            The outcome, the rank, and what each arm found.
 
         Raises:
             MemoryNotFound: there is no such memory.

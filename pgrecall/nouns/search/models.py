@@ -40,9 +40,9 @@ class SearchFilter:
         include_archived: include archived and forgotten memories.
         include_superseded: include memories that a newer one replaces.
         include_invalid: include memories that are not valid yet or no longer.
-        as_of: a past time; searches memories that had happened by then (by ``occurred_at``, not the time of
-            storing) and were not archived or replaced yet, ranked as they were then, with their texts
-            of then.
+        as_of: a past time; searches what had happened by then (by ``occurred_at``, not the time of storing)
+            and was not archived or replaced yet. Texts and vitality are those of then, but memories are found
+            by the texts of today.
     """
 
     layers: Sequence[str] | None = None

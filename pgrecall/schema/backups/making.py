@@ -161,7 +161,7 @@ def _require_free(target: Path, *, replace: bool) -> None:
     if not stat.S_ISREG(target.stat().st_mode):
         raise InvalidInput(f"{target} is not a file.", hint="Name a new file; - is standard output.")
     if not replace:
-        raise InvalidInput(f"{target} exists already.", hint="Name another file, or say --force.")
+        raise InvalidInput(f"{target} exists already.", hint="Name another file, or use --force.")
 
 
 def _publish(part: Path, target: Path, *, replace: bool) -> None:

@@ -206,8 +206,8 @@ def _require_free(connection: psycopg.Connection[Row], *, replace: bool) -> None
     if "recall" in found and not replace:
         raise InvalidInput(
             "This database has memories already.",
-            hint="Restore into another database (--database-url, or --data-dir for an embedded one), or say "
-            "--replace to give up those that are here.",
+            hint="Restore into another database (--database-url, or --data-dir for an embedded one), or use "
+            "--replace, which deletes those that are here.",
         )
 
 

@@ -71,7 +71,7 @@ def require_layers(request: ContextRequest, known: frozenset[str]) -> None:
     for name in request.per_layer:
         if name not in known:
             there = ", ".join(sorted(known))
-            raise InvalidInput(f"The layer {name!r} is unknown.", hint=f"There are: {there}.")
+            raise InvalidInput(f"The layer {name!r} is unknown.", hint=f"Choose one of: {there}.")
 
 
 def _require_quotas(quotas: Mapping[str, int]) -> None:

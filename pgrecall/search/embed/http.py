@@ -59,8 +59,8 @@ class HttpEmbedder(HttpService):
     ) -> None:
         if batch < 1 or attempts < 1 or timeout <= 0:
             raise InvalidInput(
-                f"An embedder cannot work with batch {batch}, attempts {attempts} and timeout {timeout}.",
-                hint="Give at least 1, 1 and more than 0 seconds.",
+                f"The embedder's batch is {batch}, its attempts {attempts} and its timeout {timeout} s.",
+                hint="Give a batch and attempts of at least 1, and a timeout above 0.",
             )
         self._request = {"model": model, **(fields or {})}
         self.name = ", ".join([model, *(f"{field} {value}" for field, value in (fields or {}).items())])
@@ -108,7 +108,7 @@ class HttpEmbedder(HttpService):
         if sorted(item["index"] for item in items) != list(range(count)):
             raise EmbedderError(
                 f"The embedder at {self._endpoint.shown} returned {len(items)} embeddings for {count} texts, "
-                f"or numbered them other than 0 to {count - 1}.",
+                f"or did not number them 0 to {count - 1}.",
                 hint="Check that it embeds lists of texts, or set PGRECALL_EMBEDDER_BATCH to 1.",
             )
         return [item["embedding"] for item in sorted(items, key=lambda item: item["index"])]

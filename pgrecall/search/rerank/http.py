@@ -103,7 +103,7 @@ class HttpReranker(HttpService):
         if sorted(item["index"] for item in items) != list(range(len(texts))):
             raise RerankerError(
                 f"The reranker at {self._endpoint.shown} returned {len(items)} scores for {len(texts)} "
-                f"texts, or numbered them other than 0 to {len(texts) - 1}.",
+                f"texts, or did not number them 0 to {len(texts) - 1}.",
                 hint=f"Check that it answers for every text, or lower {_PREFIX}_PAIRS.",
             )
         return [item[named] for item in sorted(items, key=lambda item: item["index"])]

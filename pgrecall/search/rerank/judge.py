@@ -97,7 +97,7 @@ class LanguageModelJudge:
         if sorted(one.memory for one in judged) != list(range(len(texts))):
             raise RerankerError(
                 f"The language model {self._model.name} judged {len(judged)} memories of {len(texts)}, or "
-                f"numbered them other than 0 to {len(texts) - 1}.",
+                f"did not number them 0 to {len(texts) - 1}.",
                 hint="Choose a larger PGRECALL_LLM_MODEL, or lower PGRECALL_RERANKER_PAIRS.",
             )
         return [

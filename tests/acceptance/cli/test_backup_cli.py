@@ -36,7 +36,7 @@ def test_a_database_is_backed_up_wrecked_and_restored(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     again = filled("backup", "create", str(file))
     assert (again.code, again.out) == (2, "")
-    assert again.err == f"Error: {file} exists already. Name another file, or say --force.\n"
+    assert again.err == f"Error: {file} exists already. Name another file, or use --force.\n"
     assert filled("backup", "create", "--force", str(file)).code == 0
 
     refused = filled("backup", "restore", str(file))

@@ -21,10 +21,8 @@ PROGRAMS = {
     "claude": "somebody else's; test_mcp_docs starts the server as this line tells it to",
     "createdb": "of Postgres; test_howto_commands runs the whole of backup.md",
     "docker": "test_compose runs what the file says; the tests need no Docker",
-    "hindsight-admin": "somebody else's; its archives are made by test_docs",
     "make": "runs these tests",
     "npm": "asks a registry; test_node and test_typescript do what the pages say",
-    "python": "a benchmark; wants data that is not here, or minutes",
     "python3": "makes an environment; test_wheel makes one",
     "psql": "of Postgres; test_forgotten_files runs what it is told",
     "pip": "asks a registry; test_wheel installs the wheel",
@@ -39,7 +37,6 @@ COMMANDS = {
     "pgrecall models export-onnx": "needs a model; test_reranking_graph",
     "pgrecall serve": "serves until it is stopped; test_docs serves the pages that ask it",
     "pgrecall worker": "works until it is stopped; test_worker",
-    "curl -s 'localhost:8888": "asks a Hindsight; its answers are made by test_docs",
 }
 
 # A block that another test runs, by page and first command or line, and which.
@@ -61,7 +58,6 @@ ELSEWHERE = {
         "export PGRECALL_CELLS=postgresql://postgres@directory",
     ): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "export PGRECALL_DATABASE_URL"): "tests/integration/replicas",
-    ("scale.md", "pgrecall roles create"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "export PGRECALL_CELLS=postgresql://postgres@router"): "tests/integration/router",
     ("scale.md", "SELECT id, body FROM recall_router"): "tests/integration/router",
     ("scale.md", "pgrecall tenant list"): "tests/integration/cells/test_cells_cli.py",

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from zipfile import ZipFile
 
 import psycopg
 import pytest
@@ -162,11 +161,6 @@ def _for_import(reader: Reader) -> None:
     sessions.mkdir(parents=True)
     write_lines(sessions / "s.jsonl", claude_code_session())
     reader.words["~/.claude/projects"] = str(sessions.parent)
-    fact = {"id": "f-1", "text": "Mira signed.", "fact_type": "world"}
-    (reader.folder / "mybank.json").write_text(json.dumps({"items": [fact], "total": 1}))
-    with ZipFile(reader.folder / "mybank.zip", "w") as archive:
-        archive.writestr("manifest.json", json.dumps({"schema_version": 1, "source_bank_id": "mybank"}))
-        archive.writestr("documents/000000.json", json.dumps({"id": "talk", "facts": [fact]}))
 
 
 def _for_empty(reader: Reader, url: str) -> None:

@@ -327,7 +327,7 @@ def test_resources(database_url: str) -> None:
             }.items():
                 with pytest.raises(MCPError, match=sentence):
                     await client.read_resource(uri)
-            with pytest.raises(MCPError, match=r"There is no tool 'erase'. There are search, context"):
+            with pytest.raises(MCPError, match=r"There is no tool 'erase'. Choose one of: search, context"):
                 await client.call_tool("erase", {})
 
     with served_over_http(database_url) as address:

@@ -22,7 +22,7 @@ from tests.databases import new_database as database_of
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     # One for each tool, and of each class: invalid arguments, InvalidInput, MemoryNotFound.
-    "search": ({"query": "gate", "layers": ["nowhere"]}, "The layer 'nowhere' is unknown. There are: "),
+    "search": ({"query": "gate", "layers": ["nowhere"]}, "The layer 'nowhere' is unknown. Choose one of: "),
     "context": ({"query": ""}, "The query is empty."),
     "get": ({"memory": "nowhere"}, "There is no memory with key 'nowhere'"),
     "remember": ({"body": "a", "occurred_at": "soon"}, "occurred_at: 'soon' is not a date"),

@@ -242,7 +242,7 @@ def test_too_few_are_refused(world: Memory) -> None:
 def test_an_unknown_profile_is_refused(world: Memory) -> None:
     with pytest.raises(InvalidInput, match=r"^There is no profile 'nothing'\."):
         rerun(world, profile="nothing")
-    with pytest.raises(InvalidInput, match=r"^There is no profile 'nothing'\. There are: .*balanced"):
+    with pytest.raises(InvalidInput, match=r"^There is no profile 'nothing'\. Choose one of: .*balanced"):
         world.quality.reset_calibration("nothing")
 
 

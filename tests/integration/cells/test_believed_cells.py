@@ -98,10 +98,10 @@ def test_a_key_that_two_cells_know_for_different_tenants_opens_none(apart: Insta
     secret = client.keys.create("key").secret
     claimed(apart, secret)
     for fresh in (apart.memory(), apart.memory("beta")):
-        with pytest.raises(DatabaseError, match="Cells 0, 1 each name another tenant") as refused:
+        with pytest.raises(DatabaseError, match="Cells 0, 1 know this key or session for") as refused:
             fresh.keys.holder(secret)
         assert "cell check" in refused.value.hint
-        with pytest.raises(DatabaseError, match="each name another tenant"):
+        with pytest.raises(DatabaseError, match="for different tenants"):
             fresh.keys.open_session(secret, "cookie", 60)
     [found] = [found for found in apart.fleet.check() if found.level == "fail"]
     assert found.message == (
@@ -123,7 +123,7 @@ def test_a_claimed_session_opens_nothing(apart: Installation) -> None:
         "INSERT INTO recall.page_session (tenant, digest, key_id, ends_at) SELECT tenant, "
         f"'\\x{digest}', id, now() + interval '1 hour' FROM recall.api_key",
     )
-    with pytest.raises(DatabaseError, match="each name another tenant"):
+    with pytest.raises(DatabaseError, match="for different tenants"):
         apart.memory().keys.session_tenant("cookie")
     [found] = [found for found in apart.fleet.check() if found.level == "fail"]
     assert found.message.startswith(f"A session of key {numbers(apart, 0)[0]} of tenant acme in cell 0 has")

@@ -195,7 +195,7 @@ def test_a_database_that_is_only_read_answers_and_says_so(read_only: Memory, que
         ({"budget_tokens": 0}, "The budget is 0 tokens"),
         ({"budget_tokens": -1}, "The budget is -1 tokens"),
         ({"budget_tokens": 10**12}, "between 1 and 10,000,000"),
-        ({"per_layer": {"nope": 1}}, "The layer 'nope' is unknown. There are: activity, "),
+        ({"per_layer": {"nope": 1}}, "The layer 'nope' is unknown. Choose one of: activity, "),
         ({"per_layer": {"knowledge": -1}}, "The quota of the layer 'knowledge' is -1"),
         ({"k": 0}, "k is 0"),
         ({"k": 500}, "k is 500; a context is chosen from 1 to 200 memories"),

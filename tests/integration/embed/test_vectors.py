@@ -178,7 +178,7 @@ def test_a_mover_gives_way_to_a_writer_who_does_not_end(database_url: str, query
         writer.execute(
             "SELECT recall.remember('x', p_embedding => %s::halfvec, p_embedded_with => 'm')", (vector(7),)
         )
-        with pytest.raises(psycopg.errors.LockNotAvailable, match="were being written"):
+        with pytest.raises(psycopg.errors.LockNotAvailable, match="are busy"):
             query("SELECT recall.move_vectors_to_own_table(1)")
         # Whoever comes in between is served.
         remember(query, "another", 8)

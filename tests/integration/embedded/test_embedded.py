@@ -293,7 +293,7 @@ def test_programs_that_the_account_cannot_run_are_copied(fresh: Path) -> None:
 @needs_root
 def test_a_directory_closed_to_the_account_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
-    with pytest.raises(DatabaseUnavailable, match=r"may not pass .* PGRECALL_DATA_DIR"):
+    with pytest.raises(DatabaseUnavailable, match=r"may not enter .* PGRECALL_DATA_DIR"):
         EmbeddedServer.start(tmp_path / "data")
     assert list(tmp_path.iterdir()) == []
 

@@ -37,7 +37,7 @@ def test_a_conversation(memory: Memory, query: Query) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "error"),
     [
-        ("erase", "{}", "There is no tool 'erase'. There are search, "),
+        ("erase", "{}", "There is no tool 'erase'. Choose one of: search, "),
         ("search", "{", "The arguments are not JSON: "),
         ("search", "[1]", "The arguments are not a JSON object. "),
         ("context", "{}", "context: query is missing. It takes: query, "),

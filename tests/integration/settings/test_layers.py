@@ -76,7 +76,7 @@ def test_a_preset_retunes_memories_and_leaves_other_layers_alone(sql: Query) -> 
 def test_an_unknown_preset_changes_nothing(memory: Memory) -> None:
     before = memory.layers.list(), memory.settings.list()
     with pytest.raises(
-        InvalidInput, match=r"^There is no preset 'fast'\. There are calibrated, default, seed\.$"
+        InvalidInput, match=r"^There is no preset 'fast'\. Choose one of: calibrated, default, seed\.$"
     ):
         memory.layers.use_preset("fast")  # type: ignore[arg-type]
     assert (memory.layers.list(), memory.settings.list()) == before

@@ -108,7 +108,7 @@ def test_after_the_greeting_lists_are_known() -> None:
 
 
 def test_a_tool_that_does_not_exist() -> None:
-    with pytest.raises(InvalidInput, match=r"There is no tool 'find'. There are search, context"):
+    with pytest.raises(InvalidInput, match=r"There is no tool 'find'. Choose one of: search, context"):
         Handshake(["search", "find"])
 
 

@@ -227,7 +227,7 @@ def test_what_cannot_be_asked_is_refused(wish: ContextRequest, k: int, part: str
 def test_what_can_be_asked_is_not() -> None:
     require_valid_request(ContextRequest(1, {"knowledge": 0}, "time", 0, 1, 1, len), 200)
     require_layers(ContextRequest(per_layer={"knowledge": 0}), frozenset({"knowledge"}))
-    with pytest.raises(InvalidInput, match=r"The layer 'x' is unknown\. There are: a, b\."):
+    with pytest.raises(InvalidInput, match=r"The layer 'x' is unknown\. Choose one of: a, b\."):
         require_layers(ContextRequest(per_layer={"x": 1}), frozenset({"b", "a"}))
 
 

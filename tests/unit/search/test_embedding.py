@@ -329,7 +329,7 @@ def test_a_wrong_count_is_reported(endpoint: Endpoint, embedder: HttpEmbedder, r
 def test_repeated_indexes_are_reported(endpoint: Endpoint, embedder: HttpEmbedder) -> None:
     items = [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]
     endpoint.replies = [Reply(body=json.dumps({"data": items}).encode())]
-    assert "numbered them other than 0 to 1" in failure(embedder, ["a", "b"])
+    assert "did not number them 0 to 1" in failure(embedder, ["a", "b"])
 
 
 def test_a_wrong_dimension_is_reported(endpoint: Endpoint) -> None:

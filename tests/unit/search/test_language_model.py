@@ -227,7 +227,7 @@ def test_wrong_numbers_leave_the_order(
     endpoint: Endpoint, judge: LanguageModelJudge, numbers: list[int]
 ) -> None:
     endpoint.replies = [answering({"memories": [{"memory": n, "applicability": 0.5} for n in numbers]})]
-    assert f"judged {len(numbers)} memories of 3, or numbered them other than 0 to 2" in failure(judge)
+    assert f"judged {len(numbers)} memories of 3, or did not number them 0 to 2" in failure(judge)
 
 
 def test_a_huge_answer_is_refused(endpoint: Endpoint, judge: LanguageModelJudge) -> None:

@@ -323,9 +323,7 @@ def test_wrong_indexes_are_reported(
     endpoint: Endpoint, reranker: HttpReranker, form: Form, indexes: list[int]
 ) -> None:
     endpoint.replies = [replied(form, [(index, 0.5) for index in indexes])]
-    assert f"returned {len(indexes)} scores for 3 texts, or numbered them other than 0 to 2" in failure(
-        reranker
-    )
+    assert f"returned {len(indexes)} scores for 3 texts, or did not number them 0 to 2" in failure(reranker)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 10**400, None, "1", True, [1.0]])

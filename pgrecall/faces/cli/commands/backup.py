@@ -63,7 +63,7 @@ def create(given: GlobalOptions, file: Path, force: bool) -> None:
     metavar="FILE",
     help="Backup of this or an earlier version. - reads standard input.",
 )
-@click.option("--replace", is_flag=True, help="Give up the memories that the database holds.")
+@click.option("--replace", is_flag=True, help="Delete the memories that the database holds.")
 @pass_globals
 def restore(given: GlobalOptions, file: Path, replace: bool) -> None:
     """Restore a backup into a database without memories: all of it, or nothing.

@@ -73,10 +73,9 @@ def connect(
     """Connect an editor to this memory: claude, claude-desktop, codex, cursor, vscode or gemini.
 
     Adds the MCP server `pgrecall` to the editor's settings. The change is shown first, and a copy of the file
-    is kept. --capture and --recall add hooks, except for claude-desktop, which runs none. Those of --capture
-    import a session when it ends or is summarised, and tell a new one what changed in its project and where
-    the last one stopped. That of --recall adds the memories that answer a prompt to it, each once in a
-    session, and is silent otherwise.
+    is kept. --capture imports a session when it ends or is summarised, and tells a new one what changed in
+    its project and where the last one stopped. --recall adds the memories that answer a prompt to it, each
+    once in a session. Both need hooks, which claude-desktop does not run.
     """
     if only_print and undo:
         raise InvalidInput("--print and --undo cannot be combined.", hint="Leave out one of them.")
@@ -155,7 +154,7 @@ _scope_option = click.option(
 @_scope_option
 @pass_globals
 def start(given: GlobalOptions, editor: HookedEditor, scope: Scope) -> None:
-    """Print what a session is told when it begins or has been summarised, for a hook at its start."""
+    """Print what a session should know when it begins or was summarised, for the hook at its start."""
     from pgrecall.faces.editors.session_start import start_answer
 
     with _failing_softly():
@@ -182,7 +181,7 @@ def end(given: GlobalOptions, editor: HookedEditor) -> None:
 @click.option("--socket", "path", type=click.Path(path_type=Path), required=True, help="Socket to listen at.")
 @pass_globals
 def recall(given: GlobalOptions, editor: HookedEditor, scope: Scope, path: Path) -> None:
-    """Answer the hooks of prompts at a socket, until none has asked for half an hour."""
+    """Answer the hooks of prompts at a socket; end after half an hour without one."""
     from pgrecall.faces.editors.recall_process import serve_hooks
 
     serve_hooks(partial(given.opened, embeds=True, within=_HOOK_SECONDS), editor, path, scope=scope)

@@ -116,8 +116,8 @@ def status(given: GlobalOptions, as_json: bool, now: datetime | None) -> None:
 def metrics(given: GlobalOptions) -> None:
     """Print figures of the whole database as Prometheus reads them: memories by layer and zone, and jobs.
 
-    They are those of /metrics of the service and of the worker. Where neither runs, a timer can write them to
-    a file of node_exporter's textfile collector. No figure names a tenant.
+    The service and the worker show the same at /metrics. Where neither runs, let a timer write them to a file
+    for node_exporter. No figure names a tenant.
     """
     if find_spec("prometheus_client") is None:
         raise MissingExtra("prometheus-client", "http")

@@ -29,7 +29,7 @@ def keys() -> None:
     type=TEXT,
     multiple=True,
     metavar="TENANT",
-    help="Shared tenant that its searches also rank, if it has this one as a reader; may be repeated.",
+    help="Tenant to search as well, while it has this one as a reader; may be repeated.",
 )
 @json_option
 @pass_globals

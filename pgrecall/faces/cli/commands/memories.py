@@ -267,7 +267,7 @@ show = command("show", Store.get, show_memory)
 stale_summaries = command(
     "stale-summaries",
     Links.stale_summaries,
-    otherwise="All summaries say what their sources do.",
+    otherwise="No source changed after its summary.",
     code=DONE,
 )
 link = command(

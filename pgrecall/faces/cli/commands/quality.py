@@ -99,7 +99,7 @@ def miss(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Explain why a search for QUERY does not show a memory: filters, rank, findings of each arm.
+    """Explain why a search for QUERY does not show a memory: its filters, rank, and what each arm found.
 
     Exit code 1 when the search does not show it.
     """

@@ -66,7 +66,7 @@ _NUMBERS = ("#", "score", "relevance")
     "cues",
     type=REFERENCE,
     multiple=True,
-    help="Memory (id or key) from which activation spreads; may be repeated.",
+    help="Memory (id or key) that the conversation is about; may be repeated.",
 )
 @click.option("-k", type=click.IntRange(1, 1000), default=10, metavar="N", help="Maximum number of hits.")
 @filter_options
@@ -94,7 +94,7 @@ _NUMBERS = ("#", "score", "relevance")
 @click.option("--explain", is_flag=True, help="Explain the rank of each hit.")
 @json_option
 @now_option
-@click.option("--as-of", type=MOMENT, help="Search the memories of this past time, ranked as they were then.")
+@click.option("--as-of", type=MOMENT, help="Search what was known at a past time, as it was then.")
 @conversation_option
 @plan_option
 @project_options

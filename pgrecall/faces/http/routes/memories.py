@@ -128,8 +128,8 @@ async def list_memories(
 ) -> tuple[ListedMemory, ...]:
     """List memories, newest first or by vitality. This does not count as an access.
 
-    Parameters that are lists may be repeated. The next page starts `after` the last `cursor`; after the last
-    memory it is empty. A page ends before its limit where its texts and metadata would exceed 16 MB.
+    Parameters that are lists may be repeated. A page has at most 16 MB of texts and metadata, so it may end
+    before its limit. For the next one, give the last `cursor` as `after`; the one after the last is empty.
     """
     return await memory.list(
         layers=_tuple(layers),

@@ -40,5 +40,5 @@ async def miss(
         ),
     ],
 ) -> Miss:
-    """Explain why a search does not show a memory: its filters, its rank, and the findings of each arm."""
+    """Explain why a search does not show a memory: its filters, its rank, and what each arm found."""
     return await memory.quality.miss(body.pop("query", ""), body.pop("memory"), **body)

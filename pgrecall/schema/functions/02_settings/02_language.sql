@@ -50,7 +50,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM recall.languages() l WHERE l.name = p_language) OR p_language IS NULL THEN
         PERFORM recall_private.raise_invalid(
             format('There is no language %s.', coalesce(quote_literal(left(p_language, 100)), 'NULL')),
-            format('There are: %s.', (SELECT string_agg(l.name, ', ') FROM recall.languages() l)));
+            format('Choose one of: %s.', (SELECT string_agg(l.name, ', ') FROM recall.languages() l)));
     END IF;
     PERFORM recall_private.lock_rules(v_tenant);
     INSERT INTO recall.setting (tenant, name, value) VALUES (v_tenant, 'language', to_jsonb(p_language))

@@ -43,8 +43,8 @@ BEGIN
         END;
     END LOOP;
     RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
-        MESSAGE = 'The vectors of this tenant were being written for as long as this was tried.',
-        HINT = 'They stay where they are and are found as before; try again later.';
+        MESSAGE = 'The vectors of this tenant are busy: others write to them.',
+        HINT = 'Nothing was changed; try again later.';
 END $$;
 
 -- make_vector_table: creates an empty table with its key for the vectors of one tenant.

@@ -150,7 +150,7 @@ BEGIN
     v_general := EXISTS (SELECT FROM recall.layer l WHERE l.tenant = '*' AND l.name = p_name);
     DELETE FROM recall.layer l WHERE l.tenant = v_tenant AND l.name = p_name;
     IF NOT FOUND AND NOT v_general THEN
-        PERFORM recall_private.raise_invalid(format('There is no layer %L.', left(p_name, 100)), format('There are %s.', (
+        PERFORM recall_private.raise_invalid(format('There is no layer %L.', left(p_name, 100)), format('Choose one of: %s.', (
             SELECT string_agg(l.name, ', ' ORDER BY l.name) FROM recall_private.effective_layers(v_tenant) l)));
     ELSIF NOT FOUND THEN
         RETURN false;
@@ -209,7 +209,7 @@ BEGIN
     PERFORM recall_private.require_moment(p_now), recall_private.lock_rules(v_tenant);
     SELECT array_agg(p.layer ORDER BY p.layer) INTO v_layers FROM recall.presets() p WHERE p.preset = p_name;
     IF v_layers IS NULL THEN
-        PERFORM recall_private.raise_invalid(format('There is no preset %L.', left(p_name, 100)), format('There are %s.', (
+        PERFORM recall_private.raise_invalid(format('There is no preset %L.', left(p_name, 100)), format('Choose one of: %s.', (
             SELECT string_agg(DISTINCT p.preset, ', ') FROM recall.presets() p)));
     END IF;
     PERFORM recall_private.store_layer(jsonb_populate_record(recall_private.effective_layer(v_tenant, p.layer), to_jsonb(p)))

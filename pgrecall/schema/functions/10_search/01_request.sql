@@ -92,7 +92,7 @@ BEGIN
         SELECT u INTO v_unknown FROM unnest(f.layers) u
         WHERE u IS NULL OR u NOT IN (SELECT l.name FROM recall_private.effective_layers(p_tenant) l) LIMIT 1;
         IF FOUND THEN
-            PERFORM recall_private.raise_invalid(format('The layer %L is unknown.', v_unknown), format('There are: %s.',
+            PERFORM recall_private.raise_invalid(format('The layer %L is unknown.', v_unknown), format('Choose one of: %s.',
                 (SELECT string_agg(l.name, ', ') FROM recall_private.effective_layers(p_tenant) l)));
         END IF;
     END IF;
@@ -109,7 +109,7 @@ BEGIN
         WHERE u IS NULL OR u <> ALL (recall_private.speech_acts()) LIMIT 1;
         IF FOUND THEN
             PERFORM recall_private.raise_invalid(format('The speech act %L is unknown.', left(v_unknown, 100)),
-                format('There are: %s.', array_to_string(recall_private.speech_acts(), ', ')));
+                format('Choose one of: %s.', array_to_string(recall_private.speech_acts(), ', ')));
         END IF;
     END IF;
     IF f.metadata IS NOT NULL THEN
@@ -220,6 +220,6 @@ BEGIN
         PERFORM recall_private.raise_invalid(
             format('The request has unknown fields: %s.', left((
                 SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(p_request - p_known) k), 200)),
-            format('There are: %s.', array_to_string(p_known, ', ')));
+            format('Known fields: %s.', array_to_string(p_known, ', ')));
     END IF;
 END $$;

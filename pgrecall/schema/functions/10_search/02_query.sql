@@ -87,7 +87,7 @@ BEGIN
     SELECT w.key INTO v_wrong FROM jsonb_each(p_weights) w WHERE w.key <> ALL (v_arms) LIMIT 1;
     IF FOUND THEN
         PERFORM recall_private.raise_invalid(format('There is no arm %L.', left(v_wrong, 100)),
-            format('There are: %s.', array_to_string(v_arms, ', ')));
+            format('Choose one of: %s.', array_to_string(v_arms, ', ')));
     END IF;
     SELECT w.key INTO v_wrong FROM jsonb_each(p_weights) w
     WHERE NOT CASE WHEN jsonb_typeof(w.value) = 'number' THEN w.value::numeric BETWEEN 0 AND 10 ELSE false END LIMIT 1;
@@ -128,7 +128,7 @@ BEGIN
     IF p_profile IS NOT NULL THEN
         v_model := recall_private.relevance_model_of(p_tenant, p_embedder, ARRAY[p_profile]);
         IF v_model.profile IS NULL THEN
-            PERFORM recall_private.raise_invalid(format('The profile %L is unknown.', left(p_profile, 100)), format('There are: %s.', (
+            PERFORM recall_private.raise_invalid(format('The profile %L is unknown.', left(p_profile, 100)), format('Choose one of: %s.', (
                 SELECT string_agg(DISTINCT r.profile, ', ') FROM recall.relevance_model r
                 WHERE r.tenant IN (p_tenant, '*'))));
         END IF;

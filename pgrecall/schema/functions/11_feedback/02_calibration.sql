@@ -43,7 +43,7 @@ BEGIN
     ORDER BY 1 LIMIT 1;
     IF FOUND AND NOT v_wrong.known THEN
         PERFORM recall_private.raise_invalid(format('There is no coefficient %L.', left(v_wrong.name, 100)),
-            format('There are: %s.', array_to_string(p_names, ', ')));
+            format('Choose one of: %s.', array_to_string(p_names, ', ')));
     ELSIF FOUND THEN
         PERFORM recall_private.raise_invalid(
             format('The coefficient %s is %s.', v_wrong.name, coalesce(left(v_wrong.value::text, 50), 'not given')),
@@ -74,7 +74,7 @@ DECLARE
         recall.current_tenant(), recall_private.setting_value('*', 'embedding.model') #>> '{}', ARRAY[p_profile]);
 BEGIN
     IF v_model.profile IS NULL THEN
-        PERFORM recall_private.raise_invalid(format('There is no profile %L.', left(p_profile, 100)), format('There are: %s.', (
+        PERFORM recall_private.raise_invalid(format('There is no profile %L.', left(p_profile, 100)), format('Choose one of: %s.', (
             SELECT string_agg(m.profile, ', ' ORDER BY m.profile) FROM recall.relevance_models() m WHERE m.in_force)));
     ELSIF v_model.form <> 'logistic' THEN
         PERFORM recall_private.raise_invalid(format('The profile %s is a fixed formula (%s)and has no coefficients to fit.',

@@ -100,7 +100,7 @@ BEGIN
     IF EXISTS (SELECT FROM unnest(p_jobs) u WHERE u IS NULL OR u NOT IN (SELECT s.job FROM recall_private.sql_jobs() s)) THEN
         PERFORM recall_private.raise_invalid(
             format('SQL cannot run all of these jobs: %s.', left(array_to_string(p_jobs, ', ', 'NULL'), 200)),
-            format('There are: %s. The others need a worker.', (SELECT string_agg(s.job, ', ') FROM recall_private.sql_jobs() s)));
+            format('Choose from: %s. The others need a worker.', (SELECT string_agg(s.job, ', ') FROM recall_private.sql_jobs() s)));
     END IF;
     FOR v_due IN
         SELECT s.job, s.whole, t.tenant

@@ -47,7 +47,7 @@ DECLARE
                        WHERE u.list IS NULL OR u.list NOT IN ('alive', 'leaving', 'unused') LIMIT 1);
 BEGIN
     IF v_unknown IS NOT NULL THEN
-        PERFORM recall_private.raise_invalid(format('There is no list %L.', left(v_unknown, 100)), 'There are: alive, leaving, unused.');
+        PERFORM recall_private.raise_invalid(format('There is no list %L.', left(v_unknown, 100)), 'Choose one of: alive, leaving, unused.');
     ELSIF p_layer NOT IN (SELECT l.name FROM recall_private.effective_layers(p_tenant) l) THEN
         PERFORM recall_private.raise_invalid(format('There is no layer %L.', left(p_layer, 100)), format('Use %s.', (
             SELECT string_agg(l.name, ', ' ORDER BY l.name) FROM recall_private.effective_layers(p_tenant) l)));
