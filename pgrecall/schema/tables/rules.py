@@ -2,7 +2,8 @@
 
 Conditions that are plain by themselves, such as the values of a state, are beside the columns. Each statement
 reads the conditions of its table again: three long ones on activations and accesses would cost `remember` 6 %
-of its time, and are left to `imported_conditions`.
+of its time, and are left to `imported_conditions`. BETWEEN stands alone: beside AND, a dump changes its
+brackets.
 """
 
 from __future__ import annotations
@@ -21,18 +22,19 @@ _RULES: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "relevance_model": {
         "name": (
-            "length(embedder) <= 500 AND length(profile) BETWEEN 1 AND 100",
+            "length(embedder) <= 500 AND length(profile) >= 1 AND length(profile) <= 100",
             "its embedder or profile is empty or too long",
         ),
         "fitted": ("length(fitted_on) BETWEEN 1 AND 500", "its fitted_on does not have 1 to 500 characters"),
     },
     "rerank_model": {
         "name": (
-            "length(reranker) BETWEEN 1 AND 500 AND (reranker <> '*' OR tenant = '*')",
+            "length(reranker) >= 1 AND length(reranker) <= 500 AND (reranker <> '*' OR tenant = '*')",
             "the name of its reranker is missing, too long or *",
         ),
         "coefficients": (
-            "intercept BETWEEN -1000 AND 1000 AND rerank BETWEEN 0 AND 1000 AND fused BETWEEN 0 AND 1000",
+            "intercept >= -1000 AND intercept <= 1000 AND rerank >= 0 AND rerank <= 1000 AND fused >= 0 "
+            "AND fused <= 1000",
             "a coefficient of it is out of bounds",
         ),
         "fitted": ("length(fitted_on) BETWEEN 1 AND 500", "its fitted_on does not have 1 to 500 characters"),
@@ -71,17 +73,17 @@ _RULES: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "count": ("n BETWEEN 1 AND 1000000000000", "its n does not lie between 1 and 1000000000000"),
         "cut": ("cut_size >= 0", "its cut_size is negative"),
         "sessions": (
-            "sessions BETWEEN 0 AND 1000000000 AND (sessions = 0 OR sessions_at IS NOT NULL)",
+            "sessions >= 0 AND sessions <= 1000000000 AND (sessions = 0 OR sessions_at IS NOT NULL)",
             "its sessions do not lie between 0 and 1000000000, or have no sessions_at",
         ),
         "vitality": (
-            "vitality BETWEEN 0 AND 1 AND (vitality IS NULL) = (computed_at IS NULL)",
+            "vitality >= 0 AND vitality <= 1 AND (vitality IS NULL) = (computed_at IS NULL)",
             "its vitality does not lie between 0 and 1, or has no computed_at",
         ),
     },
     "pending_link": {
         "target": (
-            "length(target) BETWEEN 1 AND 1000 AND octet_length(target) <= 2000",
+            "length(target) >= 1 AND length(target) <= 1000 AND octet_length(target) <= 2000",
             "its target does not have 1 to 1,000 characters in at most 2,000 bytes",
         ),
     },
@@ -100,7 +102,7 @@ _RULES: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "plan_item": {
         "place": ("place >= 0", "its place is negative"),
         "values": (
-            "vitality BETWEEN 0 AND 1 AND coalesce(similarity BETWEEN -1 AND 1, true)",
+            "vitality >= 0 AND vitality <= 1 AND coalesce(similarity >= -1 AND similarity <= 1, true)",
             "its vitality or similarity is out of bounds",
         ),
         "terms": (
@@ -108,7 +110,7 @@ _RULES: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "its terms or its impact is not a JSON object",
         ),
         "sessions": (
-            "sessions_before BETWEEN 0 AND 1000000000 AND coalesce(sessions_at_before BETWEEN "
+            "sessions_before >= 0 AND sessions_before <= 1000000000 AND coalesce(sessions_at_before BETWEEN "
             "-62135424000 AND 253402128000, true)",
             "its sessions are out of bounds",
         ),

@@ -5,15 +5,16 @@ ALTER TABLE recall.layer_median
     ADD CONSTRAINT layer_median_base_check CHECK (base BETWEEN -210 AND 210);
 COMMENT ON CONSTRAINT layer_median_base_check ON recall.layer_median IS 'its median does not lie between -210 and 210';
 ALTER TABLE recall.relevance_model
-    ADD CONSTRAINT relevance_model_name_check CHECK (length(embedder) <= 500 AND length(profile) BETWEEN 1 AND 100),
+    ADD CONSTRAINT relevance_model_name_check CHECK (length(embedder) <= 500 AND length(profile) >= 1 AND length(profile)
+        <= 100),
     ADD CONSTRAINT relevance_model_fitted_check CHECK (length(fitted_on) BETWEEN 1 AND 500);
 COMMENT ON CONSTRAINT relevance_model_name_check ON recall.relevance_model IS 'its embedder or profile is empty or too long';
 COMMENT ON CONSTRAINT relevance_model_fitted_check ON recall.relevance_model IS 'its fitted_on does not have 1 to 500 characters';
 ALTER TABLE recall.rerank_model
-    ADD CONSTRAINT rerank_model_name_check CHECK (length(reranker) BETWEEN 1 AND 500 AND (reranker <> '*' OR tenant =
-        '*')),
-    ADD CONSTRAINT rerank_model_coefficients_check CHECK (intercept BETWEEN -1000 AND 1000 AND rerank BETWEEN 0 AND 1000
-        AND fused BETWEEN 0 AND 1000),
+    ADD CONSTRAINT rerank_model_name_check CHECK (length(reranker) >= 1 AND length(reranker) <= 500 AND (reranker <> '*'
+        OR tenant = '*')),
+    ADD CONSTRAINT rerank_model_coefficients_check CHECK (intercept >= -1000 AND intercept <= 1000 AND rerank >= 0 AND
+        rerank <= 1000 AND fused >= 0 AND fused <= 1000),
     ADD CONSTRAINT rerank_model_fitted_check CHECK (length(fitted_on) BETWEEN 1 AND 500);
 COMMENT ON CONSTRAINT rerank_model_name_check ON recall.rerank_model IS 'the name of its reranker is missing, too long or *';
 COMMENT ON CONSTRAINT rerank_model_coefficients_check ON recall.rerank_model IS 'a coefficient of it is out of bounds';
@@ -42,17 +43,18 @@ ALTER TABLE recall.activation
     DROP CONSTRAINT activation_count_check,
     ADD CONSTRAINT activation_count_check CHECK (n BETWEEN 1 AND 1000000000000),
     ADD CONSTRAINT activation_cut_check CHECK (cut_size >= 0),
-    ADD CONSTRAINT activation_sessions_check CHECK (sessions BETWEEN 0 AND 1000000000 AND (sessions = 0 OR sessions_at IS
-        NOT NULL)),
-    ADD CONSTRAINT activation_vitality_check CHECK (vitality BETWEEN 0 AND 1 AND (vitality IS NULL) = (computed_at IS
-        NULL));
+    ADD CONSTRAINT activation_sessions_check CHECK (sessions >= 0 AND sessions <= 1000000000 AND (sessions = 0 OR
+        sessions_at IS NOT NULL)),
+    ADD CONSTRAINT activation_vitality_check CHECK (vitality >= 0 AND vitality <= 1 AND (vitality IS NULL) = (computed_at
+        IS NULL));
 COMMENT ON CONSTRAINT activation_count_check ON recall.activation IS 'its n does not lie between 1 and 1000000000000';
 COMMENT ON CONSTRAINT activation_cut_check ON recall.activation IS 'its cut_size is negative';
 COMMENT ON CONSTRAINT activation_sessions_check ON recall.activation IS 'its sessions do not lie between 0 and 1000000000, or have no sessions_at';
 COMMENT ON CONSTRAINT activation_vitality_check ON recall.activation IS 'its vitality does not lie between 0 and 1, or has no computed_at';
 ALTER TABLE recall.pending_link
     DROP CONSTRAINT pending_link_target_check,
-    ADD CONSTRAINT pending_link_target_check CHECK (length(target) BETWEEN 1 AND 1000 AND octet_length(target) <= 2000);
+    ADD CONSTRAINT pending_link_target_check CHECK (length(target) >= 1 AND length(target) <= 1000 AND
+        octet_length(target) <= 2000);
 COMMENT ON CONSTRAINT pending_link_target_check ON recall.pending_link IS 'its target does not have 1 to 1,000 characters in at most 2,000 bytes';
 ALTER TABLE recall.link_history
     ADD CONSTRAINT link_history_relation_check CHECK (relation IN ('links_to', 'next', 'mentions', 'part_of', 'implies',
@@ -69,10 +71,11 @@ ALTER TABLE recall.access_queue
 COMMENT ON CONSTRAINT access_queue_ids_check ON recall.access_queue IS 'one of its memory_ids is null';
 ALTER TABLE recall.plan_item
     ADD CONSTRAINT plan_item_place_check CHECK (place >= 0),
-    ADD CONSTRAINT plan_item_values_check CHECK (vitality BETWEEN 0 AND 1 AND coalesce(similarity BETWEEN -1 AND 1, true)),
+    ADD CONSTRAINT plan_item_values_check CHECK (vitality >= 0 AND vitality <= 1 AND coalesce(similarity >= -1 AND
+        similarity <= 1, true)),
     ADD CONSTRAINT plan_item_terms_check CHECK (coalesce(jsonb_typeof(terms) = 'object' AND jsonb_typeof(impact) =
         'object', true)),
-    ADD CONSTRAINT plan_item_sessions_check CHECK (sessions_before BETWEEN 0 AND 1000000000 AND
+    ADD CONSTRAINT plan_item_sessions_check CHECK (sessions_before >= 0 AND sessions_before <= 1000000000 AND
         coalesce(sessions_at_before BETWEEN -62135424000 AND 253402128000, true));
 COMMENT ON CONSTRAINT plan_item_place_check ON recall.plan_item IS 'its place is negative';
 COMMENT ON CONSTRAINT plan_item_values_check ON recall.plan_item IS 'its vitality or similarity is out of bounds';
