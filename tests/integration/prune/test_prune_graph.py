@@ -96,7 +96,7 @@ def test_any_prefix_of_the_order_disconnects_nothing(
         tenant=tenant,
     )
     places = {
-        node: place for node, place in zip(net["nodes"], net["going"], strict=True) if place is not None
+        node: place for node, place in zip(net["nodes"], net["removal"], strict=True) if place is not None
     }
     assert sorted(places.values()) == list(range(1, len(places) + 1))
     assert set(places) <= set(free)

@@ -133,7 +133,7 @@ BEGIN
             OFFSET 0) x
     ), in_session AS (
         SELECT f.session_id, bit_or(f.held) AS held FROM featured f WHERE f.session_id IS NOT NULL GROUP BY f.session_id
-    ), judged AS MATERIALIZED (
+    ), rated AS MATERIALIZED (
         -- Every memory in a window answers a search for the window alone. A memory without a session counts as its own.
         SELECT f.id, f.question, f.similarity, recall_private.is_directive(f.speech_act) AS directive, s.session_coverage,
                w.speaker * least(f.speaker, 0) AS unasked,
@@ -147,13 +147,13 @@ BEGIN
             SELECT coalesce(recall_private.weight_of_held(coalesce(o.held, f.held), v_idfs) / v_idf_sum, 0) AS session_coverage
             OFFSET 0) s
     ), compared AS MATERIALIZED (
-        SELECT j.id FROM judged j ORDER BY j.logit DESC, j.id LIMIT v_compared
+        SELECT j.id FROM rated j ORDER BY j.logit DESC, j.id LIMIT v_compared
     ), alike AS MATERIALIZED (
         SELECT c.id, t.similarity
         FROM compared c
         LEFT JOIN recall_private.token_similarities(
             p_tenant, ARRAY(SELECT o.id FROM compared o), v_embedder, p_tokens,
-            ARRAY(SELECT j.id FROM judged j WHERE j.question = 1), v_answers) t
+            ARRAY(SELECT j.id FROM rated j WHERE j.question = 1), v_answers) t
             ON t.id = c.id AND p_tokens <> '{}' AND p_arms[1] > 0
     ), weighed AS MATERIALIZED (
         SELECT f.*, f.logit + CASE WHEN p_window OR w.form <> 'logistic' THEN 0
@@ -162,7 +162,7 @@ BEGIN
         FROM (
             SELECT j.*, CASE WHEN a.id IS NOT NULL THEN a.similarity
                              ELSE (SELECT min(m.similarity) FROM alike m) END AS token_similarity
-            FROM judged j LEFT JOIN alike a ON a.id = j.id) f
+            FROM rated j LEFT JOIN alike a ON a.id = j.id) f
     ), lent AS (
         -- A remark is about what it follows, so it lends all that it has.
         SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall_private.logistic(j.log_odds))

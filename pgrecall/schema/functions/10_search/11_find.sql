@@ -205,7 +205,7 @@ BEGIN
     v_change_gap := 3.5 * v_newer_gap;
 
     RETURN QUERY
-    WITH judged AS MATERIALIZED (
+    WITH rated AS MATERIALIZED (
         -- A memory counts by the query that it answers best.
         SELECT DISTINCT ON (c.id) q.place, c.*
         FROM generate_series(1, greatest(cardinality(v_queries), 1)) q(place)
@@ -220,7 +220,7 @@ BEGIN
     ), confidence AS MATERIALIZED (
         -- Only a query has an answer; a window or a cue has none.
         SELECT CASE WHEN v_memories IS NOT NULL THEN recall_private.search_confidence(
-            (SELECT max(j.evidence_logit) FROM judged j), v_memories, v_settings)
+            (SELECT max(j.evidence_logit) FROM rated j), v_memories, v_settings)
             * CASE WHEN v_needs_context THEN 0 ELSE 1 END END AS value
     ), scored AS MATERIALIZED (
         SELECT j.id, j.place, j.superseded_by, j.logit, j.held, j.speech_act, x.use_term, x.vital,
@@ -230,7 +230,7 @@ BEGIN
                     WHEN v_mode = 'multiply' THEN recall_private.logit(recall_private.logistic(j.logit) * x.vital)
                     ELSE recall_private.logit(recall_private.logistic(j.logit) * (1 - v_weight + v_weight * x.vital))
                END AS log_odds
-        FROM judged j
+        FROM rated j
         JOIN (SELECT u.name, u.median_base, recall_private.use_scale(u) AS use_scale FROM unnest(v_layers) u OFFSET 0) l
             ON l.name = j.layer
         CROSS JOIN LATERAL (
@@ -317,14 +317,14 @@ BEGIN
                 'semantic', count((j.evidence).semantic_rank), 'lexical', count((j.evidence).lexical_rank),
                 'name', count(*) FILTER (WHERE (j.evidence).likeness > 0),
                 'cue', count(*) FILTER (WHERE (j.evidence).cue > 0), 'graph', count((j.evidence).seed))
-            FROM judged j) END,
+            FROM rated j) END,
         -- A reranker or a project changes the log-odds, so the client recomputes the confidence.
         'confidence_terms', CASE WHEN p_pool > 0 AND v_memories IS NOT NULL THEN jsonb_build_object(
             'intercept', v_settings -> 'confidence.intercept', 'relevance', v_settings -> 'confidence.relevance',
             'size', v_settings -> 'confidence.size', 'memories', v_memories, 'needs_context', v_needs_context) END,
         'blend', CASE WHEN p_reranker IS NOT NULL THEN recall_private.rerank_blend(v_tenant, p_reranker) END,
         'skipped', to_jsonb(nullif(array_remove(
-            CASE WHEN v_window AND (SELECT count(*) FROM judged) >= 5000 THEN
+            CASE WHEN v_window AND (SELECT count(*) FROM rated) >= 5000 THEN
                 'window: it holds more than 5,000 memories, of which the newest were looked at' END
             || recall_private.ignored_parts(
                 v_tenant, ARRAY(SELECT h.id FROM hit h), v_settings ->> 'embedding.model', p_tokens <> 'null',
@@ -371,7 +371,7 @@ BEGIN
                    CASE WHEN h.rank > 1 THEN sum(octet_length(CASE WHEN v.past THEN v.body ELSE m.body END))
                         OVER (ORDER BY h.rank) END AS bytes
             FROM hit h
-            JOIN judged j ON j.id = h.id
+            JOIN rated j ON j.id = h.id
             CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
             -- The text at a past moment: one index probe for each hit, and none without such a moment.
             LEFT JOIN LATERAL (

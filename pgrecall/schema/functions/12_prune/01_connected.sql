@@ -116,12 +116,12 @@ BEGIN
 END $$;
 
 -- keep_connected: which candidates can be archived without disconnecting a remaining memory. `nodes` are the ids of all
--- live memories. `going` is the position in removal_order, NULL for memories that stay. `worth` is below 2 for
+-- live memories. `removal` is the position in removal_order, NULL for memories that stay. `worth` is below 2 for
 -- candidates; `piece` and `component` are those of spanning_forest. It is correct for every graph, but may keep more
 -- candidates than necessary.
 CREATE OR REPLACE FUNCTION recall_private.keep_connected(
     p_tenant text, p_candidates bigint[], p_vitalities double precision[],
-    OUT nodes bigint[], OUT worth double precision[], OUT piece int[], OUT component int[], OUT going int[]
+    OUT nodes bigint[], OUT worth double precision[], OUT piece int[], OUT component int[], OUT removal int[]
 )
 LANGUAGE sql STABLE AS $$
     SELECT f.nodes, f.worth, f.piece, f.component, recall_private.removal_order(f.worth, f.degree, f.neighbour_xor)
@@ -145,14 +145,14 @@ $$;
 -- contracted_graph: the links of the candidates that stay, after the others are removed, for depth_first_forest. Each
 -- piece is one node: `pieces` has its name, `weights` its number of memories.
 CREATE OR REPLACE FUNCTION recall_private.contracted_graph(
-    p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_going int[],
+    p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_removal int[],
     OUT pieces int[], OUT weights int[], OUT sources int[], OUT targets int[]
 )
 LANGUAGE sql STABLE
 SET enable_nestloop = off AS $$
     WITH node AS MATERIALIZED (
         SELECT u.id, u.piece, u.worth < 2 AS kept_back
-        FROM unnest(p_nodes, p_worth, p_piece, p_going) u(id, worth, piece, going) WHERE u.going IS NULL
+        FROM unnest(p_nodes, p_worth, p_piece, p_removal) u(id, worth, piece, removal) WHERE u.removal IS NULL
     ), joined AS MATERIALIZED (
         SELECT s.piece AS one, d.piece AS two
         FROM recall.link l JOIN node s ON s.id = l.src JOIN node d ON d.id = l.dst
@@ -176,7 +176,7 @@ $$;
 -- well would disconnect, and the ids of at most ten of them. Largest cut_size first. It is 0 if another candidate
 -- could stay instead.
 CREATE OR REPLACE FUNCTION recall_private.kept_back_candidates(
-    p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_going int[],
+    p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_removal int[],
     p_limit int DEFAULT NULL
 ) RETURNS TABLE (memory_id bigint, cut_size bigint, examples bigint[])
 LANGUAGE sql STABLE
@@ -184,7 +184,7 @@ SET search_path FROM CURRENT
 SET enable_nestloop = off AS $$
     WITH tree AS MATERIALIZED (
         SELECT u.*, r.number AS first, r.below AS total
-        FROM recall_private.contracted_graph(p_tenant, p_nodes, p_worth, p_piece, p_going) c
+        FROM recall_private.contracted_graph(p_tenant, p_nodes, p_worth, p_piece, p_removal) c
         CROSS JOIN LATERAL recall_private.depth_first_forest(c.weights, c.sources, c.targets) w
         CROSS JOIN LATERAL unnest(
             c.pieces, c.weights, w.parent, w.root, w.number, w.low, w.last, w.below, w.apart, w.largest)
@@ -202,14 +202,14 @@ SET enable_nestloop = off AS $$
     ), stays AS MATERIALIZED (
         SELECT n.id, t.node,
                coalesce(t.total - t.weight - greatest(t.largest, t.total - t.weight - t.apart), 0) AS memories
-        FROM unnest(p_nodes, p_worth, p_going) WITH ORDINALITY n(id, worth, going, number)
+        FROM unnest(p_nodes, p_worth, p_removal) WITH ORDINALITY n(id, worth, removal, number)
         LEFT JOIN tree t ON t.piece = n.number
-        WHERE n.worth < 2 AND n.going IS NULL
+        WHERE n.worth < 2 AND n.removal IS NULL
         ORDER BY 3 DESC, 1 LIMIT p_limit
     ), member AS MATERIALIZED (
         SELECT x.* FROM (
             SELECT u.piece, u.id, row_number() OVER (PARTITION BY u.piece ORDER BY u.id) AS place
-            FROM unnest(p_nodes, p_piece, p_going) u(id, piece, going) WHERE u.going IS NULL) x
+            FROM unnest(p_nodes, p_piece, p_removal) u(id, piece, removal) WHERE u.removal IS NULL) x
         WHERE x.place <= 10
     ), seen AS (
         SELECT s.id, m.id AS other, row_number() OVER (PARTITION BY s.id ORDER BY m.id) AS place

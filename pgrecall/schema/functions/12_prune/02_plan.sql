@@ -119,18 +119,18 @@ DECLARE
     v_options jsonb := recall_private.prune_options(v_tenant, p_max_count, p_max_share, p_grace_days, p_layers);
     v_ids bigint[];
     v_vitalities double precision[];
-    v_net record;
+    v_forest record;
     v_planned bigint[];
     v_plan bigint;
 BEGIN
     SELECT array_agg(c.memory_id), array_agg(c.vitality) INTO v_ids, v_vitalities
     FROM recall.prune_candidates(p_grace_days, p_layers, p_now) c;
-    SELECT * INTO v_net FROM recall_private.keep_connected(v_tenant, v_ids, v_vitalities);
+    SELECT * INTO v_forest FROM recall_private.keep_connected(v_tenant, v_ids, v_vitalities);
     v_planned := ARRAY(
-        SELECT u.id FROM unnest(v_net.nodes, v_net.going) u(id, going)
-        WHERE u.going <= least((v_options ->> 'max_count')::int,
-                               recall_private.max_archivable(v_options, cardinality(v_net.nodes)))
-        ORDER BY u.going);
+        SELECT u.id FROM unnest(v_forest.nodes, v_forest.removal) u(id, removal)
+        WHERE u.removal <= least((v_options ->> 'max_count')::int,
+                               recall_private.max_archivable(v_options, cardinality(v_forest.nodes)))
+        ORDER BY u.removal);
     -- Waits for transactions that archive or delete one of them, in the order of their locks. Memories that were
     -- deleted meanwhile are not planned.
     PERFORM recall_private.lock_memories(v_tenant, v_planned);
@@ -139,20 +139,20 @@ BEGIN
         JOIN recall.memory m ON m.tenant = v_tenant AND m.id = u.id ORDER BY u.place);
     v_plan := recall_private.add_plan(v_tenant, 'prune', v_options, (
         SELECT jsonb_build_object(
-                   'live', cardinality(v_net.nodes),
+                   'live', cardinality(v_forest.nodes),
                    'eligible', count(*) FILTER (WHERE u.worth < 2),
-                   'capped', count(u.going) - cardinality(v_planned),
+                   'capped', count(u.removal) - cardinality(v_planned),
                    'planned', cardinality(v_planned),
-                   'would_cut_off', recall_private.count_disconnected(v_net.worth, v_net.piece, v_net.component),
+                   'would_cut_off', recall_private.count_disconnected(v_forest.worth, v_forest.piece, v_forest.component),
                    'kept_back', (
                        SELECT coalesce(jsonb_agg(jsonb_build_object(
                            'id', k.memory_id, 'cut_size', k.cut_size, 'examples', k.examples)
                            ORDER BY k.cut_size DESC, k.memory_id), '[]')
                        FROM recall_private.kept_back_candidates(
-                           v_tenant, v_net.nodes, v_net.worth, v_net.piece, v_net.going, 1000) k),
+                           v_tenant, v_forest.nodes, v_forest.worth, v_forest.piece, v_forest.removal, 1000) k),
                    'communities', recall_private.communities(v_tenant, v_planned, p_now))
                || recall_private.vitality_distribution(v_tenant, p_now) || recall_private.ending_links(v_tenant, v_planned, p_now)
-        FROM unnest(v_net.worth, v_net.going) u(worth, going)), p_now);
+        FROM unnest(v_forest.worth, v_forest.removal) u(worth, removal)), p_now);
     PERFORM recall_private.add_prune_items(v_tenant, v_plan, v_planned, p_now);
     RETURN v_plan;
 END $$;

@@ -44,9 +44,9 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.skip_cutting(p_plan recall.plan) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_net record;
+    v_forest record;
 BEGIN
-    SELECT k.* INTO v_net
+    SELECT k.* INTO v_forest
     FROM (SELECT array_agg(i.memory_id) AS ids, array_agg(i.vitality) AS vitalities FROM recall.plan_item i
           WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome IS NULL) c
     CROSS JOIN LATERAL recall_private.keep_connected(p_plan.tenant, c.ids, c.vitalities) k;
@@ -55,9 +55,9 @@ BEGIN
         WHEN 0 THEN 'memories would be disconnected without it and others of the plan'
         WHEN 1 THEN '1 memory would be disconnected without it'
         ELSE format('%s memories would be disconnected without it', k.cut_size) END
-    FROM recall_private.kept_back_candidates(p_plan.tenant, v_net.nodes, v_net.worth, v_net.piece, v_net.going) k
+    FROM recall_private.kept_back_candidates(p_plan.tenant, v_forest.nodes, v_forest.worth, v_forest.piece, v_forest.removal) k
     WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = k.memory_id;
-    RETURN cardinality(v_net.nodes);
+    RETURN cardinality(v_forest.nodes);
 END $$;
 
 -- archive_planned: archives the memories of a prune plan; with p_parts only these. Sets the outcome of each item.

@@ -43,10 +43,10 @@ RETURN ARRAY(
     WHERE t[1] <> 'an' OR p_text ~* '\m(der|die|das|ist|und)\M'
     ORDER BY 1);
 
--- telling_stems: the stems of all words that stated_times, decisive_words and negation_count look for, and of what their
+-- ignored_stems: the stems of all words that stated_times, decisive_words and negation_count look for, and of what their
 -- contractions leave (`would` of `wouldn't`). may_say_the_same ignores them, because compare_texts treats them separately.
 -- A new word in negation_count needs its place here; tests/integration/dedupe/test_dedupe_prefilter.py compares them.
-CREATE OR REPLACE FUNCTION recall_private.telling_stems(p_language text) RETURNS text[]
+CREATE OR REPLACE FUNCTION recall_private.ignored_stems(p_language text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT string_to_array(w.words, ' ')
            || tsvector_to_array(to_tsvector(recall_private.configuration(p_language), w.words))

@@ -135,7 +135,7 @@ BEGIN
         SELECT least(u.id, u.other) AS src, greatest(u.id, u.other) AS dst, max(u.similarity) AS similarity
         FROM unnest(p_ids, p_others, p_similarities) u(id, other, similarity) GROUP BY 1, 2
     ), telling AS MATERIALIZED (
-        SELECT l.language, recall_private.telling_stems(l.language) AS stems
+        SELECT l.language, recall_private.ignored_stems(l.language) AS stems
         FROM (SELECT DISTINCT m.language FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)) l
     ), known AS MATERIALIZED (
         SELECT m.id, m.words, tsvector_to_array(m.words) AS every, tsvector_to_array(ts_filter(m.words, '{c}')) AS body,

@@ -88,3 +88,4 @@ COMMENT ON CONSTRAINT search_log_length_check ON recall.search_log IS 'its query
 -- How far a memory is a question is a part of one, not yes or no: one may also hold a statement.
 ALTER TYPE recall.evidence ALTER ATTRIBUTE question TYPE double precision;
 DROP FUNCTION IF EXISTS recall_private.relevance_logit;  -- other arguments
+DROP FUNCTION IF EXISTS recall_private.keep_connected, recall_private.contracted_graph, recall_private.kept_back_candidates;
