@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pgrecall.nouns.erasure.models import Erasure, ErasureReport, ErasureSummary, Subject
     from pgrecall.nouns.export.models import Export
     from pgrecall.nouns.feedback.models import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
-    from pgrecall.nouns.history.models import Change, FieldDifference, Version, Words
+    from pgrecall.nouns.history.models import Change, DiffRun, FieldDifference, Version
     from pgrecall.nouns.imports.models import (
         ImportSummary,
         ImportUndone,
@@ -124,6 +124,7 @@ __all__ = [
     "DatabaseUnavailable",
     "DatabaseUnsuitable",
     "DedupePlan",
+    "DiffRun",
     "Draft",
     "DraftLink",
     "Embedder",
@@ -211,7 +212,6 @@ __all__ = [
     "VitalityCounts",
     "VitalityPoint",
     "VitalityTerms",
-    "Words",
     "ZoneShare",
     "__version__",
 ]
@@ -282,7 +282,7 @@ _MODULES = {
     "nouns.search.models": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
     "nouns.settings.models": ("Languages", "Setting"),
     "nouns.status.models": ("LayerStatus", "Status"),
-    "nouns.history.models": ("Change", "FieldDifference", "Version", "Words"),
+    "nouns.history.models": ("Change", "FieldDifference", "Version", "DiffRun"),
     "search.embed.embedder": ("Embedder",),
     "search.rerank.reranker": ("Reranker",),
     "settings": ("Settings",),

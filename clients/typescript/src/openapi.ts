@@ -1597,7 +1597,7 @@ export interface components {
             readonly outcome: ("kept" | "merged" | "skipped") | null;
             readonly note: string | null;
             readonly similarity: number | null;
-            readonly difference: readonly components["schemas"]["Words"][];
+            readonly difference: readonly components["schemas"]["DiffRun"][];
         };
         /** @description What merging a cluster gives its keeper: logged accesses, and links, tags and aliases that it lacks. */
         readonly DedupeMoves: {
@@ -1663,6 +1663,16 @@ export interface components {
             readonly layers?: readonly string[] | null;
             /** @description Time to use instead of now; None uses the database's clock. */
             readonly now?: string | null;
+        };
+        /** @description A run of words that both texts have, or one of them. */
+        readonly DiffRun: {
+            /**
+             * @description `same`, `removed` from the earlier text, or `added` by the later one.
+             * @enum {string}
+             */
+            readonly change: "same" | "removed" | "added";
+            /** @description The words, including the spaces between them. */
+            readonly text: string;
         };
         /**
          * @description A memory to store; Postgres adds the id, the times and the activation.
@@ -1934,7 +1944,7 @@ export interface components {
             /** @description Its value in the later version. */
             readonly later: unknown;
             /** @description The word-by-word difference of the title or body; without the removed words it is the later */
-            readonly words: readonly components["schemas"]["Words"][];
+            readonly words: readonly components["schemas"]["DiffRun"][];
         };
         readonly ForgetSessionBody: {
             /** @description The session that the memories belong to. */
@@ -3278,16 +3288,6 @@ export interface components {
             readonly retention: number;
             /** @description Active, stale, fading or dormant. */
             readonly zone: string;
-        };
-        /** @description A run of words that both texts have, or one of them. */
-        readonly Words: {
-            /**
-             * @description `same`, `removed` from the earlier text, or `added` by the later one.
-             * @enum {string}
-             */
-            readonly change: "same" | "removed" | "added";
-            /** @description The words, including the spaces between them. */
-            readonly text: string;
         };
         /** @description Half-open lower bounds: active at or above `active`, and so on down to dormant. */
         readonly ZoneThresholds: {

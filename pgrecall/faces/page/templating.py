@@ -16,7 +16,7 @@ from pgrecall.faces.charts.plan_report import FILTERS
 from pgrecall.faces.printable import printable
 from pgrecall.faces.snippets import snippet
 from pgrecall.faces.wording import duration_words, rights_words
-from pgrecall.nouns.history.models import WordChange, Words
+from pgrecall.nouns.history.models import DiffRun, WordChange
 from pgrecall.vitality.parameters import ZoneThresholds
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def beginning(text: str, max_length: int) -> str:
     return snippet(text[: 4 * max_length], {}, max_length)[0]
 
 
-def readable_runs(difference: Iterable[Words]) -> list[tuple[WordChange, str]]:
+def readable_runs(difference: Iterable[DiffRun]) -> list[tuple[WordChange, str]]:
     """A difference for people: what differs in space alone counts as the same."""
     runs: list[tuple[WordChange, str]] = []
     for run in difference:

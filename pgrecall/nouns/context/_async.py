@@ -14,7 +14,7 @@ from pgrecall.nouns.links.models import Derivation
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._async import search
 from pgrecall.nouns.search._async_log import log_hits
-from pgrecall.nouns.search._async_progress import Progress
+from pgrecall.nouns.search._async_run import SearchRun
 from pgrecall.nouns.search._async_shared import search_together
 from pgrecall.nouns.search.models import Hit, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import derivations, similarities, successors
@@ -34,9 +34,9 @@ async def build_context(
     if request.per_layer:
         known = await connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
-    progress = Progress(AsyncSearchReads(connection))
+    run = SearchRun(AsyncSearchReads(connection))
     find = search_together if connection.also_reads else search
-    result = await find(connection, replace(searched, log=False), progress)
+    result = await find(connection, replace(searched, log=False), run)
     least = request.min_confidence
     if least is not None and result.confidence is not None and result.confidence < least:
         result = replace(result, hits=())
@@ -49,10 +49,10 @@ async def build_context(
     block = await _chosen(connection, result, searched, request)
     if not searched.logged:
         return block
-    progress.skipped = list(block.skipped)
+    run.skipped = list(block.skipped)
     own = [hit for hit in block.hits if hit.tenant is None]
-    search_id = await log_hits(connection, searched, own, progress)
-    return replace(block, skipped=tuple(progress.skipped), search_id=search_id)
+    search_id = await log_hits(connection, searched, own, run)
+    return replace(block, skipped=tuple(run.skipped), search_id=search_id)
 
 
 async def _chosen(

@@ -15,7 +15,7 @@ from pgrecall.nouns.links.models import Derivation
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._sync import search
 from pgrecall.nouns.search._sync_log import log_hits
-from pgrecall.nouns.search._sync_progress import Progress
+from pgrecall.nouns.search._sync_run import SearchRun
 from pgrecall.nouns.search._sync_shared import search_together
 from pgrecall.nouns.search.models import Hit, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import derivations, similarities, successors
@@ -33,9 +33,9 @@ def build_context(connection: Connection, searched: SearchRequest, request: Cont
     if request.per_layer:
         known = connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
-    progress = Progress(SearchReads(connection))
+    run = SearchRun(SearchReads(connection))
     find = search_together if connection.also_reads else search
-    result = find(connection, replace(searched, log=False), progress)
+    result = find(connection, replace(searched, log=False), run)
     least = request.min_confidence
     if least is not None and result.confidence is not None and result.confidence < least:
         result = replace(result, hits=())
@@ -48,10 +48,10 @@ def build_context(connection: Connection, searched: SearchRequest, request: Cont
     block = _chosen(connection, result, searched, request)
     if not searched.logged:
         return block
-    progress.skipped = list(block.skipped)
+    run.skipped = list(block.skipped)
     own = [hit for hit in block.hits if hit.tenant is None]
-    search_id = log_hits(connection, searched, own, progress)
-    return replace(block, skipped=tuple(progress.skipped), search_id=search_id)
+    search_id = log_hits(connection, searched, own, run)
+    return replace(block, skipped=tuple(run.skipped), search_id=search_id)
 
 
 def _chosen(

@@ -54,7 +54,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class DiffRun:
     """A run of words that both texts have, or one of them.
 
     Attributes:
@@ -82,7 +82,7 @@ class FieldDifference:
     field: str
     earlier: Any
     later: Any
-    words: tuple[Words, ...] = ()
+    words: tuple[DiffRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

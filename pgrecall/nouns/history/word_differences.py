@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from pgrecall.nouns.history.models import FieldDifference, WordChange, Words
+from pgrecall.nouns.history.models import DiffRun, FieldDifference, WordChange
 from pgrecall.nouns.plans.dedupe import DedupeCluster, DedupeMember
 
 MAX_WORDS = 50_000
@@ -39,7 +39,7 @@ class Comparison:
     def __init__(self, steps: int = MAX_STEPS) -> None:
         self._left = steps
 
-    def words(self, earlier: str, later: str) -> tuple[Words, ...]:
+    def words(self, earlier: str, later: str) -> tuple[DiffRun, ...]:
         """Compares the lines of two texts, each with the blank lines after it, then the words of lines that
         differ.
 
@@ -58,7 +58,7 @@ class Comparison:
             else:
                 found.append((change, text))
         return tuple(
-            Words(change, "".join(text for _, text in run))
+            DiffRun(change, "".join(text for _, text in run))
             for change, run in groupby(found, lambda one: one[0])
         )
 

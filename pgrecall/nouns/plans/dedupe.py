@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pgrecall.nouns.conversion import read_document
-from pgrecall.nouns.history.models import Words
+from pgrecall.nouns.history.models import DiffRun
 from pgrecall.nouns.plans.prune import PlanState
 
 DedupeItemOutcome = Literal["kept", "merged", "skipped"]
@@ -54,7 +54,7 @@ class DedupeMember(_DedupeItem):
     """
 
     similarity: float | None
-    difference: tuple[Words, ...]
+    difference: tuple[DiffRun, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from pgrecall.search.replays import Replayed, replay_report, require_change
 if TYPE_CHECKING:
     from pgrecall.arguments import SearchOptions
     from pgrecall.client._async.connection import AsyncConnection
-    from pgrecall.nouns.search._async_progress import Progress
+    from pgrecall.nouns.search._async_run import SearchRun
 
 _BEFORE = timedelta(microseconds=1)
 """A search is replayed as of just before it was made, so that its own log entry does not count."""
@@ -150,13 +150,11 @@ class AsyncQualityGroup(AsyncCalibrationGroup):
 
         request = SearchRequest(query, **options)
         require_searchable(request)
-        progress = _progress(self._connection)
-        vectors = await query_vectors(self._connection, request, progress)
+        run = _run(self._connection)
+        vectors = await query_vectors(self._connection, request, run)
         if request.rerank:
-            progress.skipped.append("reranking: the ranks are those before it")
-        return await self._connection.execute(
-            operations.explain_miss(memory, request, vectors, progress.skipped)
-        )
+            run.skipped.append("reranking: the ranks are those before it")
+        return await self._connection.execute(operations.explain_miss(memory, request, vectors, run.skipped))
 
     @declared("replay", "POST /v1/quality/replay", repeatable=True)
     async def replay(
@@ -195,15 +193,15 @@ class AsyncQualityGroup(AsyncCalibrationGroup):
         require_change(given, k, moved)
         searches = await self._connection.execute(operations.logged_searches(since, until, limit))
         await self._check(replace(SearchRequest("a query"), **given))
-        progress = _progress(self._connection)
+        run = _run(self._connection)
         replayed: list[Replayed] = []
         refused = 0
         for search in searches:
             try:
-                replayed.append(await self._asked_again(search, k, given, progress))
+                replayed.append(await self._asked_again(search, k, given, run))
             except InvalidInput:  # its profile was deleted, or its query is refused by this version
                 refused += 1
-        return replay_report(replayed, refused, moved, tuple(dict.fromkeys(progress.skipped)))
+        return replay_report(replayed, refused, moved, tuple(dict.fromkeys(run.skipped)))
 
     async def _check(self, request: SearchRequest) -> None:
         """Refuses what no search takes, even if the log is empty."""
@@ -211,7 +209,7 @@ class AsyncQualityGroup(AsyncCalibrationGroup):
         await self._connection.execute(find(replace(request, k=1, explain=False), None))
 
     async def _asked_again(
-        self, search: LoggedSearch, k: int, change: Mapping[str, Any], progress: Progress
+        self, search: LoggedSearch, k: int, change: Mapping[str, Any], run: SearchRun
     ) -> Replayed:
         from pgrecall.nouns.search._async import query_vectors
 
@@ -224,16 +222,16 @@ class AsyncQualityGroup(AsyncCalibrationGroup):
             log=False,
         )
         changed = replace(today, explain=False, **change)
-        vectors = await query_vectors(self._connection, today, progress)
+        vectors = await query_vectors(self._connection, today, run)
         found: Sequence[Found] = [
             await self._connection.execute(find(request, vectors)) for request in (today, changed)
         ]
         return Replayed(search, found[0].hits, found[1].hits)
 
 
-def _progress(connection: AsyncConnection) -> Progress:
+def _run(connection: AsyncConnection) -> SearchRun:
     """The state of a search that the primary answers."""
     from pgrecall.client._async.reads import AsyncSearchReads
-    from pgrecall.nouns.search._async_progress import Progress
+    from pgrecall.nouns.search._async_run import SearchRun
 
-    return Progress(AsyncSearchReads(connection, by_replica=False))
+    return SearchRun(AsyncSearchReads(connection, by_replica=False))

@@ -26,7 +26,7 @@ from pgrecall.search.replays import Replayed, replay_report, require_change
 if TYPE_CHECKING:
     from pgrecall.arguments import SearchOptions
     from pgrecall.client._sync.connection import Connection
-    from pgrecall.nouns.search._sync_progress import Progress
+    from pgrecall.nouns.search._sync_run import SearchRun
 
 _BEFORE = timedelta(microseconds=1)
 """A search is replayed as of just before it was made, so that its own log entry does not count."""
@@ -149,11 +149,11 @@ class QualityGroup(CalibrationGroup):
 
         request = SearchRequest(query, **options)
         require_searchable(request)
-        progress = _progress(self._connection)
-        vectors = query_vectors(self._connection, request, progress)
+        run = _run(self._connection)
+        vectors = query_vectors(self._connection, request, run)
         if request.rerank:
-            progress.skipped.append("reranking: the ranks are those before it")
-        return self._connection.execute(operations.explain_miss(memory, request, vectors, progress.skipped))
+            run.skipped.append("reranking: the ranks are those before it")
+        return self._connection.execute(operations.explain_miss(memory, request, vectors, run.skipped))
 
     @declared("replay", "POST /v1/quality/replay", repeatable=True)
     def replay(
@@ -192,15 +192,15 @@ class QualityGroup(CalibrationGroup):
         require_change(given, k, moved)
         searches = self._connection.execute(operations.logged_searches(since, until, limit))
         self._check(replace(SearchRequest("a query"), **given))
-        progress = _progress(self._connection)
+        run = _run(self._connection)
         replayed: list[Replayed] = []
         refused = 0
         for search in searches:
             try:
-                replayed.append(self._asked_again(search, k, given, progress))
+                replayed.append(self._asked_again(search, k, given, run))
             except InvalidInput:  # its profile was deleted, or its query is refused by this version
                 refused += 1
-        return replay_report(replayed, refused, moved, tuple(dict.fromkeys(progress.skipped)))
+        return replay_report(replayed, refused, moved, tuple(dict.fromkeys(run.skipped)))
 
     def _check(self, request: SearchRequest) -> None:
         """Refuses what no search takes, even if the log is empty."""
@@ -208,7 +208,7 @@ class QualityGroup(CalibrationGroup):
         self._connection.execute(find(replace(request, k=1, explain=False), None))
 
     def _asked_again(
-        self, search: LoggedSearch, k: int, change: Mapping[str, Any], progress: Progress
+        self, search: LoggedSearch, k: int, change: Mapping[str, Any], run: SearchRun
     ) -> Replayed:
         from pgrecall.nouns.search._sync import query_vectors
 
@@ -221,16 +221,16 @@ class QualityGroup(CalibrationGroup):
             log=False,
         )
         changed = replace(today, explain=False, **change)
-        vectors = query_vectors(self._connection, today, progress)
+        vectors = query_vectors(self._connection, today, run)
         found: Sequence[Found] = [
             self._connection.execute(find(request, vectors)) for request in (today, changed)
         ]
         return Replayed(search, found[0].hits, found[1].hits)
 
 
-def _progress(connection: Connection) -> Progress:
+def _run(connection: Connection) -> SearchRun:
     """The state of a search that the primary answers."""
     from pgrecall.client._sync.reads import SearchReads
-    from pgrecall.nouns.search._sync_progress import Progress
+    from pgrecall.nouns.search._sync_run import SearchRun
 
-    return Progress(SearchReads(connection, by_replica=False))
+    return SearchRun(SearchReads(connection, by_replica=False))

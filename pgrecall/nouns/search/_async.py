@@ -14,7 +14,7 @@ from pgrecall.importers.secrets import secrets_in
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._async_log import UNLOGGED, log_hits, loggable
-from pgrecall.nouns.search._async_progress import Progress
+from pgrecall.nouns.search._async_run import SearchRun
 from pgrecall.nouns.search.found import Found
 from pgrecall.nouns.search.models import Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import (
@@ -36,14 +36,14 @@ _LONG = 240
 
 
 async def search(
-    connection: AsyncConnection, request: SearchRequest, progress: Progress | None = None
+    connection: AsyncConnection, request: SearchRequest, run: SearchRun | None = None
 ) -> SearchResult:
     """Plans on request, embeds the queries without the names in them, finds and scores candidates, and
     reranks on request.
 
     If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
-    progress = progress or Progress(AsyncSearchReads(connection))
+    run = run or SearchRun(AsyncSearchReads(connection))
     request = with_turns(request)
     require_searchable(request)
     if request.project is not None or request.project_only:
@@ -52,29 +52,29 @@ async def search(
         request = within_project(request)
     rerank = request.rerank
     if request.plan:
-        return await _search_by_plan(connection, request, progress)
+        return await _search_by_plan(connection, request, run)
     if request.conversation and request.query.strip():
-        execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
+        execute = run.reading.execute if run.reading.asks_replica else connection.execute
         query = await execute(completed_query(request.query, loggable(request.conversation)))
-        progress.completed_query = None if query == request.query else query
+        run.completed_query = None if query == request.query else query
         request = replace(request, query=query)
     if request.rerank and connection.reranker is None:
-        progress.skipped.append("reranking: no reranker is configured")
+        run.skipped.append("reranking: no reranker is configured")
         request = replace(request, rerank=False)
     if request.rerank or (request.project is not None and request.asked):
-        result = await _rescored(connection, request, progress)
+        result = await _rescored(connection, request, run)
     else:
-        found = await _answer(connection, request, progress, partial(_found, connection, request, progress))
-        result = progress.result(found, found.hits)
-    if not result.hits and (notice := await _no_memories(connection, progress)):
+        found = await _answer(connection, request, run, partial(_found, connection, request, run))
+        result = run.result(found, found.hits)
+    if not result.hits and (notice := await _no_memories(connection, run)):
         result = replace(result, skipped=(*result.skipped, notice))
-    result = await _with_sentences(result, progress)
+    result = await _with_sentences(result, run)
     search_ended(result, rerank=rerank)
     return result
 
 
 async def _search_by_plan(
-    connection: AsyncConnection, request: SearchRequest, progress: Progress
+    connection: AsyncConnection, request: SearchRequest, run: SearchRun
 ) -> SearchResult:
     """The result of the request with its plan. Without one, the request is searched as it is.
 
@@ -83,34 +83,34 @@ async def _search_by_plan(
     from pgrecall.nouns.search._async_planning import make_plan
     from pgrecall.search.needs import with_plan
 
-    plan = progress.plan = await make_plan(connection, request, progress)
+    plan = run.plan = await make_plan(connection, request, run)
     request = replace(request, plan=False)
     if plan is None:
-        return await search(connection, request, progress)
-    noted = len(progress.skipped)
-    result = await search(connection, with_plan(request, plan), progress)
+        return await search(connection, request, run)
+    noted = len(run.skipped)
+    result = await search(connection, with_plan(request, plan), run)
     if result.hits or not plan.narrows:
         return result
-    progress.skipped[noted:] = ["planning: nothing matches its roles and period, so they do not count"]
-    progress.model_uses, asked = [], progress.model_uses  # they are counted
-    again = await search(connection, with_plan(request, plan, narrow=False), progress)
-    return replace(again, model_use=sum_of_uses([*asked, *progress.model_uses]))
+    run.skipped[noted:] = ["planning: nothing matches its roles and period, so they do not count"]
+    run.model_uses, asked = [], run.model_uses  # they are counted
+    again = await search(connection, with_plan(request, plan, narrow=False), run)
+    return replace(again, model_use=sum_of_uses([*asked, *run.model_uses]))
 
 
-async def _with_sentences(result: SearchResult, progress: Progress) -> SearchResult:
+async def _with_sentences(result: SearchResult, run: SearchRun) -> SearchResult:
     """The result, each long directive with its sentence for whoever cuts it; earlier versions tell none."""
     long = [hit for hit in result.hits if hit.is_directive and len(hit.body) > _LONG]
     if not long:
         return result
     try:
-        found = await progress.reading.execute(directives([hit.id for hit in long]))
+        found = await run.reading.execute(directives([hit.id for hit in long]))
     except SchemaMismatch:
         return result
     told = {hit.id: sentence for hit in long if (sentence := found.get(hit.id)) and sentence in hit.body}
     return replace(result, hits=tuple(replace(hit, directive=told.get(hit.id)) for hit in result.hits))
 
 
-async def _no_memories(connection: AsyncConnection, progress: Progress) -> str | None:
+async def _no_memories(connection: AsyncConnection, run: SearchRun) -> str | None:
     """A sentence about a tenant that has no memories in its cell: its entry in the directory may be wrong, so
     that it begins anew in another cell than that which has them."""
     place = None if connection.finder is None else connection.finder.known(connection.tenant)
@@ -118,7 +118,7 @@ async def _no_memories(connection: AsyncConnection, progress: Progress) -> str |
         return None
     everything = SearchFilter(include_archived=True)
     try:
-        held = await progress.reading.execute(
+        held = await run.reading.execute(
             list_memories(everything, order="newest", after=None, limit=1, now=None)
         )
     except DatabaseError:  # the search itself was answered, perhaps by a replica alone
@@ -135,7 +135,7 @@ Ask = Callable[[list[Embedded] | None, bool], Awaitable[Found]]
 """Asks the database, given the vectors of the queries and whether it must find no name in them."""
 
 
-async def _answer(connection: AsyncConnection, request: SearchRequest, progress: Progress, ask: Ask) -> Found:
+async def _answer(connection: AsyncConnection, request: SearchRequest, run: SearchRun, ask: Ask) -> Found:
     """What is found with the vectors of the queries without the names in them.
 
     Names are looked up first. If the tenant's last query had none, that round trip is saved: the query
@@ -144,71 +144,71 @@ async def _answer(connection: AsyncConnection, request: SearchRequest, progress:
     nameless = connection.resources.nameless
     queries = nameless.queries(connection.tenant, request.asked) if connection.embedder else None
     if queries is None:
-        vectors = await query_vectors(connection, request, progress)
+        vectors = await query_vectors(connection, request, run)
     else:
-        vectors = await _embedded(connection, queries, progress)
+        vectors = await _embedded(connection, queries, run)
     unless_named = queries is not None and vectors is not None
-    with progress.timed("database"):
+    with run.timed("database"):
         found = await ask(vectors, unless_named)
     if found.named:
-        vectors = await _without_names(connection, found.named, progress)
-        with progress.timed("database"):
+        vectors = await _without_names(connection, found.named, run)
+        with run.timed("database"):
             found = await ask(vectors, False)
     return found
 
 
 async def query_vectors(
-    connection: AsyncConnection, request: SearchRequest, progress: Progress
+    connection: AsyncConnection, request: SearchRequest, run: SearchRun
 ) -> list[Embedded] | None:
     """The vector and token signs of each query without the names in it; None where words have to do."""
     if not request.asked:
         return None
     if connection.embedder is None:
-        progress.skipped.append("meaning: no embedder is configured")
+        run.skipped.append("meaning: no embedder is configured")
         return None
-    with progress.timed("names"):
-        execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
+    with run.timed("names"):
+        execute = run.reading.execute if run.reading.asks_replica else connection.execute
         queries = await execute(queries_without_names(request.asked))
-    return await _without_names(connection, queries, progress)
+    return await _without_names(connection, queries, run)
 
 
 async def _without_names(
-    connection: AsyncConnection, queries: Sequence[tuple[str, tuple[str, ...]]], progress: Progress
+    connection: AsyncConnection, queries: Sequence[tuple[str, tuple[str, ...]]], run: SearchRun
 ) -> list[Embedded] | None:
     """Embeds queries without the names in them, which come with each, and notes these names."""
-    progress.names = tuple(dict.fromkeys(name for _, names in queries for name in names))
-    connection.resources.nameless.note(connection.tenant, named=bool(progress.names))
-    return await _embedded(connection, [query for query, _ in queries], progress)
+    run.names = tuple(dict.fromkeys(name for _, names in queries for name in names))
+    connection.resources.nameless.note(connection.tenant, named=bool(run.names))
+    return await _embedded(connection, [query for query, _ in queries], run)
 
 
 async def _embedded(
-    connection: AsyncConnection, queries: Sequence[str], progress: Progress
+    connection: AsyncConnection, queries: Sequence[str], run: SearchRun
 ) -> list[Embedded] | None:
     """The vector and token signs of each of these texts; None where the embedder failed."""
-    unknown = [query for query in dict.fromkeys(queries) if query not in progress.vectors]
+    unknown = [query for query in dict.fromkeys(queries) if query not in run.vectors]
     try:
-        with progress.timed("embedding"):
+        with run.timed("embedding"):
             made = await connection.embed_queries(unknown) if unknown else []
-        progress.vectors.update(zip(unknown, made, strict=True))
-        return [progress.vectors[query] for query in queries]
+        run.vectors.update(zip(unknown, made, strict=True))
+        return [run.vectors[query] for query in queries]
     except EmbedderError as error:
-        progress.skipped.append(f"meaning: {error}")
+        run.skipped.append(f"meaning: {error}")
         return None
 
 
 async def _found(
     connection: AsyncConnection,
     request: SearchRequest,
-    progress: Progress,
+    run: SearchRun,
     vectors: Sequence[Embedded] | None,
     unless_named: bool,
 ) -> Found:
     """The result, logged as shown if the request asks for it and the database can be written to."""
-    reading = progress.reading
+    reading = run.reading
     # A secret in a query is left out of the log, which is then a call of its own.
     if reading.asks_replica or (request.logged and any(map(secrets_in, request.asked))):
         found = await reading.execute(find(request, vectors, unless_named=unless_named))
-        return found if found.named else await _logged(connection, request, found, found.hits, progress)
+        return found if found.named else await _logged(connection, request, found, found.hits, run)
     if not request.logged:
         return await connection.execute(find(request, vectors, unless_named=unless_named))
     try:
@@ -216,11 +216,11 @@ async def _found(
     except DatabaseError as error:
         if error.sqlstate not in UNLOGGED:
             raise
-        progress.skipped.append(UNLOGGED[error.sqlstate])
+        run.skipped.append(UNLOGGED[error.sqlstate])
     return await connection.execute(find(request, vectors, unless_named=unless_named))
 
 
-async def _rescored(connection: AsyncConnection, request: SearchRequest, progress: Progress) -> SearchResult:
+async def _rescored(connection: AsyncConnection, request: SearchRequest, run: SearchRun) -> SearchResult:
     """Weighs the best candidates again: by a reranker, by their projects, or both.
 
     Keeps the best k, and logs only these as shown.
@@ -231,17 +231,17 @@ async def _rescored(connection: AsyncConnection, request: SearchRequest, progres
 
     async def gather(vectors: Sequence[Embedded] | None, unless_named: bool) -> Found:
         operation = find(gathered, vectors, pool=pairs, reranker=reranker, unless_named=unless_named)
-        return await progress.reading.execute(operation)
+        return await run.reading.execute(operation)
 
-    found = await _answer(connection, request, progress, gather)
+    found = await _answer(connection, request, run, gather)
     outcome = RerankOutcome()
     if reranker is not None:
-        with progress.asking("reranking"):
-            needs = progress.plan.needs if progress.plan else ()
+        with run.asking("reranking"):
+            needs = run.plan.needs if run.plan else ()
             outcome = await _reread_candidates(connection, request, found, pairs, needs)
         if outcome.reason:
-            progress.skipped.append(f"reranking: {outcome.reason}")
-    known, lost = await _other_projects(request, found, progress)
+            run.skipped.append(f"reranking: {outcome.reason}")
+    known, lost = await _other_projects(request, found, run)
     assert found.weighing is not None, "find always returns its weights"
     rescored = rescore(found.candidates, outcome, found.weighing, reranker or "", lost)
     raised = found.weighing.raised
@@ -254,20 +254,20 @@ async def _rescored(connection: AsyncConnection, request: SearchRequest, progres
         from pgrecall.search.projects import explained
 
         hits = explained(hits, known, lost)
-    found = await _logged(connection, request, found, hits, progress)
-    return progress.result(found, hits, reranked=bool(outcome.scores))
+    found = await _logged(connection, request, found, hits, run)
+    return run.result(found, hits, reranked=bool(outcome.scores))
 
 
 async def _other_projects(
-    request: SearchRequest, found: Found, progress: Progress
+    request: SearchRequest, found: Found, run: SearchRun
 ) -> tuple[dict[int, str], dict[int, float]]:
     """The projects of the candidates, and what those of others than the request's lose."""
     if request.project is None or not request.asked or not found.candidates:
         return {}, {}
     from pgrecall.search.projects import handicaps
 
-    with progress.timed("projects"):
-        known = await progress.reading.execute(projects([one.hit.id for one in found.candidates]))
+    with run.timed("projects"):
+        known = await run.reading.execute(projects([one.hit.id for one in found.candidates]))
     return known, handicaps(found.candidates, known, request.project)
 
 
@@ -276,14 +276,14 @@ async def _logged(
     request: SearchRequest,
     found: Found,
     hits: Sequence[Hit],
-    progress: Progress,
+    run: SearchRun,
 ) -> Found:
     """The result, with the id of the logged search if it is logged."""
     if not request.logged:
         return found
     asked = replace(request, profile=found.profile)
-    progress.experiment = found.experiment
-    return replace(found, search_id=await log_hits(connection, asked, hits, progress))
+    run.experiment = found.experiment
+    return replace(found, search_id=await log_hits(connection, asked, hits, run))
 
 
 async def _reread_candidates(

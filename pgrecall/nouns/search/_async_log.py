@@ -8,7 +8,7 @@ from dataclasses import replace
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
 from pgrecall.importers.secrets import without_secrets
-from pgrecall.nouns.search._async_progress import Progress
+from pgrecall.nouns.search._async_run import SearchRun
 from pgrecall.nouns.search.models import ConversationTurn, Hit, SearchRequest
 from pgrecall.nouns.search.operations import log_shown
 
@@ -23,16 +23,16 @@ NO_PRIMARY = "log: the primary does not answer, so hits were not logged"
 
 
 async def log_hits(
-    connection: AsyncConnection, request: SearchRequest, hits: Sequence[Hit], progress: Progress
+    connection: AsyncConnection, request: SearchRequest, hits: Sequence[Hit], run: SearchRun
 ) -> int | None:
     """The id of the search, logged with what it showed; None where nothing can be written.
 
     Secrets in its queries are left out of the log.
     While the primary is down, the answer of a replica is enough.
     """
-    by_replica = progress.reading.staleness is not None
+    by_replica = run.reading.staleness is not None
     if by_replica and (replica := await connection.replica()) is not None and not replica.primary_answers():
-        progress.skipped.append(NO_PRIMARY)
+        run.skipped.append(NO_PRIMARY)
         return None
     shown = log_shown(
         [hit.id for hit in hits],
@@ -40,19 +40,19 @@ async def log_hits(
         without_secrets(request.query)[0],
         queries=request.queries and [without_secrets(query)[0] for query in request.queries],
         profile=request.profile,
-        experiment=progress.experiment,
+        experiment=run.experiment,
     )
     try:
         return await connection.execute(shown)
     except DatabaseUnavailable:
         if not by_replica:
             raise
-        progress.skipped.append(NO_PRIMARY)
+        run.skipped.append(NO_PRIMARY)
         return None
     except DatabaseError as error:
         if error.sqlstate not in UNLOGGED:
             raise
-        progress.skipped.append(UNLOGGED[error.sqlstate])
+        run.skipped.append(UNLOGGED[error.sqlstate])
         return None
 
 

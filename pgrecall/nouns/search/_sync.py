@@ -15,7 +15,7 @@ from pgrecall.importers.secrets import secrets_in
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._sync_log import UNLOGGED, log_hits, loggable
-from pgrecall.nouns.search._sync_progress import Progress
+from pgrecall.nouns.search._sync_run import SearchRun
 from pgrecall.nouns.search.found import Found
 from pgrecall.nouns.search.models import Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import (
@@ -36,13 +36,13 @@ _LONG = 240
 """Characters above which a directive may be shown in part."""
 
 
-def search(connection: Connection, request: SearchRequest, progress: Progress | None = None) -> SearchResult:
+def search(connection: Connection, request: SearchRequest, run: SearchRun | None = None) -> SearchResult:
     """Plans on request, embeds the queries without the names in them, finds and scores candidates, and
     reranks on request.
 
     If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
-    progress = progress or Progress(SearchReads(connection))
+    run = run or SearchRun(SearchReads(connection))
     request = with_turns(request)
     require_searchable(request)
     if request.project is not None or request.project_only:
@@ -51,28 +51,28 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
         request = within_project(request)
     rerank = request.rerank
     if request.plan:
-        return _search_by_plan(connection, request, progress)
+        return _search_by_plan(connection, request, run)
     if request.conversation and request.query.strip():
-        execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
+        execute = run.reading.execute if run.reading.asks_replica else connection.execute
         query = execute(completed_query(request.query, loggable(request.conversation)))
-        progress.completed_query = None if query == request.query else query
+        run.completed_query = None if query == request.query else query
         request = replace(request, query=query)
     if request.rerank and connection.reranker is None:
-        progress.skipped.append("reranking: no reranker is configured")
+        run.skipped.append("reranking: no reranker is configured")
         request = replace(request, rerank=False)
     if request.rerank or (request.project is not None and request.asked):
-        result = _rescored(connection, request, progress)
+        result = _rescored(connection, request, run)
     else:
-        found = _answer(connection, request, progress, partial(_found, connection, request, progress))
-        result = progress.result(found, found.hits)
-    if not result.hits and (notice := _no_memories(connection, progress)):
+        found = _answer(connection, request, run, partial(_found, connection, request, run))
+        result = run.result(found, found.hits)
+    if not result.hits and (notice := _no_memories(connection, run)):
         result = replace(result, skipped=(*result.skipped, notice))
-    result = _with_sentences(result, progress)
+    result = _with_sentences(result, run)
     search_ended(result, rerank=rerank)
     return result
 
 
-def _search_by_plan(connection: Connection, request: SearchRequest, progress: Progress) -> SearchResult:
+def _search_by_plan(connection: Connection, request: SearchRequest, run: SearchRun) -> SearchResult:
     """The result of the request with its plan. Without one, the request is searched as it is.
 
     A plan that leaves out every hit is followed without its roles and its period.
@@ -80,34 +80,34 @@ def _search_by_plan(connection: Connection, request: SearchRequest, progress: Pr
     from pgrecall.nouns.search._sync_planning import make_plan
     from pgrecall.search.needs import with_plan
 
-    plan = progress.plan = make_plan(connection, request, progress)
+    plan = run.plan = make_plan(connection, request, run)
     request = replace(request, plan=False)
     if plan is None:
-        return search(connection, request, progress)
-    noted = len(progress.skipped)
-    result = search(connection, with_plan(request, plan), progress)
+        return search(connection, request, run)
+    noted = len(run.skipped)
+    result = search(connection, with_plan(request, plan), run)
     if result.hits or not plan.narrows:
         return result
-    progress.skipped[noted:] = ["planning: nothing matches its roles and period, so they do not count"]
-    progress.model_uses, asked = [], progress.model_uses  # they are counted
-    again = search(connection, with_plan(request, plan, narrow=False), progress)
-    return replace(again, model_use=sum_of_uses([*asked, *progress.model_uses]))
+    run.skipped[noted:] = ["planning: nothing matches its roles and period, so they do not count"]
+    run.model_uses, asked = [], run.model_uses  # they are counted
+    again = search(connection, with_plan(request, plan, narrow=False), run)
+    return replace(again, model_use=sum_of_uses([*asked, *run.model_uses]))
 
 
-def _with_sentences(result: SearchResult, progress: Progress) -> SearchResult:
+def _with_sentences(result: SearchResult, run: SearchRun) -> SearchResult:
     """The result, each long directive with its sentence for whoever cuts it; earlier versions tell none."""
     long = [hit for hit in result.hits if hit.is_directive and len(hit.body) > _LONG]
     if not long:
         return result
     try:
-        found = progress.reading.execute(directives([hit.id for hit in long]))
+        found = run.reading.execute(directives([hit.id for hit in long]))
     except SchemaMismatch:
         return result
     told = {hit.id: sentence for hit in long if (sentence := found.get(hit.id)) and sentence in hit.body}
     return replace(result, hits=tuple(replace(hit, directive=told.get(hit.id)) for hit in result.hits))
 
 
-def _no_memories(connection: Connection, progress: Progress) -> str | None:
+def _no_memories(connection: Connection, run: SearchRun) -> str | None:
     """A sentence about a tenant that has no memories in its cell: its entry in the directory may be wrong, so
     that it begins anew in another cell than that which has them."""
     place = None if connection.finder is None else connection.finder.known(connection.tenant)
@@ -115,9 +115,7 @@ def _no_memories(connection: Connection, progress: Progress) -> str | None:
         return None
     everything = SearchFilter(include_archived=True)
     try:
-        held = progress.reading.execute(
-            list_memories(everything, order="newest", after=None, limit=1, now=None)
-        )
+        held = run.reading.execute(list_memories(everything, order="newest", after=None, limit=1, now=None))
     except DatabaseError:  # the search itself was answered, perhaps by a replica alone
         return None
     if held:
@@ -132,7 +130,7 @@ Ask = Callable[[list[Embedded] | None, bool], Found]
 """Asks the database, given the vectors of the queries and whether it must find no name in them."""
 
 
-def _answer(connection: Connection, request: SearchRequest, progress: Progress, ask: Ask) -> Found:
+def _answer(connection: Connection, request: SearchRequest, run: SearchRun, ask: Ask) -> Found:
     """What is found with the vectors of the queries without the names in them.
 
     Names are looked up first. If the tenant's last query had none, that round trip is saved: the query
@@ -141,69 +139,67 @@ def _answer(connection: Connection, request: SearchRequest, progress: Progress, 
     nameless = connection.resources.nameless
     queries = nameless.queries(connection.tenant, request.asked) if connection.embedder else None
     if queries is None:
-        vectors = query_vectors(connection, request, progress)
+        vectors = query_vectors(connection, request, run)
     else:
-        vectors = _embedded(connection, queries, progress)
+        vectors = _embedded(connection, queries, run)
     unless_named = queries is not None and vectors is not None
-    with progress.timed("database"):
+    with run.timed("database"):
         found = ask(vectors, unless_named)
     if found.named:
-        vectors = _without_names(connection, found.named, progress)
-        with progress.timed("database"):
+        vectors = _without_names(connection, found.named, run)
+        with run.timed("database"):
             found = ask(vectors, False)
     return found
 
 
-def query_vectors(
-    connection: Connection, request: SearchRequest, progress: Progress
-) -> list[Embedded] | None:
+def query_vectors(connection: Connection, request: SearchRequest, run: SearchRun) -> list[Embedded] | None:
     """The vector and token signs of each query without the names in it; None where words have to do."""
     if not request.asked:
         return None
     if connection.embedder is None:
-        progress.skipped.append("meaning: no embedder is configured")
+        run.skipped.append("meaning: no embedder is configured")
         return None
-    with progress.timed("names"):
-        execute = progress.reading.execute if progress.reading.asks_replica else connection.execute
+    with run.timed("names"):
+        execute = run.reading.execute if run.reading.asks_replica else connection.execute
         queries = execute(queries_without_names(request.asked))
-    return _without_names(connection, queries, progress)
+    return _without_names(connection, queries, run)
 
 
 def _without_names(
-    connection: Connection, queries: Sequence[tuple[str, tuple[str, ...]]], progress: Progress
+    connection: Connection, queries: Sequence[tuple[str, tuple[str, ...]]], run: SearchRun
 ) -> list[Embedded] | None:
     """Embeds queries without the names in them, which come with each, and notes these names."""
-    progress.names = tuple(dict.fromkeys(name for _, names in queries for name in names))
-    connection.resources.nameless.note(connection.tenant, named=bool(progress.names))
-    return _embedded(connection, [query for query, _ in queries], progress)
+    run.names = tuple(dict.fromkeys(name for _, names in queries for name in names))
+    connection.resources.nameless.note(connection.tenant, named=bool(run.names))
+    return _embedded(connection, [query for query, _ in queries], run)
 
 
-def _embedded(connection: Connection, queries: Sequence[str], progress: Progress) -> list[Embedded] | None:
+def _embedded(connection: Connection, queries: Sequence[str], run: SearchRun) -> list[Embedded] | None:
     """The vector and token signs of each of these texts; None where the embedder failed."""
-    unknown = [query for query in dict.fromkeys(queries) if query not in progress.vectors]
+    unknown = [query for query in dict.fromkeys(queries) if query not in run.vectors]
     try:
-        with progress.timed("embedding"):
+        with run.timed("embedding"):
             made = connection.embed_queries(unknown) if unknown else []
-        progress.vectors.update(zip(unknown, made, strict=True))
-        return [progress.vectors[query] for query in queries]
+        run.vectors.update(zip(unknown, made, strict=True))
+        return [run.vectors[query] for query in queries]
     except EmbedderError as error:
-        progress.skipped.append(f"meaning: {error}")
+        run.skipped.append(f"meaning: {error}")
         return None
 
 
 def _found(
     connection: Connection,
     request: SearchRequest,
-    progress: Progress,
+    run: SearchRun,
     vectors: Sequence[Embedded] | None,
     unless_named: bool,
 ) -> Found:
     """The result, logged as shown if the request asks for it and the database can be written to."""
-    reading = progress.reading
+    reading = run.reading
     # A secret in a query is left out of the log, which is then a call of its own.
     if reading.asks_replica or (request.logged and any(map(secrets_in, request.asked))):
         found = reading.execute(find(request, vectors, unless_named=unless_named))
-        return found if found.named else _logged(connection, request, found, found.hits, progress)
+        return found if found.named else _logged(connection, request, found, found.hits, run)
     if not request.logged:
         return connection.execute(find(request, vectors, unless_named=unless_named))
     try:
@@ -211,11 +207,11 @@ def _found(
     except DatabaseError as error:
         if error.sqlstate not in UNLOGGED:
             raise
-        progress.skipped.append(UNLOGGED[error.sqlstate])
+        run.skipped.append(UNLOGGED[error.sqlstate])
     return connection.execute(find(request, vectors, unless_named=unless_named))
 
 
-def _rescored(connection: Connection, request: SearchRequest, progress: Progress) -> SearchResult:
+def _rescored(connection: Connection, request: SearchRequest, run: SearchRun) -> SearchResult:
     """Weighs the best candidates again: by a reranker, by their projects, or both.
 
     Keeps the best k, and logs only these as shown.
@@ -226,17 +222,17 @@ def _rescored(connection: Connection, request: SearchRequest, progress: Progress
 
     def gather(vectors: Sequence[Embedded] | None, unless_named: bool) -> Found:
         operation = find(gathered, vectors, pool=pairs, reranker=reranker, unless_named=unless_named)
-        return progress.reading.execute(operation)
+        return run.reading.execute(operation)
 
-    found = _answer(connection, request, progress, gather)
+    found = _answer(connection, request, run, gather)
     outcome = RerankOutcome()
     if reranker is not None:
-        with progress.asking("reranking"):
-            needs = progress.plan.needs if progress.plan else ()
+        with run.asking("reranking"):
+            needs = run.plan.needs if run.plan else ()
             outcome = _reread_candidates(connection, request, found, pairs, needs)
         if outcome.reason:
-            progress.skipped.append(f"reranking: {outcome.reason}")
-    known, lost = _other_projects(request, found, progress)
+            run.skipped.append(f"reranking: {outcome.reason}")
+    known, lost = _other_projects(request, found, run)
     assert found.weighing is not None, "find always returns its weights"
     rescored = rescore(found.candidates, outcome, found.weighing, reranker or "", lost)
     raised = found.weighing.raised
@@ -249,20 +245,20 @@ def _rescored(connection: Connection, request: SearchRequest, progress: Progress
         from pgrecall.search.projects import explained
 
         hits = explained(hits, known, lost)
-    found = _logged(connection, request, found, hits, progress)
-    return progress.result(found, hits, reranked=bool(outcome.scores))
+    found = _logged(connection, request, found, hits, run)
+    return run.result(found, hits, reranked=bool(outcome.scores))
 
 
 def _other_projects(
-    request: SearchRequest, found: Found, progress: Progress
+    request: SearchRequest, found: Found, run: SearchRun
 ) -> tuple[dict[int, str], dict[int, float]]:
     """The projects of the candidates, and what those of others than the request's lose."""
     if request.project is None or not request.asked or not found.candidates:
         return {}, {}
     from pgrecall.search.projects import handicaps
 
-    with progress.timed("projects"):
-        known = progress.reading.execute(projects([one.hit.id for one in found.candidates]))
+    with run.timed("projects"):
+        known = run.reading.execute(projects([one.hit.id for one in found.candidates]))
     return known, handicaps(found.candidates, known, request.project)
 
 
@@ -271,14 +267,14 @@ def _logged(
     request: SearchRequest,
     found: Found,
     hits: Sequence[Hit],
-    progress: Progress,
+    run: SearchRun,
 ) -> Found:
     """The result, with the id of the logged search if it is logged."""
     if not request.logged:
         return found
     asked = replace(request, profile=found.profile)
-    progress.experiment = found.experiment
-    return replace(found, search_id=log_hits(connection, asked, hits, progress))
+    run.experiment = found.experiment
+    return replace(found, search_id=log_hits(connection, asked, hits, run))
 
 
 def _reread_candidates(

@@ -10,35 +10,35 @@ from pgrecall.client._sync.reads import SearchReads
 from pgrecall.errors import RecallError
 from pgrecall.nouns.search._sync import search
 from pgrecall.nouns.search._sync_log import log_hits
-from pgrecall.nouns.search._sync_progress import Progress
+from pgrecall.nouns.search._sync_run import SearchRun
 from pgrecall.nouns.search.models import SearchRequest, SearchResult
 from pgrecall.search.sharing import asked_of_others, merged
 
 
 def search_together(
-    connection: Connection, request: SearchRequest, progress: Progress | None = None
+    connection: Connection, request: SearchRequest, run: SearchRun | None = None
 ) -> SearchResult:
     """Searches the own tenant, then each that shares with it, and ranks their hits by their scores.
 
     Only hits of the own tenant are logged as shown. What a shared tenant cannot answer is skipped.
     """
-    progress = progress or Progress(SearchReads(connection))
-    result = search(connection, replace(request, log=False), progress)
+    run = run or SearchRun(SearchReads(connection))
+    result = search(connection, replace(request, log=False), run)
     asked = asked_of_others(request, result)
     shared: dict[str, SearchResult | RecallError] = {}
-    with progress.timed("shared"):
+    with run.timed("shared"):
         for tenant in connection.also_reads:
             try:
                 there = connection.at_shared(tenant)
-                known = Progress(SearchReads(there), vectors=progress.vectors)
+                known = SearchRun(SearchReads(there), vectors=run.vectors)
                 shared[tenant] = search(there, asked, known)
             except RecallError as error:
                 shared[tenant] = error
-    progress.timings["total"] += progress.timings["shared"]
+    run.timings["total"] += run.timings["shared"]
     result = merged(result, shared, request.k)
     if not request.logged:
         return result
-    progress.skipped = list(result.skipped)
+    run.skipped = list(result.skipped)
     own = [hit for hit in result.hits if hit.tenant is None]
-    search_id = log_hits(connection, request, own, progress)
-    return replace(result, search_id=search_id, skipped=tuple(progress.skipped))
+    search_id = log_hits(connection, request, own, run)
+    return replace(result, search_id=search_id, skipped=tuple(run.skipped))

@@ -9,7 +9,7 @@ from pgrecall.faces import wording as words
 from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, styled
 from pgrecall.faces.cli.rendering.prune import OUTCOME_STYLES
 from pgrecall.faces.plan_words import would_be
-from pgrecall.nouns.history.models import Words
+from pgrecall.nouns.history.models import DiffRun
 from pgrecall.nouns.plans.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
 
 SHOWN_CLUSTERS = 30
@@ -71,7 +71,7 @@ def _outcome(console: SafeConsole, item: DedupeKeeper | DedupeMember) -> None:
     say(console, f"     {outcome}{note}", style=OUTCOME_STYLES[outcome])
 
 
-def _difference(changes: Sequence[Words]) -> list[tuple[str, str]]:
+def _difference(changes: Sequence[DiffRun]) -> list[tuple[str, str]]:
     """Formats both texts as one: removed words as [-...-], words that only the keeper has as {+...+}."""
     pieces = []
     for change in changes:
@@ -81,7 +81,7 @@ def _difference(changes: Sequence[Words]) -> list[tuple[str, str]]:
     return pieces
 
 
-def _shortened(change: Words) -> str:
+def _shortened(change: DiffRun) -> str:
     """Returns the words on one line; of a long run that both texts have, only its beginning and end."""
     text = " ".join(re.split(r"\s+", change.text))
     listed = text.split(" ")

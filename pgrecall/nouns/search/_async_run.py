@@ -17,7 +17,7 @@ from pgrecall.search.model_use import uses_noted
 
 
 @dataclass(slots=True)
-class Progress:
+class SearchRun:
     """The state of a search: names, skipped steps, timings, experiment, and the answering server.
 
     ``vectors`` are those of texts that were embedded for it, or for its search of another tenant.
