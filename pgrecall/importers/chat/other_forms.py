@@ -165,7 +165,7 @@ def _said_in_librechat(message: Any) -> Any:
 
 
 def _of_grok(value: _Object) -> _Object | None:
-    """Grok has responses apart from their conversation, with times as MongoDB writes them."""
+    """Grok has responses apart from their conversation."""
     about, responses = value.get("conversation"), value.get("responses")
     if not isinstance(about, dict) or not isinstance(responses, list):
         return None
@@ -173,19 +173,13 @@ def _of_grok(value: _Object) -> _Object | None:
     messages = [
         {
             "id": one.get("_id"), "role": "user" if one.get("sender") == "human" else "assistant",
-            "content": one.get("message"), "timestamp": _of_mongodb(one.get("create_time")),
+            "content": one.get("message"), "timestamp": one.get("create_time"),
         }
         for one in said if isinstance(one, dict)
     ]  # fmt: skip
     return _conversation(
         messages, id=about.get("id"), title=about.get("title"), created_at=about.get("create_time")
     )
-
-
-def _of_mongodb(time: Any) -> Any:
-    while isinstance(time, dict) and time:
-        time = next(iter(time.values()))
-    return time
 
 
 def _of_deepseek(value: _Object) -> _Object | None:

@@ -52,6 +52,8 @@ _ROLES: Mapping[str, Role] = {
     "tool_result": "tool",
 }
 _TICK = timedelta(milliseconds=1)
+_EARLIEST = 100_000_000
+"""Seconds since 1970, of March 1973: fewer are those since the beginning of a recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,11 @@ class Tally:
     def time(self, value: object) -> datetime | None:
         """A time; None for no time, and for one in the future: the clock was wrong.
 
-        Times are seconds, milliseconds or microseconds since 1970, ISO 8601, or dates as in mails.
+        Times are seconds, milli- or microseconds since 1970, ISO 8601, or dates as in mails. MongoDB and
+        Firestore write them in an object.
         """
+        while isinstance(value, dict) and value:
+            value = next(iter(value.values()))
         if value is None or value == "":
             return None
         try:
@@ -147,7 +152,7 @@ def _since_epoch(value: object) -> datetime:
     if isinstance(value, bool):
         raise TypeError("not a number")
     seconds = float(cast(Any, value))
-    if not math.isfinite(seconds) or seconds <= 0:
+    if not math.isfinite(seconds) or seconds < _EARLIEST:
         raise ValueError("not a time")
     for _ in range(2):  # milliseconds, then microseconds: in seconds they are after the year 5138
         if seconds >= 1e11:
