@@ -65,7 +65,7 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 def parse_time(text: str) -> datetime:
     """Parses a date or time in ISO 8601 to UTC; without a zone it is UTC.
 
-    Also accepts ``2026/9/3``, ``2026年9月3日``, a space before the zone, and seconds, milliseconds or microseconds
+    Also accepts ``2026/9/3``, ``2026年9月3日``, a space before the zone, and seconds, milli- or microseconds
     since 1970, in ten, thirteen or sixteen digits. Python would read thirteen as a day in the year of the
     first four.
 
@@ -110,8 +110,8 @@ def parse_with_zone(text: str) -> tuple[datetime, bool]:
 def parse_logged(text: str) -> tuple[datetime, bool]:
     """Like :func:`parse_with_zone`, or parses a date as in mails, in English words, or as browsers write it.
 
-    These are such as ``Tue, 03 Mar 2026 10:15:00 +0100``, ``September 30, 2026 8:12am``, ``2026-09-30 8:12 PM``,
-    ``Tue Mar 03 2026 10:15:00 GMT+0100 (CET)`` and ``3/14/2026, 10:15:00 AM``.
+    These are such as ``Tue, 03 Mar 2026 10:15:00 +0100``, ``September 30, 2026 8:12am``,
+    ``2026-09-30 8:12 PM``, ``Tue Mar 03 2026 10:15:00 GMT+0100 (CET)`` and ``3/14/2026, 10:15:00 AM``.
 
     Raises:
         ValueError: the text is not a date.

@@ -207,7 +207,10 @@ def _wikilink(inner: str, *, embedded: bool, label_first: bool) -> tuple[str, Ra
     if label_first:
         address, alias = (alias, address) if alias else (address, "")
         address = _DENDRON_LINK.sub("", address.strip())
-    name, _, heading = address.rstrip("\\").partition("#")
+    address = address.rstrip("\\")
+    name, _, heading = address.partition("#")
+    if name.strip() and not heading.strip("# "):  # the sign belongs to the name: C#
+        name, heading = address, ""
     name, _, _ = name.partition("^")  # a block, as Obsidian wrote it once
     name, heading = name.strip(), _last_heading(heading.strip())
     if "://" in name:
