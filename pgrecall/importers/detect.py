@@ -190,10 +190,11 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
     """The kind of a file by its first values; ``otherwise`` if none matches."""
     from pgrecall.importers.chat.reader import chat_kind, first_values
 
-    if found := chat_kind(path):
+    found = chat_kind(path)
+    if _is_archive(path) and found not in BY_SESSION:
+        return _kind_of_archive(path, found)
+    if found:
         return found
-    if _is_archive(path):
-        return _kind_of_archive(path)
     from pgrecall.importers.hindsight.reader import is_hindsight
     from pgrecall.importers.mem0 import is_mem0
     from pgrecall.importers.other_records import is_record
@@ -208,12 +209,20 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
     return otherwise
 
 
-def _kind_of_archive(path: Path) -> KnownKind:
-    """The kind of an archive without chats: notes or Hindsight. Raises InvalidInput for neither."""
+def _kind_of_archive(path: Path, chats: KnownKind | None) -> KnownKind:
+    """The kind of an archive without sessions: its chats, notes or Hindsight. Raises InvalidInput for none.
+
+    A message in a file of a vault makes it no chat.
+    """
+    from pgrecall.importers.chat.files import chat_files
     from pgrecall.importers.markdown.archive import notes_in
 
+    if chats and any(file.is_export for file in chat_files(path)):
+        return chats
     if notes_in(path):
         return "markdown"
+    if chats:
+        return chats
     try:
         with ZipFile(path) as archive:
             names = [entry.filename for entry in names_in(archive).entries]
@@ -221,9 +230,9 @@ def _kind_of_archive(path: Path) -> KnownKind:
         return "hindsight"
     if "manifest.json" in names:
         return "hindsight"
-    if names and all(name.lower().endswith(".zip") for name in names):
+    if any(name.lower().endswith(".zip") for name in names):
         raise InvalidInput(
-            f"{printable_path(path)} has only other archives in it, as exports of Notion do.",
+            f"{printable_path(path)} has no notes and no chats, but other archives in it.",
             hint="Unpack it, and import what comes out of it.",
         )
     held = f"it has only {_endings(names)}" if names else "it is empty"

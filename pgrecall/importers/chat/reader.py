@@ -18,10 +18,10 @@ from pgrecall.importers.chat.drafts import Target, conversation_drafts
 from pgrecall.importers.chat.files import (
     ChatFile,
     chat_files,
-    count_other_files,
     json_lines,
     json_values,
     not_read,
+    other_files,
 )
 from pgrecall.importers.chat.gemini import is_gemini, read_gemini
 from pgrecall.importers.chat.locomo import read_locomo
@@ -152,14 +152,15 @@ def read_chats(
     files = chat_files(path, follow_links=follow_links)
     if usual in _EXPORTS:  # what lies beside their conversations may be anything
         files = [file for file in files if not file.is_beside or _kind_of(_first_of(file))]
-    left_out = not_read(path, follow_links=follow_links) if path.is_dir() else []
+    left_out: list[Item] = [*not_read(path, follow_links=follow_links)] if path.is_dir() else []
     if not files and not left_out:
         raise InvalidInput(
             f"{printable_path(path)} contains no conversations.",
             hint="An export has a conversations.json; sessions are .jsonl files.",
         )
+    if others := other_files(path, files, follow_links=follow_links):
+        left_out.append(Skipped(OTHER_FILES, len(others), tuple(others)))
     tally = Tally(rules)
-    tally.add(OTHER_FILES, count_other_files(path, files, follow_links=follow_links))
     formats = ((file, _format(file, usual) if kind == "auto" else usual) for file in files)
     return chain(left_out, _read(formats, usual, target, tally, keep.tools, is_alone=len(files) == 1))
 

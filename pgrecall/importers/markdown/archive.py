@@ -37,10 +37,28 @@ MAX_UNPACKED_BYTES = 1_000_000_000
 def notes_in(path: Path) -> Sequence[ZipInfo]:
     """The notes of an archive; none if it cannot be read."""
     try:
-        with ZipFile(path) as archive:
-            return [entry for entry in names_in(archive).entries if is_note(Path(entry.filename))]
+        return [entry for archive in _archives(path) for entry in _notes(archive)]
     except ZIP_FAULTS:
         return []
+
+
+def _notes(archive: ZipFile) -> list[ZipInfo]:
+    return [entry for entry in names_in(archive).entries if is_note(Path(entry.filename))]
+
+
+def _archives(path: Path) -> Iterator[ZipFile]:
+    """The archive; if it has only other archives in it, as exports of Notion do, each of those."""
+    with ZipFile(path) as archive:
+        packed = names_in(archive).entries
+        inner = [entry for entry in packed if entry.filename.lower().endswith(".zip")]
+        if not inner or len(inner) < len(packed) or sum(one.file_size for one in inner) > MAX_UNPACKED_BYTES:
+            yield archive
+            return
+        for entry in inner:
+            with archive.open(entry) as file, tempfile.TemporaryFile(prefix="pgrecall-notes-") as unpacked:
+                shutil.copyfileobj(file, unpacked)
+                with ZipFile(unpacked) as one:
+                    yield one
 
 
 def read_archive(
@@ -65,31 +83,31 @@ def read_archive(
             f"{MAX_NOTES:,} of {MAX_UNPACKED_BYTES:,} bytes are read.",
             hint="Unpack it and import the folder.",
         )
-    return _read(path, notes, source, prefix, layer, rules)
+    return _read(path, source, prefix, layer, rules)
 
 
 def _read(
-    path: Path, notes: Sequence[ZipInfo], source: str, prefix: str, layer: str, rules: Rules
+    path: Path, source: str, prefix: str, layer: str, rules: Rules
 ) -> Iterator[Draft | Problem | Skipped]:
     with tempfile.TemporaryDirectory(prefix="pgrecall-notes-") as name:
         folder = Path(name).resolve()
-        yield from _unpack(path, notes, folder)
+        yield from _unpack(path, folder)
         items = read_markdown(_top(folder), source=source, prefix=prefix, layer=layer, rules=rules)
         yield from problems_without_folder(items, folder)
 
 
-def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Problem | Skipped]:
+def _unpack(path: Path, folder: Path) -> Iterator[Problem | Skipped]:
     """Writes the notes, and counts the other files.
 
     One that cannot be written is a problem, as is one of two with the same name.
     """
     try:
-        with ZipFile(path) as archive:
+        for archive in _archives(path):
             found = names_in(archive)
             for name in found.repeated:
                 if is_note(Path(name)):
                     yield Problem(name, "The archive contains it several times; the last one is read.")
-            for entry in notes:
+            for entry in _notes(archive):
                 if entry.file_size > MAX_BYTES:
                     yield Problem(
                         entry.filename, f"It has {entry.file_size:,} bytes; {MAX_BYTES:,} are read."

@@ -14,7 +14,7 @@ MAX_VALUE_LENGTH = 1_000
 """What is longer is not what somebody typed."""
 
 _NOT_TYPED = re.compile(f"{UNREADABLE.pattern}|[\x85\xa0\u2028\u2029]")
-"""What comes with a pasted text: what YAML does not allow, and spaces and line breaks that it reads otherwise."""
+"""What comes with pasted text: what YAML does not allow, and spaces and breaks that it reads otherwise."""
 
 _TABS = re.compile(r"^[ \t]*\t[ \t]*", re.MULTILINE)
 _VALUE = re.compile(r"( *(?:-[ ]+)?[^\s:#'\"-][^:\n]{0,100}:(?:[ ]+|(?=\[\[))| *-[ ]+)(\S.*)")
@@ -80,7 +80,7 @@ def _is_yaml(text: str) -> bool:
 
 
 def _meant(text: str) -> str:
-    """A value without quotes that end too early or never, and without the brackets of a list, not of a link."""
+    """A value without quotes that end too early or never, and without the brackets of a damaged list."""
     if text[0] in "'\"":
         return text[1:].removesuffix(text[0])
     return text[1:-1] if text[0] == "[" != text[1:2] and text[-1] == "]" else text

@@ -78,8 +78,7 @@ class NameIndex:
         return link.target
 
     def _find(self, link: RawLink, folder: str) -> Named | None:
-        """The note, by the link as it is written; else without what programs and people add: the vault, ``%20``,
-        and the sign before a heading that they do not name."""
+        """The note, by the link as it is written; else without what is added: the vault, ``%20``, a last ``#``."""
         written = unquote(link.target)
         path = _from(folder, written) if written.startswith("../") else written
         top, _, inside = path.removeprefix("../").lstrip("/").partition("/")

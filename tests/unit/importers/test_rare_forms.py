@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import zipfile
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from pgrecall import InvalidInput
 from pgrecall.importers.dates import day_in_name, parse_time
-from pgrecall.importers.detect import known_kind, open_source
+from pgrecall.importers.detect import count_items, known_kind, open_source
 from pgrecall.importers.markdown.joplin import OTHER_ITEMS
 from pgrecall.importers.markdown.notes import OLD_COPIES
 from pgrecall.importers.markdown.reader import read_markdown
@@ -142,13 +143,39 @@ def test_the_copies_of_logseq_are_no_notes(tmp_path: Path) -> None:
     assert [(item.what, item.count) for item in others if isinstance(item, Skipped)] == [(OLD_COPIES, 1)]
 
 
-def test_an_archive_of_archives_is_called_what_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "notion.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("ExportBlock-1a2b-Part-1.zip", b"PK")
-    with pytest.raises(InvalidInput, match="has only other archives in it") as refused:
-        known_kind(path)
-    assert "Unpack it" in refused.value.hint
+def packed(files: dict[str, str | bytes]) -> bytes:
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def test_an_export_of_notion_is_read_in_its_parts(tmp_path: Path) -> None:
+    page = f"Home {NOTE}"
+    parts: dict[str, str | bytes] = {
+        "ExportBlock-1a2b-Part-1.zip": packed({
+            f"{page}.md": f"# Home\n\n[Sub](Home%20{NOTE}/Sub%20{OTHER}.md)", "index.html": "x",
+        }),
+        "ExportBlock-1a2b-Part-2.zip": packed({f"{page}/Sub {OTHER}.md": "# Sub\n\nBrass."}),
+    }  # fmt: skip
+    (tmp_path / "notion.zip").write_bytes(packed(parts))
+    items = list(open_source(tmp_path / "notion.zip"))
+    drafts = {item.title: item for item in items if isinstance(item, Draft)}
+    assert [link.target for link in drafts["Home"].links] == [drafts["Sub"].key]
+    assert [item.places for item in items if isinstance(item, Skipped)] == [("index.html",)]
+    assert count_items(tmp_path / "notion.zip") == 2
+
+
+@pytest.mark.parametrize(
+    ("inner", "words"),
+    [(b"PK", "other archives in it"), (packed({"../../a.md": "x"}), "leads out of the archive")],
+)
+def test_an_archive_of_archives_that_cannot_be_read(inner: bytes, words: str, tmp_path: Path) -> None:
+    (tmp_path / "notion.zip").write_bytes(packed({"ExportBlock-1a2b-Part-1.zip": inner}))
+    with pytest.raises(InvalidInput, match=words) as refused:
+        list(open_source(tmp_path / "notion.zip"))
+    assert "ack" in refused.value.hint
 
 
 def test_a_folder_of_org_files_is_called_what_it_is(tmp_path: Path) -> None:
