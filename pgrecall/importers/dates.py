@@ -135,6 +135,14 @@ def parse_logged(text: str) -> tuple[datetime, bool]:
     return _utc(moment), moment.tzinfo is not None
 
 
+def worded_moment(text: str) -> datetime | None:
+    """The moment of a text as :func:`parse_logged` reads it; None for what is no date."""
+    try:
+        return parse_logged(text)[0]
+    except ValueError:
+        return None
+
+
 def parse_since(text: str, now: datetime) -> datetime:
     """A time, or a duration before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``. Raises ValueError."""
     found = _AGO.fullmatch(text.strip())

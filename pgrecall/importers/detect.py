@@ -17,7 +17,7 @@ from pgrecall.importers.files import (
     require_file,
     require_folder,
 )
-from pgrecall.importers.markdown.notes import is_note, walk
+from pgrecall.importers.markdown.notes import TEXT_SUFFIXES, is_note, walk
 from pgrecall.importers.zip_names import names_in
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
@@ -46,11 +46,8 @@ _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
 )
 
 
-_OTHER_TEXTS = (
-    ".json", ".jsonl", ".ndjson", ".gz", ".zst", ".html", ".txt", ".org", ".mdx", ".enex", ".csv", ".zip",
-    ".edn",
-)  # fmt: skip
-"""What programs export chats and notes as; a folder of pictures can become a folder of notes."""
+_EXPORTS = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".csv", ".zip", ".edn")
+"""What programs export chats as; a folder of pictures can become a folder of notes."""
 
 
 def open_source(
@@ -172,9 +169,9 @@ def _kind_of_folder(path: Path) -> KnownKind:
 
 def _require_notes(folder: Path, names: Sequence[str]) -> None:
     """Raises InvalidInput for a folder without notes that has texts of other kinds."""
-    if any(name.lower().endswith(_OTHER_TEXTS) for name in names):
-        records = any(name.lower().endswith((".jsonl", ".ndjson")) for name in names)
-        instead = "Import a file of records by its own name." if records else OTHER_CHATS
+    if any(name.lower().endswith((*_EXPORTS, *TEXT_SUFFIXES)) for name in names):
+        alone = any(name.lower().endswith((".jsonl", ".ndjson", ".zip")) for name in names)
+        instead = "Import an archive or a file of records by its own name." if alone else OTHER_CHATS
         raise InvalidInput(
             f"{printable_path(folder)} contains no notes and no chats that can be read: it has only "
             f"{_endings(names)}.",
@@ -199,6 +196,7 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
     from pgrecall.importers.mem0 import is_mem0
     from pgrecall.importers.other_records import is_record
 
+    names: set[str] = set()
     for value in first_values(path):
         if is_mem0(value):
             return "mem0"
@@ -206,6 +204,13 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
             return "hindsight"
         if is_record(value):
             return "jsonl"
+        names |= value.keys() if isinstance(value, dict) else {"body"}
+    if otherwise == "jsonl" and names and names.isdisjoint(("body", "text", "content")):
+        raise InvalidInput(
+            f"{printable_path(path)} has neither records nor chats: its objects have no body, but "
+            f"{', '.join(sorted(map(repr, names))[:5])[:200]}.",
+            hint=OTHER_CHATS,
+        )
     return otherwise
 
 

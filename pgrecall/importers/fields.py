@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, get_args
 
-from pgrecall.importers.dates import parse_logged, parse_time
+from pgrecall.importers.dates import parse_time, worded_moment
 from pgrecall.nouns.imports.report import Skipped
 from pgrecall.nouns.memories.models import RELATIONS, DraftLink, Role, SpeechAct
 
@@ -219,15 +219,7 @@ def _moment(value: Any) -> datetime | None:
     try:
         return parse_time(text) if text and text.strip() else None
     except ValueError as error:
-        raise Unfit(_in_words(str(text))) from error
-
-
-def _in_words(text: str) -> datetime | None:
-    """The moment of a text that says it as people do; the text is kept too, as it may say more."""
-    try:
-        return parse_logged(text)[0]
-    except ValueError:
-        return None
+        raise Unfit(worded_moment(str(text))) from error
 
 
 def _role(value: Any) -> str | None:

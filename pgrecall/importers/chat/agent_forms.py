@@ -12,7 +12,7 @@ def _of_opencode(value: _Object) -> _Object | None:
     """A session that opencode exports: each message has its parts apart from what is known of it."""
     match value:
         case {"info": dict(about), "messages": [{"info": _, "parts": _}, *_] as said}:
-            known = {"id": about.get("id"), "title": about.get("title"), "created_at": _created(about)}
+            known = {"id": about.get("id"), "title": about.get("title"), "created_at": about.get("time")}
             return {**known, "messages": [_said_in_opencode(one) for one in said]}
     return None
 
@@ -21,13 +21,8 @@ def _said_in_opencode(message: Any) -> Any:
     match message:
         case {"info": dict(about), "parts": parts}:
             own, role = about.get("id"), about.get("role")
-            return {"id": own, "role": role, "content": parts, "timestamp": _created(about)}
+            return {"id": own, "role": role, "content": parts, "timestamp": about.get("time")}
     return message
-
-
-def _created(about: _Object) -> Any:
-    time = about.get("time")
-    return time.get("created") if isinstance(time, dict) else None
 
 
 def _of_events(value: _Object) -> _Object | None:

@@ -21,7 +21,7 @@ from pgrecall.importers.files import (
     printable_path,
     problems_without_folder,
 )
-from pgrecall.importers.markdown.notes import OTHER_FILES, is_note
+from pgrecall.importers.markdown.notes import is_note, what_is
 from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.importers.markdown.templates import MAX_SETTINGS_BYTES, SETTING_FILES, SETTINGS
 from pgrecall.importers.zip_names import Names, leads_out_of, names_in
@@ -150,9 +150,9 @@ def _others(found: Names) -> Iterator[Skipped]:
     """The files of an archive that are no notes, and what its names were read as."""
     if found.assumed:
         yield Skipped(f"names in the archive that are not UTF-8, read as {found.assumed}", found.foreign)
-    names = [entry.filename for entry in found.entries if not is_note(Path(entry.filename))]
-    if names:
-        yield Skipped(OTHER_FILES, len(names), tuple(printable_path(Path(name)) for name in names))
+    for path in (Path(entry.filename) for entry in found.entries):
+        if not is_note(path):
+            yield Skipped(what_is(path), 1, (printable_path(path),))
 
 
 def _date(file: Path, entry: ZipInfo) -> None:

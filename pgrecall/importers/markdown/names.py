@@ -78,7 +78,7 @@ class NameIndex:
         return link.target
 
     def _find(self, link: RawLink, folder: str) -> Named | None:
-        """The note, by the link as it is written; else without what is added: the vault, ``%20``, a last ``#``."""
+        """The note, by the link as it is written; else without the vault, ``%20`` or a last ``#``."""
         written = unquote(link.target)
         path = _from(folder, written) if written.startswith("../") else written
         top, _, inside = path.removeprefix("../").lstrip("/").partition("/")

@@ -163,7 +163,9 @@ def test_an_export_of_notion_is_read_in_its_parts(tmp_path: Path) -> None:
     items = list(open_source(tmp_path / "notion.zip"))
     drafts = {item.title: item for item in items if isinstance(item, Draft)}
     assert [link.target for link in drafts["Home"].links] == [drafts["Sub"].key]
-    assert [item.places for item in items if isinstance(item, Skipped)] == [("index.html",)]
+    assert [(item.what, item.places) for item in items if isinstance(item, Skipped)] == [
+        ("texts that are not Markdown, passed over", ("index.html",))
+    ]
     assert count_items(tmp_path / "notion.zip") == 2
 
 
@@ -178,10 +180,15 @@ def test_an_archive_of_archives_that_cannot_be_read(inner: bytes, words: str, tm
     assert "ack" in refused.value.hint
 
 
-def test_a_folder_of_org_files_is_called_what_it_is(tmp_path: Path) -> None:
-    (tmp_path / "a.org").write_text("* Gate")
-    with pytest.raises(InvalidInput, match=r"it has only \.org"):
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("a.org", "as Markdown"), ("a.RST", "as Markdown"), ("a.docx", "as Markdown"), ("a.zip", "by its own")],
+)
+def test_a_folder_of_other_files_is_called_what_it_is(name: str, hint: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("* Gate")
+    with pytest.raises(InvalidInput, match=rf"it has only \{name[1:].lower()}\.") as refused:
         known_kind(tmp_path)
+    assert hint in refused.value.hint
 
 
 NOTE, OTHER, BOOK, TAG, TAGGED = (f"{number:032x}" for number in range(1, 6))
