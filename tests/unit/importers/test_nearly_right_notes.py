@@ -233,6 +233,18 @@ def test_a_date_of_another_country(value: str, tmp_path: Path) -> None:
         assert (str(drafts["note"].occurred_at), notices) == ("2026-05-01 10:00:00+00:00", [])
 
 
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("Gate {#gate .big}", "Gate"), ("<a id='x'></a>Gate<br/>", "Gate"), ("Gate[](https://a/#g)", "Gate"),
+        ("Gate ^gate-1", "Gate"), ("Vec<String> {x}", "Vec<String> {x}"), ("[](x)", "[](x)"),
+    ],
+)  # fmt: skip
+def test_a_heading_is_named_as_it_is_read(heading: str, title: str, tmp_path: Path) -> None:
+    drafts, _, _ = read(tmp_path, {"note.md": f"# {heading}\n\nBrass."})
+    assert (drafts["note"].title, drafts["note"].body) == (title, f"# {heading}\n\nBrass.")
+
+
 def test_a_link_in_a_heading_is_named_by_its_words(tmp_path: Path) -> None:
     text = "# [Gate](https://a.b/c) [x]\n\n" + "".join(
         f"## [{number}.0](https://a.b/{number}) ![l](l.png)\n\n{'Brass. ' * 120}\n\n" for number in (1, 2)
