@@ -50,15 +50,20 @@ def _archives(path: Path) -> Iterator[ZipFile]:
     """The archive; if it has only other archives in it, as exports of Notion do, each of those."""
     with ZipFile(path) as archive:
         packed = names_in(archive).entries
-        inner = [entry for entry in packed if entry.filename.lower().endswith(".zip")]
-        if not inner or len(inner) < len(packed) or sum(one.file_size for one in inner) > MAX_UNPACKED_BYTES:
+        size = sum(entry.file_size for entry in packed)
+        if not packed or size > MAX_UNPACKED_BYTES or not all(map(_is_packed_twice, packed)):
             yield archive
             return
-        for entry in inner:
+        for entry in packed:
             with archive.open(entry) as file, tempfile.TemporaryFile(prefix="pgrecall-notes-") as unpacked:
                 shutil.copyfileobj(file, unpacked)
                 with ZipFile(unpacked) as one:
                     yield one
+
+
+def _is_packed_twice(entry: ZipInfo) -> bool:
+    """Whether an entry is an archive, which hardly gets smaller when it is packed."""
+    return entry.filename.lower().endswith(".zip") and entry.file_size < 10 * entry.compress_size + MAX_BYTES
 
 
 def read_archive(

@@ -145,7 +145,7 @@ def test_the_copies_of_logseq_are_no_notes(tmp_path: Path) -> None:
 
 def packed(files: dict[str, str | bytes]) -> bytes:
     file = BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return file.getvalue()
@@ -171,7 +171,11 @@ def test_an_export_of_notion_is_read_in_its_parts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("inner", "words"),
-    [(b"PK", "other archives in it"), (packed({"../../a.md": "x"}), "leads out of the archive")],
+    [
+        (b"PK", "other archives in it"),
+        (b"PK" + b"\0" * 20_000_000, "other archives in it"),
+        (packed({"../../a.md": "x"}), "leads out of the archive"),
+    ],
 )
 def test_an_archive_of_archives_that_cannot_be_read(inner: bytes, words: str, tmp_path: Path) -> None:
     (tmp_path / "notion.zip").write_bytes(packed({"ExportBlock-1a2b-Part-1.zip": inner}))
