@@ -185,7 +185,8 @@ def _endings(names: Iterable[str]) -> str:
 
 def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
     """The kind of a file by its first values; ``otherwise`` if none matches."""
-    from pgrecall.importers.chat.reader import chat_kind, first_values
+    from pgrecall.importers.chat.first_values import first_values
+    from pgrecall.importers.chat.reader import chat_kind
 
     found = chat_kind(path)
     if _is_archive(path) and found not in BY_SESSION:

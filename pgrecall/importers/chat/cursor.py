@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pgrecall.importers.chat.claude import texts_of_blocks
 from pgrecall.importers.chat.turns import (
-    ADDED,
     EMPTY,
     Conversation,
     Tally,
@@ -17,9 +15,8 @@ from pgrecall.importers.chat.turns import (
     kind_of,
     of_type,
     role_of_sender,
+    typed,
 )
-
-_QUERY = re.compile(r"<user_query>(.*?)</user_query>", re.DOTALL)
 
 
 def is_cursor(value: object) -> bool:
@@ -64,10 +61,4 @@ def _turns(values: Iterable[tuple[str, Any]], session: str, tally: Tally, tools:
 
 def _texts(content: list[Any] | str, tally: Tally, tools: bool) -> Iterator[str]:
     """The texts of a message; of what a user sent, only what was typed."""
-
-    def said(text: str) -> str:
-        typed = [found.strip() for found in _QUERY.findall(text)]
-        tally.add(ADDED, bool(_QUERY.sub("", text).strip() and typed))
-        return "\n\n".join(typed) if typed else text.strip()
-
-    return texts_of_blocks(content, tally, tools=tools, said=said)
+    return texts_of_blocks(content, tally, tools=tools, said=lambda text: typed(text, tally))
