@@ -57,7 +57,7 @@ _NAME_OF_DAY = re.compile(r"(?:.*[\s._-])?([0-9]{4})([-_.])([0-9]{2})\2([0-9]{2}
 _NAME_IS_DAY = re.compile(
     r"([0-9]{4})()([0-9]{2})([0-9]{2})(?:T?[0-9]{4}(?:[0-9]{2})?(?:[\s,._-].*)?)?", re.DOTALL
 )
-_NAME_IN_WORDS = re.compile(r"([A-Z][a-z]{2,8}) ([0-9]{1,2})(?:st|nd|rd|th), ([0-9]{4})")
+_NAME_OF_CJK_DAY = re.compile("[0-9]{4}[年년].*")
 _SINCE_1970 = re.compile(r"([0-9]{10}|[0-9]{13}|[0-9]{16})(?:\.[0-9]+)?")
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
@@ -79,12 +79,12 @@ def parse_time(text: str) -> datetime:
 
 def day_in_name(name: str) -> datetime | None:
     """The day that the name of a file gives, at midnight UTC: ``2026-09-30 Standup``, ``2026_09_30``,
-    ``daily.2026.09.30``, ``20260930``, ``202609301415 Gate`` as in a Zettelkasten, or Roam's
-    ``September 30th, 2026``."""
+    ``daily.2026.09.30``, ``20260930``, ``202609301415 Gate`` as in a Zettelkasten, ``2026年9月30日``, or words
+    such as Roam's ``September 30th, 2026``."""
+    if _IN_WORDS.fullmatch(name) or _NAME_OF_CJK_DAY.fullmatch(name):
+        return worded_moment(name)
     found = _NAME_OF_DAY.fullmatch(name) or _NAME_IS_DAY.fullmatch(name)
     try:
-        if words := _NAME_IN_WORDS.fullmatch(name):
-            return datetime(int(words[3]), _month(words[1]), int(words[2]), tzinfo=UTC)
         return datetime(int(found[1]), int(found[3]), int(found[4]), tzinfo=UTC) if found else None
     except ValueError:
         return None

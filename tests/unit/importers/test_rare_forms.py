@@ -114,6 +114,9 @@ def test_zones_are_read(text: str, hour: int) -> None:
         "20260504120030",
         "202605041200-gate",
         "May 4th, 2026",
+        "4 May 2026",
+        "Monday, May 4, 2026",
+        "2026年5月4日",
         "2026_05_04",
         "20260504T120030--gate__lock",
         "2026-05-04T12-00",
@@ -124,7 +127,7 @@ def test_names_that_give_a_day(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["209905", "200000000000 x", "May 44th, 2026", "Gate 4th, 2026", "2026050412 x"]
+    "name", ["209905", "200000000000 x", "May 44th, 2026", "Gate 4th, 2026", "2026050412 x", "2026年の鍵"]
 )
 def test_names_that_give_none(name: str) -> None:
     assert day_in_name(name) is None
