@@ -79,8 +79,8 @@ def parse_time(text: str) -> datetime:
 
 def day_in_name(name: str) -> datetime | None:
     """The day that the name of a file gives, at midnight UTC: ``2026-09-30 Standup``, ``2026_09_30``,
-    ``daily.2026.09.30``, ``20260930``, ``202609301415 Gate`` as in a Zettelkasten, ``2026年9月30日``, or words
-    such as Roam's ``September 30th, 2026``."""
+    ``daily.2026.09.30``, ``20260930``, ``202609301415 Gate`` as in a Zettelkasten, ``2026年9月30日``, or
+    words such as Roam's ``September 30th, 2026``."""
     if _IN_WORDS.fullmatch(name) or _NAME_OF_CJK_DAY.fullmatch(name):
         return worded_moment(name)
     found = _NAME_OF_DAY.fullmatch(name) or _NAME_IS_DAY.fullmatch(name)
