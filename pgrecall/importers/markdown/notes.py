@@ -40,7 +40,7 @@ _ZETTEL = re.compile(r"[0-9]{12,14}(?=[ _-])")
 _DRAWING = re.compile(r"^(?:%%\n)?##? Drawing$", re.MULTILINE)
 DRAWINGS = "drawings of Excalidraw, left out of their notes"
 OTHER_FILES = "files that are no notes, passed over"
-OTHER_TEXTS = "texts that are not Markdown, passed over"
+OTHER_TEXTS = "texts that do not end in .md, passed over"
 TEXT_SUFFIXES = (
     ".org", ".txt", ".rst", ".adoc", ".mdx", ".qmd", ".rmd", ".mkd", ".mdown", ".ipynb", ".html", ".tid",
     ".enex", ".opml", ".docx", ".odt", ".rtf", ".epub",

@@ -653,5 +653,5 @@ def test_other_files_are_counted(vault: Vault) -> None:
     counts = [item for item in read_markdown(folder, source="s") if isinstance(item, Skipped)]
     assert [(one.what, one.places) for one in counts] == [
         ("files that are no notes, passed over", (str(folder / "b.canvas"),)),
-        ("texts that are not Markdown, passed over", (str(folder / "c" / "d.txt"),)),
+        ("texts that do not end in .md, passed over", (str(folder / "c" / "d.txt"),)),
     ]

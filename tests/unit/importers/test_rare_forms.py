@@ -167,7 +167,7 @@ def test_an_export_of_notion_is_read_in_its_parts(tmp_path: Path) -> None:
     drafts = {item.title: item for item in items if isinstance(item, Draft)}
     assert [link.target for link in drafts["Home"].links] == [drafts["Sub"].key]
     assert [(item.what, item.places) for item in items if isinstance(item, Skipped)] == [
-        ("texts that are not Markdown, passed over", ("index.html",))
+        ("texts that do not end in .md, passed over", ("index.html",))
     ]
     assert count_items(tmp_path / "notion.zip") == 2
 
