@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from pgrecall.importers.chat.claude import texts_of_blocks
@@ -115,7 +116,10 @@ def _turn(value: Any, name: str, place: str, tally: Tally, tools: bool) -> tuple
         tally.add(HIDDEN)
         return None
     before = sum(1 for block in list_of(message.get("content")) if _is_tool(block))
-    text = "\n\n".join(_texts(message.get("content"), tally, tools)).strip()
+    parts = texts_of_blocks(
+        message.get("content"), tally, tools=tools, said=partial(typed, role=role, tally=tally)
+    )
+    text = "\n\n".join(parts).strip()
     if not text:
         if not list_of(message.get("content")):
             tally.add(EMPTY)
@@ -146,8 +150,3 @@ def _is_hidden(value: dict[str, Any], message: dict[str, Any]) -> bool:
 
 def _is_tool(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result")
-
-
-def _texts(content: object, tally: Tally, tools: bool) -> Iterator[str]:
-    """The texts of a message without additions of the program; other parts are counted."""
-    return texts_of_blocks(content, tally, tools=tools, said=lambda text: typed(text, tally))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from pgrecall.importers.chat.claude import texts_of_blocks
@@ -44,8 +45,9 @@ def _turns(values: Iterable[tuple[str, Any]], session: str, tally: Tally, tools:
             tally.add(of_type("lines", kind_of(value)))
             continue
         blocks = value["message"]["content"]
-        text = "\n\n".join(_texts(blocks, tally, tools)).strip()
         role = role_of_sender(value["role"])
+        parts = texts_of_blocks(blocks, tally, tools=tools, said=partial(typed, role=role, tally=tally))
+        text = "\n\n".join(parts).strip()
         if text and role is not None:
             yield Turn(
                 key=f"{session}/{place.removeprefix('line ')}",
@@ -57,8 +59,3 @@ def _turns(values: Iterable[tuple[str, Any]], session: str, tally: Tally, tools:
             )
         elif not blocks:
             tally.add(EMPTY)
-
-
-def _texts(content: list[Any] | str, tally: Tally, tools: bool) -> Iterator[str]:
-    """The texts of a message; of what a user sent, only what was typed."""
-    return texts_of_blocks(content, tally, tools=tools, said=lambda text: typed(text, tally))

@@ -204,8 +204,7 @@ def _own_words(content: object, role: Role | None, tally: Tally) -> object:
     """A text without what a model thought before it, or a program added to what a person typed."""
     if not isinstance(content, str):
         return content
-    if role == "user":
-        return typed(content, tally)
+    content = typed(content, role, tally)
     if role != "assistant" or (thought := _THOUGHT.match(content)) is None:
         return content
     tally.add(THINKING)

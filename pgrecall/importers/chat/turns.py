@@ -169,8 +169,10 @@ def _since_epoch(value: object) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def typed(text: str, tally: Tally) -> str:
-    """What a person typed of a prompt, without what the program added to it."""
+def typed(text: str, role: Role | None, tally: Tally) -> str:
+    """What a person typed of a prompt, without what the program added to it; any other text as it is."""
+    if role != "user":
+        return text.strip()
     kept, removed = _ADDED.subn("", text)
     queries = _TYPED.findall(kept)
     tally.add(ADDED, removed + bool(queries and _TYPED.sub("", kept).strip()))

@@ -65,6 +65,15 @@ def test_only_what_was_said(program: str, tmp_path: Path) -> None:
     assert (ADDED in notices) == (program in ("Grok", "Cline"))
 
 
+@pytest.mark.parametrize("program", ["Grok", "claude -p"])
+def test_an_answer_about_such_tags_stays_whole(program: str, tmp_path: Path) -> None:
+    text = f"Cursor writes <user_query>Which key?</user_query> and {REMINDER}"
+    *asked, answer = SESSIONS[program][:-1] if program == "claude -p" else SESSIONS[program]
+    told = {"content": text} if program == "Grok" else {"message": {"role": "assistant", "content": text}}
+    write_lines(tmp_path / "s.jsonl", [*asked, answer | told])
+    assert read(tmp_path)[0] == [SAID[0], ("assistant", text)]
+
+
 def test_what_opencode_prints_has_the_answers(tmp_path: Path) -> None:
     parts = [{"type": "step-start", "id": "p"}, {**ANSWER, "id": "q"}, {"type": "tool", "id": "r"}]
     kinds = ("step_start", "text", "tool_use")
