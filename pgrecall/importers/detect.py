@@ -170,8 +170,9 @@ def _kind_of_folder(path: Path) -> KnownKind:
 def _require_notes(folder: Path, names: Sequence[str]) -> None:
     """Raises InvalidInput for a folder without notes that has texts of other kinds."""
     if any(name.lower().endswith((*_EXPORTS, *TEXT_SUFFIXES)) for name in names):
-        alone = any(name.lower().endswith((".jsonl", ".ndjson", ".zip")) for name in names)
-        instead = "Import an archive or a file of records by its own name." if alone else OTHER_CHATS
+        kinds = ((".zip", "an archive"), (".ndjson", "a file of records"), (".jsonl", "a file of records"))
+        own = [what for ending, what in kinds if any(name.lower().endswith(ending) for name in names)]
+        instead = f"Import {own[-1]} by its own name." if own else OTHER_CHATS
         raise InvalidInput(
             f"{printable_path(folder)} contains no notes and no chats that can be read: it has only "
             f"{_endings(names)}.",
