@@ -237,9 +237,10 @@ def _kind_of_archive(path: Path, chats: KnownKind | None) -> KnownKind:
         return "hindsight"
     if "manifest.json" in names:
         return "hindsight"
-    if any(name.lower().endswith(".zip") for name in names):
+    if packed := sum(name.lower().endswith(".zip") for name in names):
+        only = "only " if packed == len(names) else ""
         raise InvalidInput(
-            f"{printable_path(path)} has no notes and no chats, but other archives in it.",
+            f"{printable_path(path)} has {only}other archives in it, and no notes or chats that can be read.",
             hint="Unpack it, and import what comes out of it.",
         )
     held = f"it has only {_endings(names)}" if names else "it is empty"
