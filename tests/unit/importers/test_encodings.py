@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -110,6 +111,14 @@ def test_what_may_be_something_else_is_refused_with_its_place(data: bytes, tmp_p
     drafts, problems, _ = imported(tmp_path / "note.md")
     assert not drafts
     assert "is not UTF-8" in problems[0].reason
+
+
+def test_a_list_of_records_in_another_encoding_is_refused_with_its_place(tmp_path: Path) -> None:
+    records = '[\n{"body": "Здравствуйте, товарищи!"},\n{"body": "До свидания, товарищи!"}\n]'
+    (tmp_path / "records.jsonl").write_bytes(records.encode("cp1251"))
+    [problem] = detect.open_source(tmp_path / "records.jsonl")
+    assert isinstance(problem, Problem)
+    assert re.fullmatch(r"Byte 13 \(0x..\) is not UTF-8; convert the file to UTF-8\.", problem.reason)
 
 
 @pytest.mark.parametrize(
