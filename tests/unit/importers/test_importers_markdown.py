@@ -592,6 +592,7 @@ def test_any_file_gives_drafts_with_their_own_keys_or_one_problem(
         ("#a, #b. #c! #d。 #e： (#f) x#g ##h", ("a", "b", "c", "d", "e")),
         ("#2024 #-/- #a/b_c-d", ("a/b_c-d",)),
         ('<div style="border: 1px solid #FACADE">#yes</div>', ("yes",)),
+        ("A key. {: #key .brass } #yes", ("yes",)),
         ('<td\n  bgcolor= #ABCDEF\n>x</td> #too', ("too",)),
         ('A <a href= #Anchor >link</a> and #one', ("one",)),
     ],
