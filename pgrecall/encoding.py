@@ -229,9 +229,15 @@ def to_json(value: object) -> str:
         raise InvalidInput(
             "This cannot be stored as JSON: it is nested too deep.", hint=f"Give at most {MAX_LEVELS} levels."
         ) from error
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"A text holds half a character, U+{ord(error.object[error.start]):04X}.",
+            hint="Remove it; it is no Unicode text.",
+        ) from error
     except ValueError as error:
         raise InvalidInput(
-            f"This cannot be stored as JSON: {error}.", hint="Give valid Unicode text and finite numbers."
+            f"This cannot be stored as JSON: {error}.",
+            hint="Give finite numbers of at most 4,300 digits, and nothing that contains itself.",
         ) from error
     if _NUL.search(text):
         raise InvalidInput("A text holds a NUL character.", hint="Remove it; Postgres cannot store it.")

@@ -12,7 +12,10 @@ _MONTHS = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_LOOSE = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})(?![0-9])(.*)", re.DOTALL)
+_LOOSE = re.compile(
+    r"([0-9]{4})(?:[-/.]|[年년] ?)([0-9]{1,2})(?:[-/.]|[月월] ?)([0-9]{1,2})(?![0-9])[日일]?(.*)", re.DOTALL
+)
+_SHORT_HOUR = re.compile(r"^(\s)([0-9]:)")
 _SPOKEN = re.compile(
     r"([0-9]{1,2}):([0-9]{2})\s*([ap])\.?m\.?(?:\s+on)?\s+([0-9]{1,2})\s+([a-z]+)\.?,?\s+([0-9]{4})",
     re.IGNORECASE,
@@ -35,6 +38,10 @@ _AMERICAN = re.compile(
 )
 """American English; British and Indian English have the day first, and ``am``."""
 
+_HALVED = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2}),?\s+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?\s*([ap])m", re.IGNORECASE
+)
+
 _SILLYTAVERN = re.compile(r"(\S+?)\s*@\s*([0-9]{2})h\s*([0-9]{2})m\s*([0-9]{2})s.*")
 _AGO = re.compile(r"([0-9]{1,6})\s*([hdwmy])(?:\s+ago)?", re.IGNORECASE)
 _UNITS = {
@@ -50,7 +57,7 @@ _NAME_OF_DAY = re.compile(r"(?:.*[\s._-])?([0-9]{4})([-_.])([0-9]{2})\2([0-9]{2}
 _NAME_IS_DAY = re.compile(
     r"([0-9]{4})()([0-9]{2})([0-9]{2})(?:T?[0-9]{4}(?:[0-9]{2})?(?:[\s,._-].*)?)?", re.DOTALL
 )
-_NAME_IN_WORDS = re.compile(r"([A-Z][a-z]{2,8}) ([0-9]{1,2})(?:st|nd|rd|th), ([0-9]{4})")
+_NAME_OF_CJK_DAY = re.compile("[0-9]{4}[年년].*")
 _SINCE_1970 = re.compile(r"([0-9]{10}|[0-9]{13}|[0-9]{16})(?:\.[0-9]+)?")
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
@@ -58,7 +65,7 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 def parse_time(text: str) -> datetime:
     """Parses a date or time in ISO 8601 to UTC; without a zone it is UTC.
 
-    Also accepts ``2026/9/3``, a space before the zone, and seconds, milliseconds or microseconds
+    Also accepts ``2026/9/3``, ``2026年9月3日``, a space before the zone, and seconds, milli- or microseconds
     since 1970, in ten, thirteen or sixteen digits. Python would read thirteen as a day in the year of the
     first four.
 
@@ -72,12 +79,12 @@ def parse_time(text: str) -> datetime:
 
 def day_in_name(name: str) -> datetime | None:
     """The day that the name of a file gives, at midnight UTC: ``2026-09-30 Standup``, ``2026_09_30``,
-    ``daily.2026.09.30``, ``20260930``, ``202609301415 Gate`` as in a Zettelkasten, or Roam's
-    ``September 30th, 2026``."""
+    ``daily.2026.09.30``, ``20260930``, ``202609301415 Gate`` as in a Zettelkasten, ``2026年9月30日``, or
+    words such as Roam's ``September 30th, 2026``."""
+    if _IN_WORDS.fullmatch(name) or _NAME_OF_CJK_DAY.fullmatch(name):
+        return worded_moment(name)
     found = _NAME_OF_DAY.fullmatch(name) or _NAME_IS_DAY.fullmatch(name)
     try:
-        if words := _NAME_IN_WORDS.fullmatch(name):
-            return datetime(int(words[3]), _month(words[1]), int(words[2]), tzinfo=UTC)
         return datetime(int(found[1]), int(found[3]), int(found[4]), tzinfo=UTC) if found else None
     except ValueError:
         return None
@@ -87,7 +94,7 @@ def parse_with_zone(text: str) -> tuple[datetime, bool]:
     """Like :func:`parse_time`, and whether the text names a zone. Raises ValueError."""
     iso = re.sub(r"(?<=[0-9])\s*(?:UTC|GMT)$", "Z", text.strip())
     if loose := _LOOSE.fullmatch(iso):
-        clock = re.sub(r"\s+(?=[-+Zz])", "", loose[4])
+        clock = _SHORT_HOUR.sub(r"\g<1>0\2", re.sub(r"\s+(?=[-+Zz])", "", loose[4]))
         iso = f"{loose[1]}-{loose[2]:0>2}-{loose[3]:0>2}{clock}" if _CLOCK.fullmatch(clock or "T00") else ""
     try:
         moment = datetime.fromisoformat(iso)
@@ -104,12 +111,15 @@ def parse_logged(text: str) -> tuple[datetime, bool]:
     """Like :func:`parse_with_zone`, or parses a date as in mails, in English words, or as browsers write it.
 
     These are such as ``Tue, 03 Mar 2026 10:15:00 +0100``, ``September 30, 2026 8:12am``,
-    ``Tue Mar 03 2026 10:15:00 GMT+0100 (CET)`` and ``3/14/2026, 10:15:00 AM``.
+    ``2026-09-30 8:12 PM``, ``Tue Mar 03 2026 10:15:00 GMT+0100 (CET)`` and ``3/14/2026, 10:15:00 AM``.
 
     Raises:
         ValueError: the text is not a date.
     """
     text = _OF_JAVASCRIPT.sub(r"\2 \1 \3 \4 \5", text.strip())
+    if halved := _HALVED.fullmatch(text):
+        year, month, day, *clock = halved.groups()
+        return _moment(text, (year, month, day), clock), False
     if american := _AMERICAN.fullmatch(text):
         month, day, year, *clock = american.groups()
         return _moment(text, (year, month, day), clock), False
@@ -123,6 +133,14 @@ def parse_logged(text: str) -> tuple[datetime, bool]:
     except OverflowError as error:  # of a zone
         raise ValueError(f"{text[:60]!r} is not a date") from error
     return _utc(moment), moment.tzinfo is not None
+
+
+def worded_moment(text: str) -> datetime | None:
+    """The moment of a text as :func:`parse_logged` reads it; None for what is no date."""
+    try:
+        return parse_logged(text)[0]
+    except ValueError:
+        return None
 
 
 def parse_since(text: str, now: datetime) -> datetime:

@@ -17,7 +17,7 @@ from pgrecall.importers.files import (
     require_file,
     require_folder,
 )
-from pgrecall.importers.markdown.notes import is_note, walk
+from pgrecall.importers.markdown.notes import TEXT_SUFFIXES, is_note, walk
 from pgrecall.importers.zip_names import names_in
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
@@ -46,11 +46,8 @@ _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
 )
 
 
-_OTHER_TEXTS = (
-    ".json", ".jsonl", ".ndjson", ".gz", ".zst", ".html", ".txt", ".org", ".mdx", ".enex", ".csv", ".zip",
-    ".edn",
-)  # fmt: skip
-"""What programs export chats and notes as; a folder of pictures can become a folder of notes."""
+_EXPORTS = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".csv", ".zip", ".edn")
+"""What programs export chats as; a folder of pictures can become a folder of notes."""
 
 
 def open_source(
@@ -172,9 +169,10 @@ def _kind_of_folder(path: Path) -> KnownKind:
 
 def _require_notes(folder: Path, names: Sequence[str]) -> None:
     """Raises InvalidInput for a folder without notes that has texts of other kinds."""
-    if any(name.lower().endswith(_OTHER_TEXTS) for name in names):
-        records = any(name.lower().endswith((".jsonl", ".ndjson")) for name in names)
-        instead = "Import a file of records by its own name." if records else OTHER_CHATS
+    if any(name.lower().endswith((*_EXPORTS, *TEXT_SUFFIXES)) for name in names):
+        kinds = ((".zip", "an archive"), (".ndjson", "a file of records"), (".jsonl", "a file of records"))
+        own = [what for ending, what in kinds if any(name.lower().endswith(ending) for name in names)]
+        instead = f"Import {own[-1]} by its own name." if own else OTHER_CHATS
         raise InvalidInput(
             f"{printable_path(folder)} contains no notes and no chats that can be read: it has only "
             f"{_endings(names)}.",
@@ -188,16 +186,19 @@ def _endings(names: Iterable[str]) -> str:
 
 def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
     """The kind of a file by its first values; ``otherwise`` if none matches."""
-    from pgrecall.importers.chat.reader import chat_kind, first_values
+    from pgrecall.importers.chat.first_values import first_values
+    from pgrecall.importers.chat.reader import chat_kind
 
-    if found := chat_kind(path):
+    found = chat_kind(path)
+    if _is_archive(path) and found not in BY_SESSION:
+        return _kind_of_archive(path, found)
+    if found:
         return found
-    if _is_archive(path):
-        return _kind_of_archive(path)
     from pgrecall.importers.hindsight.reader import is_hindsight
     from pgrecall.importers.mem0 import is_mem0
     from pgrecall.importers.other_records import is_record
 
+    names: set[str] = set()
     for value in first_values(path):
         if is_mem0(value):
             return "mem0"
@@ -205,15 +206,30 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
             return "hindsight"
         if is_record(value):
             return "jsonl"
+        names |= value.keys() if isinstance(value, dict) else {"body"}
+    if otherwise == "jsonl" and names and names.isdisjoint(("body", "text", "content")):
+        raise InvalidInput(
+            f"{printable_path(path)} has neither records nor chats: its objects have no body, but "
+            f"{', '.join(sorted(map(repr, names))[:5])[:200]}.",
+            hint=OTHER_CHATS,
+        )
     return otherwise
 
 
-def _kind_of_archive(path: Path) -> KnownKind:
-    """The kind of an archive without chats: notes or Hindsight. Raises InvalidInput for neither."""
+def _kind_of_archive(path: Path, chats: KnownKind | None) -> KnownKind:
+    """The kind of an archive without sessions: its chats, notes or Hindsight. Raises InvalidInput for none.
+
+    A message in a file of a vault makes it no chat.
+    """
+    from pgrecall.importers.chat.files import chat_files
     from pgrecall.importers.markdown.archive import notes_in
 
+    if chats and any(file.is_export for file in chat_files(path)):
+        return chats
     if notes_in(path):
         return "markdown"
+    if chats:
+        return chats
     try:
         with ZipFile(path) as archive:
             names = [entry.filename for entry in names_in(archive).entries]
@@ -221,9 +237,10 @@ def _kind_of_archive(path: Path) -> KnownKind:
         return "hindsight"
     if "manifest.json" in names:
         return "hindsight"
-    if names and all(name.lower().endswith(".zip") for name in names):
+    if packed := sum(name.lower().endswith(".zip") for name in names):
+        only = "only " if packed == len(names) else ""
         raise InvalidInput(
-            f"{printable_path(path)} has only other archives in it, as exports of Notion do.",
+            f"{printable_path(path)} has {only}other archives in it, and no notes or chats that can be read.",
             hint="Unpack it, and import what comes out of it.",
         )
     held = f"it has only {_endings(names)}" if names else "it is empty"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, get_args
 
-from pgrecall.importers.dates import parse_time
+from pgrecall.importers.dates import parse_time, worded_moment
 from pgrecall.nouns.imports.report import Skipped
 from pgrecall.nouns.memories.models import RELATIONS, DraftLink, Role, SpeechAct
 
@@ -106,7 +106,8 @@ class Fields:
                 found = self._read(field, self._given[own], found)
             except Unfit as unfit:
                 self.unfit.append(own)
-                found = unfit.usable
+                usable = unfit.usable
+                found = None if usable is None or not fits(field, usable, self._rules) else usable
             else:
                 self.left.pop(own, None)
         return found
@@ -218,7 +219,7 @@ def _moment(value: Any) -> datetime | None:
     try:
         return parse_time(text) if text and text.strip() else None
     except ValueError as error:
-        raise Unfit from error
+        raise Unfit(worded_moment(str(text))) from error
 
 
 def _role(value: Any) -> str | None:

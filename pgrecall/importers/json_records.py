@@ -80,7 +80,12 @@ def _is_written_out(path: Path) -> bool:
 
 def _written_out(path: Path) -> Iterator[tuple[int, tuple[dict[str, Any], list[Notice]]] | Problem]:
     """The objects of a file as a whole. What follows a mistake is not read, and is reported with it."""
-    decoded = decode(read_bytes(path))
+    try:
+        decoded = decode(read_bytes(path))
+    except ValueError as error:
+        sentence = str(error)
+        yield Problem(printable_path(path), f"{sentence[0].upper()}{sentence[1:]}.")
+        return
     text, notices = decoded.text, decoded.notices
     doubled: list[Notice] = []
     decoder = noting_decoder(lambda *notice: doubled.append(notice))

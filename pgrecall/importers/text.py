@@ -10,7 +10,14 @@ from urllib.parse import unquote
 from pgrecall.importers.dates import day_in_name
 
 _MARKS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
-_LINK = re.compile(r"!?\[([^\[\]]+)\]\([^()\s]*\)")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_UNREAD = re.compile(
+    r"</?(?:a|b|br|center|code|div|em|font|i|kbd|mark|p|small|span|strong|su[bp]|u)(?:\s[^<>]{0,500})?/?>"
+    r"|\s\{[#.:][^{}]{0,200}\}\s*$|\s\^[\w-]{1,80}\s*$",
+    re.IGNORECASE,
+)
+"""What a reader of a heading does not see: tags of HTML, and at its end attributes or the id of a block."""
+
 _MAX_SLUG_LENGTH = 80
 
 
@@ -45,8 +52,8 @@ def without_marks(text: str) -> str:
 
 
 def without_addresses(heading: str) -> str:
-    """A heading with the words of its links alone: ``[1.2](https://a.b)`` is ``1.2``."""
-    return _LINK.sub(r"\1", heading)
+    """A heading as it is read: ``[1.2](https://a.b) Gate {#gate}`` is ``1.2 Gate``."""
+    return _UNREAD.sub("", _LINK.sub(r"\1", heading)).strip() or heading
 
 
 def slugify(text: str) -> str:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 _Object = dict[str, Any]
+_OTHER_ROLES = ("bashExecution", "branchSummary", "compactionSummary")
+"""Of Pi: what is no message."""
 
 
 def _of_opencode(value: _Object) -> _Object | None:
     """A session that opencode exports: each message has its parts apart from what is known of it."""
     match value:
         case {"info": dict(about), "messages": [{"info": _, "parts": _}, *_] as said}:
-            known = {"id": about.get("id"), "title": about.get("title"), "created_at": _created(about)}
+            known = {"id": about.get("id"), "title": about.get("title"), "created_at": about.get("time")}
             return {**known, "messages": [_said_in_opencode(one) for one in said]}
     return None
 
@@ -21,18 +23,15 @@ def _said_in_opencode(message: Any) -> Any:
     match message:
         case {"info": dict(about), "parts": parts}:
             own, role = about.get("id"), about.get("role")
-            return {"id": own, "role": role, "content": parts, "timestamp": _created(about)}
+            return {"id": own, "role": role, "content": parts, "timestamp": about.get("time")}
     return message
 
 
-def _created(about: _Object) -> Any:
-    time = about.get("time")
-    return time.get("created") if isinstance(time, dict) else None
-
-
 def _of_events(value: _Object) -> _Object | None:
-    """A line that tells what happened: of ``codex exec --json``, Kimi or Goose."""
+    """A line that tells what happened: of ``codex exec --json``, ``opencode run``, Kimi or Goose."""
     match value:
+        case {"type": "text", "sessionID": _, "part": {"type": "text", "text": text, "id": own}}:
+            return {"id": own, "role": "assistant", "content": text, "timestamp": value.get("timestamp")}
         case {"type": "item.completed", "item": {"type": "agent_message", "text": text} as item}:
             return {"id": item.get("id"), "role": "assistant", "content": text}
         case {"type": "context.append_message", "message": {"role": role, "content": content} as said}:
@@ -55,6 +54,8 @@ def _of_agent(value: _Object) -> _Object | None:
     """A line of OpenClaw, Pi or Droid, which has a message or a text, or of Grok, whose type is the role."""
     kind, said = value.get("type"), value.get("message")
     if kind == "message" and isinstance(said, dict) and "role" in said:
+        if said["role"] in _OTHER_ROLES:
+            return {"type": said["role"]}
         given = {name: value[name] for name in ("id", "timestamp") if name in value}
         return {name: said[name] for name in ("role", "content") if name in said} | given
     if kind == "message" and "role" in value and "text" in value and "content" not in value:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from pgrecall.importers.chat.claude import texts_of_blocks
 from pgrecall.importers.chat.turns import (
-    ADDED,
     EMPTY,
     Conversation,
     Tally,
@@ -17,9 +16,8 @@ from pgrecall.importers.chat.turns import (
     kind_of,
     of_type,
     role_of_sender,
+    typed,
 )
-
-_QUERY = re.compile(r"<user_query>(.*?)</user_query>", re.DOTALL)
 
 
 def is_cursor(value: object) -> bool:
@@ -47,8 +45,9 @@ def _turns(values: Iterable[tuple[str, Any]], session: str, tally: Tally, tools:
             tally.add(of_type("lines", kind_of(value)))
             continue
         blocks = value["message"]["content"]
-        text = "\n\n".join(_texts(blocks, tally, tools)).strip()
         role = role_of_sender(value["role"])
+        parts = texts_of_blocks(blocks, tally, tools=tools, said=partial(typed, role=role, tally=tally))
+        text = "\n\n".join(parts).strip()
         if text and role is not None:
             yield Turn(
                 key=f"{session}/{place.removeprefix('line ')}",
@@ -60,14 +59,3 @@ def _turns(values: Iterable[tuple[str, Any]], session: str, tally: Tally, tools:
             )
         elif not blocks:
             tally.add(EMPTY)
-
-
-def _texts(content: list[Any] | str, tally: Tally, tools: bool) -> Iterator[str]:
-    """The texts of a message; of what a user sent, only what was typed."""
-
-    def said(text: str) -> str:
-        typed = [found.strip() for found in _QUERY.findall(text)]
-        tally.add(ADDED, bool(_QUERY.sub("", text).strip() and typed))
-        return "\n\n".join(typed) if typed else text.strip()
-
-    return texts_of_blocks(content, tally, tools=tools, said=said)

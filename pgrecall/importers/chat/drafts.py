@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.importers.chat.recalled import without_marked
-from pgrecall.importers.chat.turns import NO_TURNS, RECALLED, REPEATED, Conversation, Tally, Turn
+from pgrecall.importers.chat.turns import IMAGES, NO_TURNS, RECALLED, REPEATED, Conversation, Tally, Turn
 from pgrecall.importers.dates import in_words
 from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH, storable
 from pgrecall.importers.files import printable_path
@@ -22,6 +23,9 @@ _MAX_CONTEXT_LENGTH = 10_000
 
 A longer one is left out whole, because forgetting it removes it from there only as a whole.
 """
+
+_PICTURE = re.compile(r"data:image/[\w.+-]{1,60};base64,[\w+/=%-]++")
+"""A picture in the text itself, whose letters would fill the index and say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +66,13 @@ def conversation_drafts(
 
 
 def _cleaned(turns: Iterable[Turn], target: Target, tally: Tally) -> Iterator[Turn]:
-    """The turns without what recall added to them, and without secrets."""
+    """The turns without pictures and what recall added to them, and without secrets."""
     for turn in turns:
         text, recalled = without_marked(turn.text)
         tally.add(RECALLED, recalled)
-        if recalled and not text.strip():
+        text, pictures = _PICTURE.subn("", text) if ";base64," in text else (text, 0)
+        tally.add(IMAGES, pictures)
+        if (recalled or pictures) and not text.strip():
             continue
         if not target.keep_secrets:
             text, secrets = without_secrets(text)

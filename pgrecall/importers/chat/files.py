@@ -66,13 +66,18 @@ class ChatFile:
     def name(self) -> str:
         """The name without endings, with the folders that it is in: files in two may have one name."""
         folder = self.path.parent.relative_to(self.root).as_posix() if self.root else "."
-        if self.entry is not None and not _is_wanted(self.entry):
+        if self.entry is not None and not (self.is_export or self.is_beside):
             folder = Path(self.entry.filename).parent.as_posix()
         return self.stem if folder == "." else f"{printable_path(Path(folder))}/{self.stem}"
 
     @property
     def shown(self) -> str:
         return printable_path(self.path) + (f": {self.entry.filename}" if self.entry else "")
+
+    @property
+    def is_export(self) -> bool:
+        """Whether it has the conversations of an export, by its name."""
+        return _CONVERSATIONS.fullmatch(self.own_name.rpartition("/")[2]) is not None
 
     @property
     def is_beside(self) -> bool:
@@ -124,7 +129,7 @@ def chat_files(path: Path, *, follow_links: bool = False) -> Sequence[ChatFile]:
 def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
     paths = _walk(folder, follow_links)
     files = [ChatFile(path, root=folder) for path in paths if path.is_file()]  # a pipe may never end
-    exports = [file for file in files if _CONVERSATIONS.fullmatch(file.path.name)]
+    exports = [file for file in files if file.is_export]
     if exports:
         return exports + [file for file in files if file.is_beside and file not in exports]
     return _sessions(files)
@@ -177,17 +182,18 @@ def _links_out(folder: Path) -> list[Problem]:
     return [link_problem(link) for link in links if link.is_symlink() and leads_out(link, root)]
 
 
-def count_other_files(path: Path, read: Sequence[ChatFile], *, follow_links: bool = False) -> int:
-    """How many files at a path are not among those that are read: pictures, settings, a page to look at.
+def other_files(path: Path, read: Sequence[ChatFile], *, follow_links: bool = False) -> list[str]:
+    """The files at a path that are not among those that are read: pictures, settings, a page to look at.
 
     Raises:
         InvalidInput: the path is an archive that cannot be read.
     """
     if path.is_dir():
-        return sum(1 for _ in _walk(path, follow_links)) - len(read)
-    if path.suffix.lower() != ".zip":
-        return 0
-    return len(_entries(path)) - len(read)
+        found = [ChatFile(one, root=path) for one in _walk(path, follow_links)]
+    else:
+        found = [ChatFile(path, one) for one in _entries(path)] if path.suffix.lower() == ".zip" else []
+    known = {file.shown for file in read}
+    return [file.shown for file in found if file.shown not in known]
 
 
 def _entries(path: Path) -> list[ZipInfo]:
@@ -209,8 +215,8 @@ def _in_archive(path: Path) -> list[ChatFile]:
                 hint=_REPACK,
             )
     files = [ChatFile(path, entry) for entry in sorted(entries, key=lambda entry: entry.filename)]
-    chosen = [file for file in files if file.entry and _is_wanted(file.entry)]
-    if not chosen and not any(is_note(Path(file.own_name)) for file in files):
+    chosen = [file for file in files if file.is_export or file.is_beside]
+    if not chosen and not _is_vault(files):
         chosen = _sessions([file for file in files if not file.own_name.lower().endswith(".gz")])
     for file in chosen:
         if file.entry is not None:
@@ -218,9 +224,11 @@ def _in_archive(path: Path) -> list[ChatFile]:
     return chosen
 
 
-def _is_wanted(entry: ZipInfo) -> bool:
-    name = entry.filename.rpartition("/")[2]
-    return bool(_CONVERSATIONS.fullmatch(name) or _BESIDE.fullmatch(entry.filename))
+def _is_vault(files: Sequence[ChatFile]) -> bool:
+    """Whether notes lie at the top of what was packed; deeper ones may be those of an agent."""
+    names = [Path(file.own_name) for file in files]
+    top = Path(os.path.commonpath([name.parent for name in names])) if names else Path()
+    return any(is_note(name) and name.parent == top for name in names)
 
 
 def _require_readable(path: Path, entry: ZipInfo) -> None:

@@ -24,6 +24,7 @@ from pgrecall.importers.chat.turns import (
     kind_of,
     of_type,
     role_of_sender,
+    typed,
 )
 from pgrecall.importers.draft_checks import required_text
 from pgrecall.nouns.imports.report import Problem
@@ -157,8 +158,9 @@ def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools:
     value = as_messages(value)
     if not isinstance(value, dict):
         raise ValueError("must be an object")
-    if "role" not in value and value.get("content") is None and isinstance(value.get("type"), str):
-        tally.add(of_type("lines", value["type"]))
+    kind = kind_of(value)
+    if "role" not in value and kind != "None" and (value.get("content") is None or kind != "message"):
+        tally.add(of_type("lines", kind))
         return None
     speaker = required_text(value.get("role"), "role")
     role = role_of_sender(speaker)
@@ -169,7 +171,7 @@ def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools:
     content = value.get("content")
     if content in (None, "", []):  # OpenAI's is null where the model calls a tool or refuses
         content = value.get("refusal")
-    content = _without_thoughts(_content(content, tally), role, tally)
+    content = _own_words(_content(content, tally), role, tally)
     empty = content is None or (isinstance(content, str) and not content.strip())
     if empty and not calls:
         tally.add(EMPTY)
@@ -198,8 +200,12 @@ def _time(value: dict[str, Any]) -> object:
     return next((value[field] for field in _TIMES if value.get(field) not in (None, "")), None)
 
 
-def _without_thoughts(content: object, role: Role | None, tally: Tally) -> object:
-    if role != "assistant" or not isinstance(content, str) or (thought := _THOUGHT.match(content)) is None:
+def _own_words(content: object, role: Role | None, tally: Tally) -> object:
+    """A text without what a model thought before it, or a program added to what a person typed."""
+    if not isinstance(content, str):
+        return content
+    content = typed(content, role, tally)
+    if role != "assistant" or (thought := _THOUGHT.match(content)) is None:
         return content
     tally.add(THINKING)
     return content[thought.end() :]

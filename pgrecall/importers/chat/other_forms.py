@@ -19,13 +19,14 @@ _LISTS = ("conversations", "loglines", "chats", "data")
 """Names of the list that is an export: of Grok, of a session saved from Claude's web page, of TypingMind,
 of Open WebUI."""
 
+_NAMES_OF_MESSAGES = ("conversations", "conversation", "contents", "history", "dialogue")
 _HTML_BREAK = re.compile(r"<(?:br|/p|/li|/h[1-6]|/tr|/pre)\b[^<>]{0,200}>", re.IGNORECASE)
 _HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>")
 
 
 def held_in(value: Any) -> list[Any] | None:
     """The conversations of an export that is one object; None if it is none."""
-    if not isinstance(value, dict) or "messages" in value or _of_sharegpt(value):
+    if not isinstance(value, dict) or "messages" in value or _of_named_list(value):
         return None
     for name in _LISTS:
         found = value.get(name)
@@ -85,15 +86,20 @@ def _typed(part: Any) -> Any:
     return part | {"type": "text"} if isinstance(part, dict) and "text" in part else part
 
 
-def _of_sharegpt(value: _Object) -> _Object | None:
-    """ShareGPT names senders ``from`` and texts ``value``."""
-    said = list_of(value.get("conversations"))
-    if not said or not all(isinstance(one, dict) and {"from", "value"} <= one.keys() for one in said):
-        return None
-    messages = [
-        _without(one, "from", "value") | {"role": one["from"], "content": one["value"]} for one in said
-    ]
-    return _without(value, "conversations") | {"messages": messages}
+def _of_named_list(value: _Object) -> _Object | None:
+    """Messages under another name than ``messages``; ShareGPT names senders ``from`` and texts ``value``."""
+    for name in _NAMES_OF_MESSAGES if "messages" not in value else ():
+        said = list_of(value.get(name))
+        if said and all(
+            isinstance(one, dict) and ("role" in one or {"from", "value"} <= one.keys()) for one in said
+        ):
+            messages = [
+                one if "role" in one
+                else _without(one, "from", "value") | {"role": one["from"], "content": one["value"]}
+                for one in said
+            ]  # fmt: skip
+            return _without(value, name) | {"messages": messages}
+    return None
 
 
 def _asked(request: _Object) -> Iterator[_Object]:
@@ -165,7 +171,7 @@ def _said_in_librechat(message: Any) -> Any:
 
 
 def _of_grok(value: _Object) -> _Object | None:
-    """Grok has responses apart from their conversation, with times as MongoDB writes them."""
+    """Grok has responses apart from their conversation."""
     about, responses = value.get("conversation"), value.get("responses")
     if not isinstance(about, dict) or not isinstance(responses, list):
         return None
@@ -173,19 +179,13 @@ def _of_grok(value: _Object) -> _Object | None:
     messages = [
         {
             "id": one.get("_id"), "role": "user" if one.get("sender") == "human" else "assistant",
-            "content": one.get("message"), "timestamp": _of_mongodb(one.get("create_time")),
+            "content": one.get("message"), "timestamp": one.get("create_time"),
         }
         for one in said if isinstance(one, dict)
     ]  # fmt: skip
     return _conversation(
         messages, id=about.get("id"), title=about.get("title"), created_at=about.get("create_time")
     )
-
-
-def _of_mongodb(time: Any) -> Any:
-    while isinstance(time, dict) and time:
-        time = next(iter(time.values()))
-    return time
 
 
 def _of_deepseek(value: _Object) -> _Object | None:
@@ -285,6 +285,6 @@ def _said_in_ai_studio(chunk: Any) -> Any:
 
 
 _FORMS: Sequence[Callable[[_Object], _Object | None]] = (
-    _of_gemini_cli, _of_sharegpt, of_requests, _of_open_webui, _of_librechat, _of_grok, _of_deepseek,
+    _of_gemini_cli, _of_named_list, of_requests, _of_open_webui, _of_librechat, _of_grok, _of_deepseek,
     _of_takeout, _of_sillytavern, *AGENT_FORMS, _renamed,
 )  # fmt: skip

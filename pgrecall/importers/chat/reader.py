@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,11 +18,12 @@ from pgrecall.importers.chat.drafts import Target, conversation_drafts
 from pgrecall.importers.chat.files import (
     ChatFile,
     chat_files,
-    count_other_files,
     json_lines,
     json_values,
     not_read,
+    other_files,
 )
+from pgrecall.importers.chat.first_values import first_of, first_values
 from pgrecall.importers.chat.gemini import is_gemini, read_gemini
 from pgrecall.importers.chat.locomo import read_locomo
 from pgrecall.importers.chat.messages import is_message, is_messages, read_messages
@@ -38,13 +39,6 @@ SessionKind = Literal["claude-code", "codex", "cursor", "gemini", "vscode"]
 ChatKind = Literal["chat", "chatgpt", "claude"] | SessionKind
 Item = Draft | Problem | Skipped
 
-_SNIFFED = 20
-"""Values at the beginning of a file by which its format is detected, besides those of bookkeeping."""
-
-_MAX_SNIFFED = 100_000
-"""Values in all, however many are of bookkeeping."""
-
-_SNIFFED_FILES = 100
 _OF_MESSAGES = ("codex", "gemini")
 """Formats with lines that are messages, if what stands above them is lost."""
 
@@ -80,38 +74,6 @@ def chat_kind(path: Path) -> ChatKind | None:
 
 def _kind_of(values: Iterable[Any]) -> ChatKind | None:
     return next((kind for value in values for kind, matches in _DETECTORS if matches(value)), None)
-
-
-def first_values(path: Path) -> Iterator[Any]:
-    """The first values of the first files at a path, as far as they are JSON."""
-    for file in chat_files(path, follow_links=True)[:_SNIFFED_FILES]:
-        yield from _first_of(file)
-
-
-def _first_of(file: ChatFile) -> Iterator[Any]:
-    """The first values of a file."""
-    try:
-        if file.has_lines:
-            lines = (line for line in json_lines(file, _uncounted) if not isinstance(line, Problem))
-            yield from _beginning(value for _, value in islice(lines, _MAX_SNIFFED))
-        else:
-            yield from islice(json_values(file, _uncounted), _SNIFFED)
-    except InvalidInput:
-        return
-
-
-def _uncounted(_: str, __: int) -> None:
-    """The beginning of a file is read twice, and counted once."""
-
-
-def _beginning(values: Iterable[Any]) -> Iterator[Any]:
-    """Values until some were not of bookkeeping, which has a type and no text of a record."""
-    records = 0
-    for value in values:
-        yield value
-        records += not (isinstance(value, dict) and "type" in value and not value.keys() & {"body", "text"})
-        if records == _SNIFFED:
-            return
 
 
 def read_chats(
@@ -151,16 +113,18 @@ def read_chats(
             return chain(notices, _drafts(read_locomo(value, path), path, target, Tally(rules)))
     files = chat_files(path, follow_links=follow_links)
     if usual in _EXPORTS:  # what lies beside their conversations may be anything
-        files = [file for file in files if not file.is_beside or _kind_of(_first_of(file))]
-    left_out = not_read(path, follow_links=follow_links) if path.is_dir() else []
+        files = [file for file in files if not file.is_beside or _kind_of(first_of(file))]
+    left_out: list[Item] = [*not_read(path, follow_links=follow_links)] if path.is_dir() else []
     if not files and not left_out:
         raise InvalidInput(
             f"{printable_path(path)} contains no conversations.",
             hint="An export has a conversations.json; sessions are .jsonl files.",
         )
+    if others := other_files(path, files, follow_links=follow_links):
+        left_out.append(Skipped(OTHER_FILES, len(others), tuple(others)))
     tally = Tally(rules)
-    tally.add(OTHER_FILES, count_other_files(path, files, follow_links=follow_links))
-    formats = ((file, _format(file, usual) if kind == "auto" else usual) for file in files)
+    each = kind == "auto" and len(files) > 1
+    formats = ((file, _format(file, usual) if each else usual) for file in files)
     return chain(left_out, _read(formats, usual, target, tally, keep.tools, is_alone=len(files) == 1))
 
 
@@ -176,16 +140,22 @@ def read_transcript(
     return (item for item in items if not isinstance(item, Skipped))
 
 
-def _format(file: ChatFile, of_folder: ChatKind) -> ChatKind:
-    """The format of a file; that of its folder where the file does not tell: a line of some is a message."""
-    found = _kind_of(_first_of(file))
-    if found is None or (found == "chat" and of_folder in _OF_MESSAGES):
+def _format(file: ChatFile, of_folder: ChatKind) -> ChatKind | None:
+    """The format of a file; that of its folder where the file does not tell: a line of some is a message.
+
+    None for a file with something else, such as settings.
+    """
+    values = first_of(file)
+    first = next(values, None)
+    found = _kind_of(chain([first], values))
+    if found in (None, "chat") and of_folder in _OF_MESSAGES:
         return of_folder
-    return found
+    is_other = found is None and first is not None and of_folder == "chat"
+    return None if is_other else found or of_folder
 
 
 def _read(
-    files: Iterable[tuple[ChatFile, ChatKind]],
+    files: Iterable[tuple[ChatFile, ChatKind | None]],
     usual: ChatKind,
     target: Target,
     tally: Tally,
@@ -196,6 +166,9 @@ def _read(
     """The drafts of all files. One that cannot be read is a problem, unless it is alone."""
     seen: set[str] = set()
     for file, kind in files:
+        if kind is None:
+            yield Skipped(OTHER_FILES, 1, (file.shown,))
+            continue
         own = replace(target, source=_source(file, kind)) if target.source == usual else target
         problems: list[Problem] = []
         try:

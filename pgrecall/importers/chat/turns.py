@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,7 +52,17 @@ _ROLES: Mapping[str, Role] = {
     "toolresult": "tool",
     "tool_result": "tool",
 }
+_ADDED = re.compile(
+    r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|environment_details|user_info|git_status)>"
+    r"(?:(?!<\1>).)*?</\1>",
+    re.DOTALL,
+)
+_TYPED = re.compile(r"<user_query>((?:(?!<user_query>).)*?)</user_query>", re.DOTALL)
+"""What a person typed, in a prompt of Cursor or Grok."""
+
 _TICK = timedelta(milliseconds=1)
+_EARLIEST = 100_000_000
+"""Seconds since 1970, of March 1973: fewer are those since the beginning of a recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +130,11 @@ class Tally:
     def time(self, value: object) -> datetime | None:
         """A time; None for no time, and for one in the future: the clock was wrong.
 
-        Times are seconds, milliseconds or microseconds since 1970, ISO 8601, or dates as in mails.
+        Times are seconds, milli- or microseconds since 1970, ISO 8601, or dates as in mails. MongoDB and
+        Firestore write them in an object.
         """
+        while isinstance(value, dict) and value:
+            value = next(iter(value.values()))
         if value is None or value == "":
             return None
         try:
@@ -147,12 +161,22 @@ def _since_epoch(value: object) -> datetime:
     if isinstance(value, bool):
         raise TypeError("not a number")
     seconds = float(cast(Any, value))
-    if not math.isfinite(seconds) or seconds <= 0:
+    if not math.isfinite(seconds) or seconds < _EARLIEST:
         raise ValueError("not a time")
     for _ in range(2):  # milliseconds, then microseconds: in seconds they are after the year 5138
         if seconds >= 1e11:
             seconds /= 1000
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def typed(text: str, role: Role | None, tally: Tally) -> str:
+    """What a person typed of a prompt, without what the program added to it; any other text as it is."""
+    if role != "user":
+        return text.strip()
+    kept, removed = _ADDED.subn("", text)
+    queries = _TYPED.findall(kept)
+    tally.add(ADDED, removed + bool(queries and _TYPED.sub("", kept).strip()))
+    return "\n\n".join(map(str.strip, queries or [kept]))
 
 
 def kind_of(value: object, field: str = "type") -> str:

@@ -21,7 +21,7 @@ from pgrecall.importers.files import (
     printable_path,
     problems_without_folder,
 )
-from pgrecall.importers.markdown.notes import OTHER_FILES, is_note
+from pgrecall.importers.markdown.notes import is_note, what_is
 from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.importers.markdown.templates import MAX_SETTINGS_BYTES, SETTING_FILES, SETTINGS
 from pgrecall.importers.zip_names import Names, leads_out_of, names_in
@@ -37,10 +37,33 @@ MAX_UNPACKED_BYTES = 1_000_000_000
 def notes_in(path: Path) -> Sequence[ZipInfo]:
     """The notes of an archive; none if it cannot be read."""
     try:
-        with ZipFile(path) as archive:
-            return [entry for entry in names_in(archive).entries if is_note(Path(entry.filename))]
+        return [entry for archive in _archives(path) for entry in _notes(archive)]
     except ZIP_FAULTS:
         return []
+
+
+def _notes(archive: ZipFile) -> list[ZipInfo]:
+    return [entry for entry in names_in(archive).entries if is_note(Path(entry.filename))]
+
+
+def _archives(path: Path) -> Iterator[ZipFile]:
+    """The archive; if it has only other archives in it, as exports of Notion do, each of those."""
+    with ZipFile(path) as archive:
+        packed = names_in(archive).entries
+        size = sum(entry.file_size for entry in packed)
+        if not packed or size > MAX_UNPACKED_BYTES or not all(map(_is_packed_twice, packed)):
+            yield archive
+            return
+        for entry in packed:
+            with archive.open(entry) as file, tempfile.TemporaryFile(prefix="pgrecall-notes-") as unpacked:
+                shutil.copyfileobj(file, unpacked)
+                with ZipFile(unpacked) as one:
+                    yield one
+
+
+def _is_packed_twice(entry: ZipInfo) -> bool:
+    """Whether an entry is an archive, which hardly gets smaller when it is packed."""
+    return entry.filename.lower().endswith(".zip") and entry.file_size < 10 * entry.compress_size + MAX_BYTES
 
 
 def read_archive(
@@ -65,31 +88,31 @@ def read_archive(
             f"{MAX_NOTES:,} of {MAX_UNPACKED_BYTES:,} bytes are read.",
             hint="Unpack it and import the folder.",
         )
-    return _read(path, notes, source, prefix, layer, rules)
+    return _read(path, source, prefix, layer, rules)
 
 
 def _read(
-    path: Path, notes: Sequence[ZipInfo], source: str, prefix: str, layer: str, rules: Rules
+    path: Path, source: str, prefix: str, layer: str, rules: Rules
 ) -> Iterator[Draft | Problem | Skipped]:
     with tempfile.TemporaryDirectory(prefix="pgrecall-notes-") as name:
         folder = Path(name).resolve()
-        yield from _unpack(path, notes, folder)
+        yield from _unpack(path, folder)
         items = read_markdown(_top(folder), source=source, prefix=prefix, layer=layer, rules=rules)
         yield from problems_without_folder(items, folder)
 
 
-def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Problem | Skipped]:
+def _unpack(path: Path, folder: Path) -> Iterator[Problem | Skipped]:
     """Writes the notes, and counts the other files.
 
     One that cannot be written is a problem, as is one of two with the same name.
     """
     try:
-        with ZipFile(path) as archive:
+        for archive in _archives(path):
             found = names_in(archive)
             for name in found.repeated:
                 if is_note(Path(name)):
                     yield Problem(name, "The archive contains it several times; the last one is read.")
-            for entry in notes:
+            for entry in _notes(archive):
                 if entry.file_size > MAX_BYTES:
                     yield Problem(
                         entry.filename, f"It has {entry.file_size:,} bytes; {MAX_BYTES:,} are read."
@@ -132,9 +155,9 @@ def _others(found: Names) -> Iterator[Skipped]:
     """The files of an archive that are no notes, and what its names were read as."""
     if found.assumed:
         yield Skipped(f"names in the archive that are not UTF-8, read as {found.assumed}", found.foreign)
-    names = [entry.filename for entry in found.entries if not is_note(Path(entry.filename))]
-    if names:
-        yield Skipped(OTHER_FILES, len(names), tuple(printable_path(Path(name)) for name in names))
+    for path in (Path(entry.filename) for entry in found.entries):
+        if not is_note(path):
+            yield Skipped(what_is(path), 1, (printable_path(path),))
 
 
 def _date(file: Path, entry: ZipInfo) -> None:

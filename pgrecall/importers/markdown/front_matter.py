@@ -9,12 +9,10 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from pgrecall.importers.dates import parse_logged
 from pgrecall.importers.fields import ANY, Fields, Rules, unfit_values
 from pgrecall.importers.markdown.field_names import date_names, normalized
 from pgrecall.importers.markdown.inline import RawLink, read_inline
@@ -130,10 +128,7 @@ def with_properties(front: FrontMatter, body: str, rules: Rules) -> FrontMatter:
         match = _NOTION_PROPERTY.fullmatch(line)
         if match is None:
             break
-        value = match[2]
-        with suppress(ValueError):
-            value = parse_logged(value)[0].isoformat()
-        found.setdefault(normalized(match[1]), value)
+        found.setdefault(normalized(match[1]), match[2])
     fields = Fields(found, rules)
     return replace(
         front,
@@ -193,7 +188,7 @@ def _as_yaml(block: str, text: str) -> str:
     try:
         match text[0]:
             case "+":
-                return json.dumps(tomllib.loads(block), default=str, ensure_ascii=False)
+                return json.dumps(tomllib.loads(f"\n{block}"), default=str, ensure_ascii=False)
             case "{":
                 return json.dumps(json.loads(f"{{{block}}}"), ensure_ascii=False)
     except RecursionError as error:

@@ -49,7 +49,9 @@ _TAG_OF_WORDS = re.compile(r"(?<!\S)#([^\W\d]\S{0,50}(?: [^\s#]{1,50}){0,4} [^\s
 _TAG_BEFORE = re.compile(r"(?:^|\s)#\Z", re.MULTILINE)
 """What stands before the link ``[[lock keepers]]`` where it is a tag, as Roam and Logseq write it."""
 
-_HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,5000}>")
+_HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,5000}>|\{:[^{}\n]{0,500}\}")
+"""Also the attributes of an element as Jekyll and MkDocs write them, ``{: #id .class }``."""
+
 _NOTE_SUFFIX = re.compile(r"\.(md|markdown)$", re.IGNORECASE)
 _ATTACHMENT = re.compile(
     r"\.(png|jpe?g|gif|svg|webp|bmp|avif|tiff?|pdf|mp[34]|m4a|wav|ogg|flac|webm|mov|mkv|zip|csv|xlsx?|docx?|pptx?"
@@ -207,7 +209,10 @@ def _wikilink(inner: str, *, embedded: bool, label_first: bool) -> tuple[str, Ra
     if label_first:
         address, alias = (alias, address) if alias else (address, "")
         address = _DENDRON_LINK.sub("", address.strip())
-    name, _, heading = address.rstrip("\\").partition("#")
+    address = address.rstrip("\\")
+    name, _, heading = address.partition("#")
+    if name.strip() and not heading.strip("# "):  # the sign belongs to the name: C#
+        name, heading = address, ""
     name, _, _ = name.partition("^")  # a block, as Obsidian wrote it once
     name, heading = name.strip(), _last_heading(heading.strip())
     if "://" in name:
@@ -232,7 +237,7 @@ def _markdown_link(url: str) -> RawLink | None:
 
 
 def _only_breaks(match: re.Match[str]) -> str:
-    """The line breaks of an HTML tag, whose attributes hold colours and anchors, but no tags of a note."""
+    """The line breaks of HTML, whose attributes hold colours and anchors, but no tags of a note."""
     return " " + "\n" * match[0].count("\n")
 
 

@@ -11,23 +11,29 @@ MAX_ROWS = 1_000
 """Each row is parsed on its own, so a longer block is left as it is."""
 
 MAX_VALUE_LENGTH = 1_000
-"""What is longer, or has characters that YAML does not allow, is not what somebody typed."""
+"""What is longer is not what somebody typed."""
+
+_NOT_TYPED = re.compile(f"{UNREADABLE.pattern}|[\x85\xa0\u2028\u2029]")
+"""What comes with pasted text: what YAML does not allow, and spaces and breaks that it reads otherwise."""
 
 _TABS = re.compile(r"^[ \t]*\t[ \t]*", re.MULTILINE)
-_VALUE = re.compile(r"( *(?:-[ ]+)?[^\s:#'\"-][^:\n]{0,100}:[ ]+| *-[ ]+)(\S.*)")
+_VALUE = re.compile(r"( *(?:-[ ]+)?[^\s:#'\"-][^:\n]{0,100}:(?:[ ]+|(?=\[\[))| *-[ ]+)(\S.*)")
 _TAGS = re.compile(r"^((?:tags?|keywords):[ \t]+|[ \t]*-[ \t]+)(#[^\s#].*)$", re.IGNORECASE | re.MULTILINE)
 """Tags that begin with ``#`` without quotes, which YAML reads as a comment."""
 
 
 def read_mended(block: str, first_line: int) -> tuple[Node | None, int]:
-    """The value of a block, and the first line that had to be read as plain text, or 0.
+    """The value of a block, and the first line that had to be read as it is meant, or 0.
 
     Raises:
         ValueError: it cannot be read even so, with the line of the fault.
     """
+    odd = UNREADABLE.search(block)
+    pasted = first_line + block.count("\n", 0, odd.start()) if odd else 0
+    block = _NOT_TYPED.sub(" ", block)
     block = _TAGS.sub(lambda found: found[1] + _quoted(found[2].rstrip()), block)
     try:
-        return read_yaml(block, first_line), 0
+        return read_yaml(block, first_line), pasted
     except ValueError:
         if block.count("\n") > MAX_ROWS:
             raise
@@ -38,7 +44,7 @@ def read_mended(block: str, first_line: int) -> tuple[Node | None, int]:
             node = None
         if not isinstance(node, Fields):
             raise
-        return node, first_line + at
+        return node, pasted or first_line + at
 
 
 def _mended(block: str) -> tuple[str, int]:
@@ -54,16 +60,12 @@ def _mended(block: str) -> tuple[str, int]:
             continue
         found = _VALUE.fullmatch(spaced)
         text_above = indent if found is not None and found[2][0] in "|>" else None
-        if found is not None and _is_typed(found[2]) and not _is_yaml(found[2]):
-            spaced = found[1] + _quoted(_meant(found[2]))
+        if found is not None and len(found[2]) <= MAX_VALUE_LENGTH and not _is_yaml(found[2]):
+            spaced = f"{found[1].rstrip()} {_quoted(_meant(found[2]))}"
         if spaced != row.rstrip():
             changed.append(number)
         rows.append(spaced)
     return "\n".join(rows), changed[0] if changed else 0
-
-
-def _is_typed(text: str) -> bool:
-    return len(text) <= MAX_VALUE_LENGTH and UNREADABLE.search(text) is None
 
 
 def _is_yaml(text: str) -> bool:
@@ -81,7 +83,7 @@ def _meant(text: str) -> str:
     """A value without quotes that end too early or never, and without the brackets of a damaged list."""
     if text[0] in "'\"":
         return text[1:].removesuffix(text[0])
-    return text[1:-1] if text[0] == "[" and text[-1] == "]" else text
+    return text[1:-1] if text[0] == "[" != text[1:2] and text[-1] == "]" else text
 
 
 def _quoted(text: str) -> str:

@@ -78,10 +78,12 @@ class NameIndex:
         return link.target
 
     def _find(self, link: RawLink, folder: str) -> Named | None:
-        """The note, by the link as it is written; else without what programs add: the vault, and ``%20``."""
+        """The note, by the link as it is written; else without the vault, ``%20`` or a last ``#``."""
         written = unquote(link.target)
-        top, _, inside = written.lstrip("/").partition("/")
-        targets = link.target, written, f"/{inside}" if normalized_name(top) == self._vault else written
+        path = _from(folder, written) if written.startswith("../") else written
+        top, _, inside = path.removeprefix("../").lstrip("/").partition("/")
+        in_vault = f"/{inside}" if normalized_name(top) == self._vault else written
+        targets = link.target, written, in_vault, written.rstrip("#")
         for target in dict.fromkeys(targets):
             for names, form in (
                 (self._exact, normalized_name), (self._exact, folded_name), (self._folded, folded_name),

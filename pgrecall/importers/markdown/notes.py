@@ -40,6 +40,13 @@ _ZETTEL = re.compile(r"[0-9]{12,14}(?=[ _-])")
 _DRAWING = re.compile(r"^(?:%%\n)?##? Drawing$", re.MULTILINE)
 DRAWINGS = "drawings of Excalidraw, left out of their notes"
 OTHER_FILES = "files that are no notes, passed over"
+OTHER_TEXTS = "texts that do not end in .md, passed over"
+TEXT_SUFFIXES = (
+    ".org", ".txt", ".rst", ".adoc", ".mdx", ".qmd", ".rmd", ".mkd", ".mdown", ".ipynb", ".html", ".tid",
+    ".enex", ".opml", ".docx", ".odt", ".rtf", ".epub",
+)  # fmt: skip
+"""Of what other programs keep or export notes as."""
+
 TEMPLATES = "templates, passed over"
 FUTURE_FILES = "times of files that lie in the future, ignored"
 
@@ -213,7 +220,7 @@ def _walk(
         path = folder / entry.name
         is_folder = _is_folder(entry)
         if not is_folder and not (is_note(path) and (_is_file(entry) or entry.is_symlink())):
-            yield Skipped(OTHER_FILES, 1, (printable_path(path),))
+            yield Skipped(what_is(path), 1, (printable_path(path),))
             continue
         if is_folder and (folder.name, entry.name) == _COPIES_OF_LOGSEQ:
             yield Skipped(OLD_COPIES, 1, (printable_path(path),))
@@ -228,6 +235,11 @@ def _walk(
 def is_note(path: Path) -> bool:
     """Whether the name has a Markdown suffix."""
     return path.suffix.lower() in SUFFIXES
+
+
+def what_is(path: Path) -> str:
+    """What a file is called that is no note."""
+    return OTHER_TEXTS if path.suffix.lower() in TEXT_SUFFIXES else OTHER_FILES
 
 
 def note_file(path: Path, folder: Path, prefix: str) -> NoteFile:

@@ -21,6 +21,8 @@ UNREAD = "characters at the end of very long texts, which were stored but not em
 PLAIN_BATCH, PLAIN_CHARACTERS = 500, 2_000_000
 """Drafts that need no embedding: so many at a time, fewer where they are long."""
 
+REPEATED = "records without a key that repeat one before them"
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -51,7 +53,8 @@ class Portions:
     def __init__(self, items: Iterable[Draft | Problem | Skipped], *, embedded: bool) -> None:
         self._unread = iter(items)
         self._most = EMBEDDED_BATCH if embedded else PLAIN_BATCH
-        self._held: Draft | None = None
+        self._held: Draft | Problem | Skipped | None = None
+        self._made: set[str] = set()
 
     def next(self) -> list[Draft | Problem | Skipped]:
         """The next portion; empty at the end."""
@@ -59,7 +62,7 @@ class Portions:
         keys: set[str] = set()
         characters = 0
         while len(portion) < self._most and characters < PLAIN_CHARACTERS:
-            item = self._held or _with_key(next(self._unread, None))
+            item = self._held or self._with_key(next(self._unread, None))
             self._held = None
             if item is None:
                 break
@@ -73,14 +76,19 @@ class Portions:
             portion.append(item)
         return portion
 
+    def _with_key(self, item: Draft | Problem | Skipped | None) -> Draft | Problem | Skipped | None:
+        """A draft without a key gets one from its text, so that a second import finds what the first stored.
 
-def _with_key(item: Draft | Problem | Skipped | None) -> Draft | Problem | Skipped | None:
-    """A draft without a key gets one from its text, so that a second import finds what the first stored."""
-    if not isinstance(item, Draft) or item.key is not None:
-        return item
-    told = (item.title, item.body, item.source, item.author, item.session_id, item.occurred_at)
-    digest = hashlib.sha256("\x1f".join(map(str, told)).encode("utf-8", "replace")).hexdigest()
-    return replace(item, key=f"record-{digest[:16]}")
+        One that says the same as one before is counted: with other tags, each would change the other's.
+        """
+        if not isinstance(item, Draft) or item.key is not None:
+            return item
+        told = (item.title, item.body, item.source, item.author, item.session_id, item.occurred_at)
+        digest = hashlib.sha256("\x1f".join(map(str, told)).encode("utf-8", "replace")).hexdigest()
+        if digest in self._made:
+            return Skipped(REPEATED, 1)
+        self._made.add(digest)
+        return replace(item, key=f"record-{digest[:16]}")
 
 
 def with_kept_title(draft: Draft, known: dict[str, KnownContent]) -> Draft:

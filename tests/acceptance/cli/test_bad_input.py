@@ -46,6 +46,7 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
     (("search", "tide", "--until", "soon"), "--until: 'soon' is not a date"),
     (("search", "tide", "--cue", ""), "id or key is empty"),
     (("show", ""), "id or key is empty"),
+    (("import", ""), "PATH is empty. Name a folder or a file"),
     (("show", "9" * 30), "9" * 30),
     (("show",), "Missing argument"),
     (("show", "one", "two"), "unexpected extra argument"),

@@ -52,7 +52,26 @@ def world(request: pytest.FixtureRequest, server: Server, template: str) -> Iter
             runner._task = type(runner._task)(batch=5)
             [moved] = runner.sweep(job_named("vectors"), ["acme"])
             assert moved.counts == {"moved": moved.done}
+        let_in(url)
         yield url
+
+
+def let_in(url: str) -> None:
+    """Lets a reader, a page and a remote client into the tenants, and shares a memory."""
+    with client(url, "acme") as acme, client(url, "globex") as globex:
+        globex.readers.add("acme", may_share=True)
+        acme.share(acme.remember("The gate is open.").id, "globex")
+        acme.keys.create("agent", also_reads=["globex"])
+    with psycopg.connect(url) as connection:
+        connection.execute(
+            "INSERT INTO recall.page_session (tenant, digest, key_id, ends_at) "
+            "SELECT tenant, '\\x01', id, now() + '1 day' FROM recall.api_key"
+        )
+        connection.execute(
+            "INSERT INTO recall.oauth_grant (tenant, digest, key_id, secret, access, terms, ends_at) "
+            "SELECT tenant, '\\x02', id, '\\x03', '\\x04', '{\"scope\": \"read\"}', now() + '1 day' "
+            "FROM recall.api_key"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +99,29 @@ def owners(url: str) -> set[str]:
             "WHERE relnamespace = 'recall'::regnamespace"
         ).fetchall()
     return {owner for (owner,) in rows}
+
+
+def rows_of_all_tables(url: str) -> dict[str, list[str]]:
+    """The rows of every table, as text, in an order of their own."""
+    with psycopg.connect(url) as connection:
+        tables = connection.execute(
+            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
+            "WHERE schemaname IN ('recall', 'recall_private')"
+        ).fetchall()
+        return {
+            table: sorted(row for (row,) in connection.execute(f"SELECT t::text FROM {table} t".encode()))
+            for (table,) in tables
+        }
+
+
+def test_every_table_is_as_before(world: str, backup: Path, empty_database: str) -> None:
+    """Also those that no export has: keys, grants of remote clients, sessions of the page, readers."""
+    restore_backup(empty_database, backup)
+    before, after = rows_of_all_tables(world), rows_of_all_tables(empty_database)
+    assert [table for table in before if before[table] != after.get(table)] == []
+    assert [
+        name for name in ("api_key", "oauth_grant", "page_session", "reader") if not before[f"recall.{name}"]
+    ] == []
 
 
 def test_every_tenant_is_as_before(world: str, backup: Path, empty_database: str) -> None:

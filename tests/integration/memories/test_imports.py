@@ -271,3 +271,13 @@ def test_a_second_import_of_drafts_without_keys_stores_nothing(memory: Memory) -
     assert imported() == (0, 0, 3)
     assert imported("lock") == (0, 1, 2)
     assert imported(source="other") == (3, 0, 0)
+
+
+def test_equal_drafts_without_keys_are_one_memory_and_counted(memory: Memory) -> None:
+    for outcome in ((1, 0, 0), (0, 0, 1)):
+        drafts = [Draft("One."), Draft("One."), Draft("One.", tags=("lock",))]
+        report = memory.import_drafts(drafts, source="log")
+        assert (report.created, report.updated, report.unchanged) == outcome
+        assert [(one.what, one.count) for one in report.skipped] == [
+            ("records without a key that repeat one before them", 2)
+        ]

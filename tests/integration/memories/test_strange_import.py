@@ -80,3 +80,9 @@ def test_metadata_too_deep_for_json_is_refused_in_a_sentence(memory: Memory) -> 
         inner = {"a": inner}
     with pytest.raises(InvalidInput, match="nested too deep"):
         memory.remember("a deep one", metadata=inner)
+
+
+@pytest.mark.parametrize("call", ["remember", "search"])
+def test_half_a_character_is_named(call: str, memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match=r"^A text holds half a character, U\+D83D\."):
+        getattr(memory, call)("a key", metadata={"note": "the key \ud83d"})

@@ -112,6 +112,14 @@ def test_what_may_be_something_else_is_refused_with_its_place(data: bytes, tmp_p
     assert "is not UTF-8" in problems[0].reason
 
 
+def test_a_list_of_records_in_another_encoding_is_refused_with_its_place(tmp_path: Path) -> None:
+    records = '[\n{"body": "Здравствуйте, товарищи!"},\n{"body": "До свидания, товарищи!"}\n]'
+    (tmp_path / "records.jsonl").write_bytes(records.encode("cp1251"))
+    [problem] = detect.open_source(tmp_path / "records.jsonl")
+    assert isinstance(problem, Problem)
+    assert problem.reason == "Byte 12 (0xc7) is not UTF-8; convert the file to UTF-8."
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [

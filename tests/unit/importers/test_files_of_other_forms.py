@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from pgrecall import InvalidInput
 from pgrecall.importers.chat.turns import THINKING
-from pgrecall.importers.detect import open_source
+from pgrecall.importers.detect import known_kind, open_source
 from pgrecall.importers.json_stream import DOUBLED
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
@@ -62,6 +63,36 @@ def test_chats_of_other_programs(tmp_path: Path, value: Any, said: list[tuple[st
     drafts, problems, _ = read(tmp_path / "chat.json", json.dumps(value, indent=1))
     assert problems == []
     assert [(draft.role, draft.body) for draft in drafts] == said
+
+
+@pytest.mark.parametrize("name", ["conversations", "conversation", "contents", "history", "dialogue"])
+@pytest.mark.parametrize("ending", [".json", ".jsonl"])
+def test_messages_under_another_name(tmp_path: Path, name: str, ending: str) -> None:
+    said = GEMINI if name == "contents" else [{"role": role, "content": text} for role, text in SAID]
+    drafts, problems, _ = read(tmp_path / f"chat{ending}", json.dumps({"id": "a", name: said}))
+    assert problems == []
+    assert [(draft.role, draft.body, draft.session_id) for draft in drafts] == [
+        (role, text, "chat/a") for role, text in SAID
+    ]
+
+
+@pytest.mark.parametrize(
+    "record", [{"prompt": "Which key?", "completion": "Brass."}, {"choices": [], "text_": 1}]
+)
+def test_lines_that_are_neither_records_nor_chats_are_told_once(tmp_path: Path, record: Any) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(record) + "\n" + json.dumps(record))
+    with pytest.raises(InvalidInput, match=f"no body, but {sorted(record)[0]!r}") as refused:
+        known_kind(path)
+    assert '{"body":' in refused.value.hint
+
+
+def test_a_picture_in_the_text_of_a_turn_is_left_out(tmp_path: Path) -> None:
+    picture = f"![key](data:image/png;base64,{'iVBORw0KGgo/+A' * 100_000}==)"
+    said = [{"role": "user", "content": text} for text in (f"See {picture} here.", picture[7:-1], "Brass.")]
+    drafts, problems, notices = read(tmp_path / "chat.json", json.dumps(said))
+    assert [draft.body for draft in drafts] == ["See ![key]() here.", "Brass."]
+    assert (problems, {notice.what: notice.count for notice in notices}["images"]) == ([], 2)
 
 
 def test_conversations_of_sharegpt_line_by_line(tmp_path: Path) -> None:

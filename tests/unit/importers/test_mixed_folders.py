@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -55,6 +56,22 @@ def test_exports_of_two_programs_in_a_folder_are_both_read(tmp_path: Path) -> No
     write_json(tmp_path / "a" / "conversations.json", chatgpt_export())
     write_json(tmp_path / "b" / "conversations.json", claude_export())
     assert sources(tmp_path) == sources(tmp_path / "a") + sources(tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("note", "kind"),
+    [("p/memory/MEMORY.md", "claude-code"), ("README.md", "markdown"), ("p/a.md", "markdown")],
+)
+def test_notes_beside_the_sessions_of_an_archive(note: str, kind: str, tmp_path: Path) -> None:
+    """An agent's own notes lie below its sessions; those of a person are at the top of what was packed."""
+    write_lines(tmp_path / "s.jsonl", claude_code_session())
+    path = tmp_path / "packed.zip"
+    with ZipFile(path, "w") as archive:
+        archive.write(tmp_path / "s.jsonl", "p/s.jsonl")
+        archive.writestr(note, "Brass.")
+    assert known_kind(path) == kind
+    places = [place for item in open_source(path) if isinstance(item, Skipped) for place in item.places]
+    assert any(place.endswith(note if kind == "claude-code" else "s.jsonl") for place in places)
 
 
 def test_the_history_of_prompts_is_bookkeeping(home: Path) -> None:

@@ -14,7 +14,7 @@ from pgrecall.importers.markdown.front_matter import MENDED
 from pgrecall.importers.markdown.mending import MAX_ROWS
 from pgrecall.importers.markdown.notes import DRAWINGS
 from pgrecall.nouns.imports.report import Problem, Skipped
-from pgrecall.nouns.memories.models import Draft
+from pgrecall.nouns.memories.models import Draft, DraftLink
 
 HEX = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
 
@@ -53,6 +53,16 @@ def read(folder: Path, files: dict[str, str]) -> tuple[dict[str, Draft], list[Pr
             2,
         ),
         ("aliases: [, Brass]", {"aliases": ("Brass",)}, 2),
+        ("tags: [[Lock]], [[Gate]]", {"tags": ("Lock", "Gate")}, 2),
+        (
+            "a: 1\nby:[[Ann]], [[Bo Li]]",
+            {
+                "metadata": {"a": 1, "by": "[[Ann]], [[Bo Li]]"},
+                "links": (DraftLink("Ann"), DraftLink("Bo Li")),
+            },
+            3,
+        ),
+        ("pinned: true\ntitle: \x7fThe\x07key", {"title": "The key", "pinned": True}, 3),
         (
             "text: |\n  Say: it: so\ntitle: A: b",
             {"title": "A: b", "metadata": {"text": "Say: it: so\n"}},
@@ -186,6 +196,53 @@ def test_the_time_of_a_note_in_the_words_of_its_program(block: str, tmp_path: Pa
     drafts, problems, notices = read(tmp_path, {"note.md": f"{mark}---\n{block.strip(mark)}\n---\nBrass."})
     assert (problems, notices) == ([], [])
     assert str(drafts["note"].occurred_at) == "2026-05-01 10:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "Friday, May 1st 2026, 10:00:00 am", "May 1, 2026 10:00", "2026-05-01 10:00 AM",
+        "Fri, 01 May 2026 03:00:00 PDT",
+    ],
+)  # fmt: skip
+def test_a_date_in_words_dates_the_note_and_stays_as_written(value: str, tmp_path: Path) -> None:
+    drafts, problems, notices = read(tmp_path, {"note.md": f"---\ncreated: {value}\n---\nBrass."})
+    assert str(drafts["note"].occurred_at) == "2026-05-01 10:00:00+00:00"
+    assert drafts["note"].metadata == {"created": value}
+    assert (problems, [one.what for one in notices]) == (
+        [],
+        ["values of 'created' that do not fit, kept as metadata"],
+    )
+
+
+def test_spaces_and_line_breaks_of_a_pasted_text_are_those_of_front_matter(tmp_path: Path) -> None:
+    text = "---\ntitle:\u00a0The\u2028key\ndate:\u00a02026-05-01\n---\nBrass."
+    drafts, problems, notices = read(tmp_path, {"note.md": text})
+    assert (drafts["note"].title, drafts["note"].body) == ("The key", "Brass.")
+    assert (str(drafts["note"].occurred_at)[:10], problems, notices) == ("2026-05-01", [], [])
+
+
+@pytest.mark.parametrize(
+    "value", ["2026年5月1日 10:00", "2026년 5월 1일 10:00", "2026.5.1 10:00", "2026-05-01 9:60"]
+)
+def test_a_date_of_another_country(value: str, tmp_path: Path) -> None:
+    drafts, _, notices = read(tmp_path, {"note.md": f"---\ndate: {value}\n---\nBrass."})
+    if value.endswith("9:60"):
+        assert notices
+    else:
+        assert (str(drafts["note"].occurred_at), notices) == ("2026-05-01 10:00:00+00:00", [])
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("Gate {#gate .big}", "Gate"), ("<a id='x'></a>Gate<br/>", "Gate"), ("Gate[](https://a/#g)", "Gate"),
+        ("Gate ^gate-1", "Gate"), ("Vec<String> {x}", "Vec<String> {x}"), ("[](x)", "[](x)"),
+    ],
+)  # fmt: skip
+def test_a_heading_is_named_as_it_is_read(heading: str, title: str, tmp_path: Path) -> None:
+    drafts, _, _ = read(tmp_path, {"note.md": f"# {heading}\n\nBrass."})
+    assert (drafts["note"].title, drafts["note"].body) == (title, f"# {heading}\n\nBrass.")
 
 
 def test_a_link_in_a_heading_is_named_by_its_words(tmp_path: Path) -> None:

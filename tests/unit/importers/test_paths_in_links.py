@@ -18,6 +18,8 @@ NOTES = (
     "Zürich Ort.md",
     "C/Hub.md",
     "D/Hub.md",
+    "C#.md",
+    "C.md",
 )
 
 
@@ -48,10 +50,21 @@ def linking(folder: Path, link: str) -> Draft:
         ("[x](Winch.md)", "B/Winch"),
         ("[x](B/Winch.md)", "B/Winch"),
         ("[x](Gate.md)", "A/Gate"),
+        ("[[C#]]", "C-"),
+        ("[[C#|sharp]]", "C-"),
+        ("[[C]]", "C"),
+        ("[[Winch#]]", "B/Winch"),
+        ("[[F#]]", "F#"),
+        ("[[../../Vault/B/Winch]]", "B/Winch"),
+        ("[x](../../Vault/B/Winch.md)", "B/Winch"),
     ],
 )
 def test_the_note_that_is_meant(link: str, target: str, tmp_path: Path) -> None:
     assert [found.target for found in linking(tmp_path, link).links] == [target]
+
+
+def test_a_sign_at_the_end_of_a_name_stays_in_the_text(tmp_path: Path) -> None:
+    assert linking(tmp_path, "[[C#]] and [[#]]").body == "See C# and # there."
 
 
 @pytest.mark.parametrize(

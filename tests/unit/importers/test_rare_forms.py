@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import zipfile
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from pgrecall import InvalidInput
 from pgrecall.importers.dates import day_in_name, parse_time
-from pgrecall.importers.detect import known_kind, open_source
+from pgrecall.importers.detect import count_items, known_kind, open_source
 from pgrecall.importers.markdown.joplin import OTHER_ITEMS
 from pgrecall.importers.markdown.notes import OLD_COPIES
 from pgrecall.importers.markdown.reader import read_markdown
@@ -113,6 +114,9 @@ def test_zones_are_read(text: str, hour: int) -> None:
         "20260504120030",
         "202605041200-gate",
         "May 4th, 2026",
+        "4 May 2026",
+        "Monday, May 4, 2026",
+        "2026年5月4日",
         "2026_05_04",
         "20260504T120030--gate__lock",
         "2026-05-04T12-00",
@@ -123,7 +127,7 @@ def test_names_that_give_a_day(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["209905", "200000000000 x", "May 44th, 2026", "Gate 4th, 2026", "2026050412 x"]
+    "name", ["209905", "200000000000 x", "May 44th, 2026", "Gate 4th, 2026", "2026050412 x", "2026年の鍵"]
 )
 def test_names_that_give_none(name: str) -> None:
     assert day_in_name(name) is None
@@ -142,19 +146,56 @@ def test_the_copies_of_logseq_are_no_notes(tmp_path: Path) -> None:
     assert [(item.what, item.count) for item in others if isinstance(item, Skipped)] == [(OLD_COPIES, 1)]
 
 
-def test_an_archive_of_archives_is_called_what_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "notion.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("ExportBlock-1a2b-Part-1.zip", b"PK")
-    with pytest.raises(InvalidInput, match="has only other archives in it") as refused:
-        known_kind(path)
-    assert "Unpack it" in refused.value.hint
+def packed(files: dict[str, str | bytes]) -> bytes:
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return file.getvalue()
 
 
-def test_a_folder_of_org_files_is_called_what_it_is(tmp_path: Path) -> None:
-    (tmp_path / "a.org").write_text("* Gate")
-    with pytest.raises(InvalidInput, match=r"it has only \.org"):
+def test_an_export_of_notion_is_read_in_its_parts(tmp_path: Path) -> None:
+    page = f"Home {NOTE}"
+    parts: dict[str, str | bytes] = {
+        "ExportBlock-1a2b-Part-1.zip": packed({
+            f"{page}.md": f"# Home\n\n[Sub](Home%20{NOTE}/Sub%20{OTHER}.md)", "index.html": "x",
+        }),
+        "ExportBlock-1a2b-Part-2.zip": packed({f"{page}/Sub {OTHER}.md": "# Sub\n\nBrass."}),
+    }  # fmt: skip
+    (tmp_path / "notion.zip").write_bytes(packed(parts))
+    items = list(open_source(tmp_path / "notion.zip"))
+    drafts = {item.title: item for item in items if isinstance(item, Draft)}
+    assert [link.target for link in drafts["Home"].links] == [drafts["Sub"].key]
+    assert [(item.what, item.places) for item in items if isinstance(item, Skipped)] == [
+        ("texts that do not end in .md, passed over", ("index.html",))
+    ]
+    assert count_items(tmp_path / "notion.zip") == 2
+
+
+@pytest.mark.parametrize(
+    ("inner", "words"),
+    [
+        (b"PK", "other archives in it"),
+        (b"PK" + b"\0" * 20_000_000, "other archives in it"),
+        (packed({"../../a.md": "x"}), "leads out of the archive"),
+    ],
+)
+def test_an_archive_of_archives_that_cannot_be_read(inner: bytes, words: str, tmp_path: Path) -> None:
+    (tmp_path / "notion.zip").write_bytes(packed({"ExportBlock-1a2b-Part-1.zip": inner}))
+    with pytest.raises(InvalidInput, match=words) as refused:
+        list(open_source(tmp_path / "notion.zip"))
+    assert "ack" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("a.org", "as Markdown"), ("a.RST", "as Markdown"), ("a.docx", "as Markdown"), ("a.zip", "by its own")],
+)
+def test_a_folder_of_other_files_is_called_what_it_is(name: str, hint: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("* Gate")
+    with pytest.raises(InvalidInput, match=rf"it has only \{name[1:].lower()}\.") as refused:
         known_kind(tmp_path)
+    assert hint in refused.value.hint
 
 
 NOTE, OTHER, BOOK, TAG, TAGGED = (f"{number:032x}" for number in range(1, 6))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import click
 from click.exceptions import Exit
@@ -68,10 +68,19 @@ class _Archives:
     most: bool
 
 
+class _Source(click.Path):
+    """A path that is not empty: that of a variable without a value would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            raise InvalidInput("PATH is empty.", hint="Name a folder or a file; . is the current folder.")
+        return super().convert(value, param, ctx)
+
+
 @click.command("import", cls=ImportCommand)
 @click.argument(
     "path",
-    type=click.Path(path_type=Path),
+    type=_Source(path_type=Path),
     metavar="PATH",
     help="Folder of notes, an export or sessions; a .md, .jsonl, .json or .zip file; an export, - for "
     "standard input.",
