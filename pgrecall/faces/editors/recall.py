@@ -88,7 +88,7 @@ class Recall:
         session = _session_of(event)
         shown = self._shown.get(session, {})
         turns = self._turns(event)
-        said = {turn.text for turn in turns}
+        said = {prompt.strip(), *(turn.text for turn in turns)}
 
         @cache
         def captured() -> frozenset[str]:

@@ -74,7 +74,7 @@ class _RequestModel(BaseModel):
 class _MessageModel(_RequestModel):
     """A message as chats keep it, with more than is read of it: its time, its name, its calls of tools."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"unevaluatedProperties": True})
 
 
 class _ResponseModel(BaseModel):
