@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, folder_of, transcript_of
-from pgrecall.importers.chat.recalled import marked
+from pgrecall.importers.chat.gemini import without_added
+from pgrecall.importers.chat.recalled import marked, without_marked
 from pgrecall.importers.chat.transcript_end import last_turns, searchable
 from pgrecall.importers.projects import Scope, scoped
 from pgrecall.importers.secrets import without_secrets
@@ -82,7 +83,8 @@ class Recall:
             raise InvalidInput(
                 "The event has no prompt.", hint="Run `pgrecall connect EDITOR --recall` again."
             )
-        prompt = searchable(prompt)
+        # Gemini CLI puts what the start of a session was told before its first prompt.
+        prompt = searchable(without_marked(without_added(prompt)[0])[0])
         if not prompt.strip() or prompt.lstrip()[0] in "/!#":  # a command of the editor
             return Recalled()
         session = _session_of(event)

@@ -102,7 +102,7 @@ def _turns(
             texts += [_call(call) for call in calls]
         else:
             tally.add(TOOLS, len(calls))
-        text, added = _ADDED.subn("", "\n\n".join(filter(None, texts)))
+        text, added = without_added("\n\n".join(filter(None, texts)))
         tally.add(ADDED, added)
         text = text.strip()
         if text:
@@ -118,6 +118,11 @@ def _turns(
             )
         elif not (calls or added):
             tally.add(EMPTY)
+
+
+def without_added(text: str) -> tuple[str, int]:
+    """The text without what hooks and the program added, and how often they did."""
+    return _ADDED.subn("", text)
 
 
 def _call(call: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from pgrecall import Memory
 from pgrecall.faces.editors.hooks import HOOKS, HookedEditor
 from pgrecall.faces.editors.recall import Recall
 from pgrecall.faces.editors.recall_process import serve_hooks
-from pgrecall.importers.chat.recalled import without_marked
+from pgrecall.importers.chat.recalled import marked, without_marked
 from tests.acceptance.cli.command_tools import Ended
 from tests.acceptance.cli.editor_tools import FERRY, Editor, editor, stop, warm
 from tests.databases import Query
@@ -51,6 +51,17 @@ def test_a_prompt_gets_the_instruction_that_applies(memory: Memory) -> None:
     assert len(recalled.hits) == 2
     assert recalled.hits[0].body == rule
     assert "What the user asked for" in recalled.output
+
+
+def test_a_prompt_is_asked_without_what_hooks_have_put_before_it(memory: Memory, query: Query) -> None:
+    """Gemini CLI puts what the start of the session was told before the first prompt."""
+    memory.remember(FERRY)
+    told = html.escape(marked("The last session stopped here:\n- user: Which tests do I run?"))
+    asked = "Where does the ferry berth?"
+    event = {"prompt": f"<hook_context>{told}</hook_context>\n\n{asked}", "session_id": "s1"}
+    assert FERRY in Recall(memory, "gemini").answer(event).output
+    [logged] = query("SELECT query FROM recall.search_log")
+    assert logged["query"].strip() == asked
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,8 @@ def test_a_password_of_words_is_replaced_after_its_name(password: str) -> None:
 
 @pytest.mark.parametrize("said", [
     "my password is {}", "The password of the NAS is now \"{}\".", "the wifi password: {}", "pw: {}",
-    "I changed my password to {}, finally", "the passphrase for the backup was {}; no more", "user: mira / pass: {}",
+    "I changed my password to {}, finally", "the passphrase of the backup was {}; no more",
+    "user: mira / pass: {}",
     "Mein Passwort lautet: {}", "Ich habe das Kennwort vom Router auf {} geändert", "mi contraseña es {}",
     "La clave del wifi es {}.", "la contraseña del correo era {}", "a senha do wifi é {}",
     "mon mot de passe est {}",
