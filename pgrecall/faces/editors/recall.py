@@ -84,13 +84,13 @@ class Recall:
                 "The event has no prompt.", hint="Run `pgrecall connect EDITOR --recall` again."
             )
         # Gemini CLI puts what the start of a session was told before its first prompt.
-        prompt = searchable(without_marked(without_added(prompt)[0])[0])
-        if not prompt.strip() or prompt.lstrip()[0] in "/!#":  # a command of the editor
+        prompt = searchable(without_marked(without_added(prompt)[0])[0]).strip()
+        if not prompt or prompt[0] in "/!#":  # a command of the editor
             return Recalled()
         session = _session_of(event)
         shown = self._shown.get(session, {})
         turns = self._turns(event)
-        said = {prompt.strip(), *(turn.text for turn in turns)}
+        said = {prompt, *(turn.text for turn in turns)}
 
         @cache
         def captured() -> frozenset[str]:
@@ -143,7 +143,7 @@ def _session_of(event: Mapping[str, Any]) -> str:
 
 def _conversation(turns: Sequence[Turn], prompt: str) -> Sequence[ConversationTurn]:
     """The last turns before the prompt, which some editors have written already."""
-    before = turns[:-1] if turns and turns[-1].text.strip() == prompt.strip() else turns
+    before = turns[:-1] if turns and turns[-1].text.strip() == prompt else turns
     return [
         ConversationTurn(turn.role, without_secrets(turn.text)[0][-_CHARACTERS:])
         for turn in before[-_TURNS:]

@@ -61,7 +61,7 @@ def test_a_prompt_is_asked_without_what_hooks_have_put_before_it(memory: Memory,
     event = {"prompt": f"<hook_context>{told}</hook_context>\n\n{asked}", "session_id": "s1"}
     assert FERRY in Recall(memory, "gemini").answer(event).output
     [logged] = query("SELECT query FROM recall.search_log")
-    assert logged["query"].strip() == asked
+    assert logged["query"] == asked
 
 
 @pytest.mark.parametrize(
