@@ -79,6 +79,8 @@ def test_what_is_sent(endpoint: Endpoint, judge: LanguageModelJudge) -> None:
     assert schema["strict"] is True
     assert schema["schema"]["required"] == ["memories"]
     assert schema["schema"]["additionalProperties"] is False
+    listed = schema["schema"]["properties"]["memories"]
+    assert (listed["minItems"], listed["maxItems"]) == (1, 1)
     assert quoted(request) == [
         ("turn of the user", "the winch squeaks"),
         ("turn of the assistant", "Oil it."),
