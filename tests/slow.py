@@ -153,6 +153,8 @@ MODELS = {
     "tests/acceptance/docs/test_transcripts.py": "the README's example, answered by the default embedder",
     "tests/quality/test_examples.py": "floors of quality for each kind of question",
     "tests/quality/test_follow_ups.py": "floors of follow-ups with their conversation",
+    "tests/quality/test_recall_at_prompts.py": "a day in an editor: no secret, no repeat, little noise",
+    "tests/integration/search/test_real_model.py": "a real language model, if there is one",
     "tests/quality/test_words.py": "floors without a model for each kind; those of corpora stay",
     "tests/quality/test_corpora.py::test_a_corpus": "floors of corpora; those of words stay",
     "tests/quality/test_captured_questions.py": "a captured question is no answer",
