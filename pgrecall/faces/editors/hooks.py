@@ -186,6 +186,19 @@ def read_event(text: str) -> Mapping[str, Any]:
     return event
 
 
+def is_of_another(editor: HookedEditor, event: Mapping[str, Any]) -> bool:
+    """Whether another program runs this hook: Cursor and VS Code run those of Claude Code beside their own,
+    and would add everything twice."""
+    return editor == "claude" and not event.keys().isdisjoint(("cursor_version", "hookEventName"))
+
+
+def session_of(event: Mapping[str, Any]) -> str:
+    """The id of the event's session, as Claude Code, Codex and Gemini CLI, VS Code or Cursor name it; empty
+    without one."""
+    given = event.get("session_id") or event.get("sessionId") or event.get("conversation_id")
+    return given if isinstance(given, str) else ""
+
+
 def transcript_of(event: Mapping[str, Any]) -> Path | None:
     """The transcript of the event's session; None without one.
 

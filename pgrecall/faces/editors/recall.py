@@ -9,7 +9,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, folder_of, transcript_of
+from pgrecall.faces.editors.hooks import (
+    HOOKS,
+    HookedEditor,
+    added_context,
+    folder_of,
+    is_of_another,
+    session_of,
+    transcript_of,
+)
 from pgrecall.importers.chat.gemini import without_added
 from pgrecall.importers.chat.recalled import marked, without_marked
 from pgrecall.importers.chat.transcript_end import last_turns, searchable
@@ -85,9 +93,9 @@ class Recall:
             )
         # Gemini CLI puts what the start of a session was told before its first prompt.
         prompt = searchable(without_marked(without_added(prompt)[0])[0]).strip()
-        if not prompt or prompt[0] in "/!#":  # a command of the editor
+        if not prompt or prompt[0] in "/!#" or is_of_another(self._editor, event):  # / and so on: a command
             return Recalled()
-        session = _session_of(event)
+        session = searchable(session_of(event))
         shown = self._shown.get(session, {})
         turns = self._turns(event)
         said = {prompt, *(turn.text for turn in turns)}
@@ -134,11 +142,6 @@ class Recall:
     def _turns(self, event: Mapping[str, Any]) -> Sequence[Turn]:
         transcript = transcript_of(event) if "transcript_path" in event else None
         return last_turns(transcript, HOOKS[self._editor].source) if transcript is not None else ()
-
-
-def _session_of(event: Mapping[str, Any]) -> str:
-    given = event.get("session_id") or event.get("conversation_id")
-    return searchable(given) if isinstance(given, str) else ""
 
 
 def _conversation(turns: Sequence[Turn], prompt: str) -> Sequence[ConversationTurn]:

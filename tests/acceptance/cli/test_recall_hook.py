@@ -53,6 +53,30 @@ def test_a_prompt_gets_the_instruction_that_applies(memory: Memory) -> None:
     assert "What the user asked for" in recalled.output
 
 
+@pytest.mark.parametrize(
+    ("name", "field"), [("codex", "session_id"), ("vscode", "sessionId"), ("cursor", "conversation_id")]
+)
+def test_sessions_are_known_by_the_name_that_their_editor_gives(
+    name: HookedEditor, field: str, memory: Memory
+) -> None:
+    memory.remember(FERRY)
+    recall, asked = Recall(memory, name), "Where does the ferry berth?"
+    for session, again in (("s1", False), ("s1", True), ("s2", False)):
+        recalled = recall.answer({"prompt": asked, field: session})
+        assert bool(recalled.hits) is not again
+        recall.has_shown(recalled)
+
+
+@pytest.mark.parametrize("other", [{"cursor_version": "2.0.77"}, {"hookEventName": "UserPromptSubmit"}])
+def test_hooks_of_claude_code_are_silent_in_another_program(other: dict[str, str], memory: Memory) -> None:
+    """Cursor and VS Code run them beside their own."""
+    memory.remember(FERRY)
+    event = {"prompt": "Where does the ferry berth?", "session_id": "s1"}
+    assert Recall(memory, "claude").answer(event).hits
+    assert not Recall(memory, "claude").answer(event | other).hits
+    assert Recall(memory, "vscode").answer(event | other).hits
+
+
 def test_a_prompt_is_asked_without_what_hooks_have_put_before_it(memory: Memory, query: Query) -> None:
     """Gemini CLI puts what the start of the session was told before the first prompt."""
     memory.remember(FERRY)
