@@ -102,13 +102,13 @@ class LanguageModelJudge:
 
     def _judged(self, query: str, texts: Sequence[str], until: float | None) -> list[float]:
         """The applicability of each text, in their order."""
-        memories = [(f"memory {number}", text) for number, text in enumerate(texts)]
+        memories = [(f"memory {number}", text) for number, text in enumerate(texts, start=1)]
         quoted = [*quoted_turns(self._turns), ("query", query), *memories]
         judged = self._model.ask(_judgement_of(len(texts)), self._task, quoted, until).memories
-        if sorted(one.memory for one in judged) != list(range(len(texts))):
+        if sorted(one.memory for one in judged) != list(range(1, len(texts) + 1)):
             raise RerankerError(
                 f"The language model {self._model.name} judged {len(judged)} memories of {len(texts)}, or "
-                f"numbered them other than 0 to {len(texts) - 1}.",
+                f"numbered them other than 1 to {len(texts)}.",
                 hint="Choose a larger PGRECALL_LLM_MODEL, or lower PGRECALL_RERANKER_PAIRS.",
             )
         return [
