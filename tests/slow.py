@@ -118,7 +118,7 @@ INSTALLATION = {
     "tests/acceptance/cli/test_real_clients.py": "programs of editors, if there are any, reach our server",
     "tests/acceptance/cli/test_recall_hook.py::test_every_editor": "each editor gets memories in its form",
     "tests/acceptance/cli/test_recall_hook.py::test_other": "prompts that ask for nothing get nothing",
-    "tests/acceptance/cli/test_recall_hook.py::test_ten_rounds": "recall does not feed on itself",
+    "tests/acceptance/cli/test_ten_rounds.py": "recall does not feed on itself",
     "tests/acceptance/cli/test_recall_hook.py::test_what_is_no": "what is no prompt is refused",
     "tests/acceptance/cli/test_session_hooks.py": "sessions are captured, and begin with what is known",
     "tests/acceptance/docs/test_howto_commands.py": "commands of the howtos that need servers of their own",
