@@ -17,9 +17,12 @@ from pgrecall.importers.chat.turns import (
     kind_of,
     of_type,
     role_of_sender,
+    without_tags,
 )
 
-_QUERY = re.compile(r"<user_query>(.*?)</user_query>", re.DOTALL)
+_TAG = "user_query"
+_END = f"</{_TAG}>"
+_QUERY = re.compile(f"<{_TAG}>(.*?){_END}", re.DOTALL)
 
 
 def is_cursor(value: object) -> bool:
@@ -66,8 +69,9 @@ def _texts(content: list[Any] | str, tally: Tally, tools: bool) -> Iterator[str]
     """The texts of a message; of what a user sent, only what was typed."""
 
     def said(text: str) -> str:
-        typed = [found.strip() for found in _QUERY.findall(text)]
-        tally.add(ADDED, bool(_QUERY.sub("", text).strip() and typed))
+        told = text[: text.rfind(_END) + len(_END)] if _END in text else ""  # each beginning has an end
+        typed = [found.strip() for found in _QUERY.findall(told)]
+        tally.add(ADDED, bool(without_tags(text, [_TAG])[0].strip() and typed))
         return "\n\n".join(typed) if typed else text.strip()
 
     return texts_of_blocks(content, tally, tools=tools, said=said)

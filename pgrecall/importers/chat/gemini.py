@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,11 +21,12 @@ from pgrecall.importers.chat.turns import (
     list_of,
     of_type,
     role_of_sender,
+    without_tags,
 )
 
 NOTICES = "notices of the program"
 
-_ADDED = re.compile(r"<(hook_context|session_context)>.*?</\1>", re.DOTALL)
+_ADDED = ("hook_context", "session_context")
 """What hooks and the program itself add to a user's message, or send as one."""
 
 _TYPES = {"user": "user", "gemini": "assistant"}
@@ -122,7 +122,7 @@ def _turns(
 
 def without_added(text: str) -> tuple[str, int]:
     """The text without what hooks and the program added, and how often they did."""
-    return _ADDED.subn("", text)
+    return without_tags(text, _ADDED)
 
 
 def _call(call: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -265,3 +266,17 @@ def role_of(speaker: str) -> Role | None:
 def role_of_sender(sender: object) -> Role | None:
     """The role that a program names the sender of a message with, such as ``human`` or ``developer``."""
     return (role_of(sender) or _ROLES.get(sender.strip().casefold())) if isinstance(sender, str) else None
+
+
+def without_tags(text: str, names: Sequence[str]) -> tuple[str, int]:
+    """The text without what stands between `<name>` and `</name>`, and how often there was any.
+
+    A beginning after the last end is not looked at: each would be searched to the end of the text.
+    """
+    removed = 0
+    for name in names:
+        begin, end = f"<{name}>", f"</{name}>"
+        stop = text.rfind(end) + len(end) if end in text else 0
+        rest, count = re.subn(f"{begin}.*?{end}", "", text[:stop], flags=re.DOTALL)
+        text, removed = rest + text[stop:], removed + count
+    return text, removed
