@@ -210,7 +210,7 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _told(text: str) -> Iterator[tuple[int, int]]:
-    """Where a sentence tells a password: a word with a digit, such as people make, no a name of a method."""
+    """Where a sentence tells a password: a word with a digit, and not the name of a method."""
     for match in _SAID.finditer(text):
         letters, digits = (len(re.findall(kind, match[1])) for kind in (r"[^\W\d_]", r"\d"))
         enough = letters >= 5 or (letters == 4 and digits > 1)
