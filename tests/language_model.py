@@ -37,7 +37,7 @@ def judging(applicability: Callable[[str], float]) -> Answer:
         return answering(
             {
                 "memories": [
-                    {"memory": n, "applicability": applicability(text)} for n, text in enumerate(memories)
+                    {"memory": n, "applicability": applicability(text)} for n, text in enumerate(memories, 1)
                 ]
             }
         )

@@ -77,7 +77,7 @@ class Resources:
         configured = self.settings.database_url
         address = self._url or (configured.get_secret_value() if configured else None)
         if address is not None:
-            self._require_usable(schema.inspect(address, timeout=self.settings.connect_timeout))
+            self._require_usable(schema.inspect(address, self.settings.connect_timeout, self.timeout))
             return address
         from pgrecall.embedded.shared_server import EmbeddedServer
 

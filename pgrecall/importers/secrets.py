@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import chain
 
 _NEEDED = re.compile(
     r"\S{16}|PRIVATE KEY|pass|pw|kennwort|contrase|clave|senha|пароль|密码|パスワード|비밀번호", re.IGNORECASE
@@ -96,6 +97,20 @@ _PLACED = re.compile(
 )
 """Places of passwords without a name."""
 
+_SAID = re.compile(
+    r"(?:(?:password|pass(?:phrase|code|wort)|kennwort|contraseña|senha|mot de passe|\bclave)"
+    r"(?: (?:for|of|to|on|für|von|vom|zum|der|des|del|de|do|da|du) [^\n.:;,=]{1,40}?)?"
+    r"(?: ?:| (?:is|was|now|will be|to|ist|war|lautet:?|auf|es|era|a|é|est))|\b(?:pass|pw):) ['\"“„`]?"
+    r"(?=\S{0,40}?\d)([\w!#$%&*+?@^~-]{6,60}?)(?=['\"”`]?[.,;!?)]{0,3}(?:\s|\Z))",
+    re.IGNORECASE,
+)
+"""A sentence that tells a password, in English, German, Spanish, Portuguese or French."""
+
+_TECHNICAL = re.compile(
+    r"(?:sha|md|aes|base|utf|bcrypt|argon|scrypt|pbkdf|o?auth|python|rfc)[-_]?\d|\d+[-_]?(?:bit|char|letter|zeichen)",
+    re.IGNORECASE,
+)
+
 _SHIFT = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 """Where random letters go over to digits or capitals, as words seldom do."""
 
@@ -142,8 +157,8 @@ def secret_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _place(found: tuple[int, int, str]) -> tuple[int, bool, int]:
-    """The order of secrets; of two that begin alike, the one whose kind says more."""
-    return found[0], found[2] == "Secret", found[1]
+    """The order of secrets; of two that begin alike, the one whose kind says more, then the longer one."""
+    return found[0], found[2] == "Secret", -found[1]
 
 
 def secrets_in(text: str) -> tuple[str, ...]:
@@ -161,7 +176,7 @@ def _secrets(text: str) -> Iterator[tuple[int, int, str]]:
     for match in _VARIABLE.finditer(text):
         if _is_value(match[2]) and re.search(r"\d", match[2]) and re.search(r"[A-Za-z]", match[2]):
             yield *match.span(2), "Secret"
-    for start, stop in _named(text):
+    for start, stop in chain(_named(text), _told(text)):
         yield start, stop, "Secret"
     for match in _PLACED.finditer(text):
         if _is_random(match[match.lastgroup or 0]):
@@ -192,6 +207,15 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
         if name is not None and (name["password"] or (is_random and len(found) >= 16)):
             yield start, stop
             begin = stop
+
+
+def _told(text: str) -> Iterator[tuple[int, int]]:
+    """Where a sentence tells a password: a word with a digit, and not the name of a method."""
+    for match in _SAID.finditer(text):
+        letters, digits = (len(re.findall(kind, match[1])) for kind in (r"[^\W\d_]", r"\d"))
+        enough = letters >= 5 or (letters == 4 and digits > 1)
+        if enough and _is_value(match[1]) and not _TECHNICAL.match(match[1]):
+            yield match.span(1)
 
 
 def _name_of(text: str, begin: int, start: int, stop: int) -> re.Match[str] | None:

@@ -36,10 +36,20 @@ class SchemaState:
     dimensions: int | None
 
 
-def inspect(url: str, *, timeout: float = 10.0) -> SchemaState:
-    """Reads the state of the schema in a database."""
+def inspect(url: str, timeout: float = 10.0, within: float | None = None) -> SchemaState:
+    """Reads the state of the schema in a database.
+
+    Args:
+        timeout: seconds for a connection.
+        within: seconds to wait while an upgrade has the tables; None waits for its end.
+    """
     with connect(url, timeout=timeout) as connection:
-        return state_of(connection.cursor())
+        if within is None:
+            return state_of(connection.cursor())
+        with connection.transaction():  # a pooler could hand a setting of the session to others
+            limit = str(max(1, round(within * 1000)))
+            connection.execute("SELECT set_config('lock_timeout', %s, true)", [limit])
+            return state_of(connection.cursor())
 
 
 def state_of(cursor: psycopg.Cursor[Row]) -> SchemaState:

@@ -58,10 +58,8 @@ def quoted_turns(turns: Sequence[ConversationTurn]) -> list[tuple[str, str]]:
 def _turn(given: object, number: int) -> ConversationTurn:
     if isinstance(given, Mapping):  # its values are checked below
         given = ConversationTurn(cast(Role, given.get("role")), cast(str, given.get("content")))
-    if (
-        not isinstance(given, ConversationTurn)
-        or given.role not in get_args(Role)
-        or not isinstance(given.content, str)
-    ):
+    if not isinstance(given, ConversationTurn) or not given.role or not isinstance(given.content, str):
         raise InvalidInput(f"Turn {number} of the conversation has no role and content.", hint=_FORM)
+    if given.role not in get_args(Role):
+        raise InvalidInput(f"Turn {number} of the conversation has the role {given.role!r:.40}.", hint=_FORM)
     return given

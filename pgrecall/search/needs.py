@@ -79,16 +79,16 @@ NEEDS: Mapping[Need, NeedEffect] = {
     ),
     "sensitive_context": NeedEffect(
         "it touches health, grief, faith or secrets",
-        "memories with a relevance below .3 are left out",
+        "memories with a relevance below .1 are left out",
         "Only what clearly applies applies.",
-        search={"min_relevance": 0.3},
-        context={"min_relevance": 0.3},
+        search={"min_relevance": 0.1},  # .3 loses an eighth and more of what answers
+        context={"min_relevance": 0.1},
     ),
     "under_specified": NeedEffect(
         "it lacks what an answer would need",
-        "what changed lately gets up to a fifth of a context",
+        "what changed lately gets up to a tenth of a context",
         "What tells of the present state applies more.",
-        context={"state_share": 0.2},
+        context={"state_share": 0.1},
     ),
 }
 

@@ -50,26 +50,32 @@ class Examples:
 
 
 @contextmanager
-def examples(
-    server: EmbeddedServer, embedder: Embedder | None, corpora: Collection[str] = BY_KIND
-) -> Iterator[Examples]:
-    """The corpora of these names, imported with this embedder; dropped afterwards."""
+def database(server: EmbeddedServer) -> Iterator[str]:
+    """A database for embeddings of MiniLM's size; dropped afterwards."""
     name = f"test_quality_{uuid.uuid4().hex[:12]}"
     url = make_conninfo(server.url, dbname=name)
-    settings = Settings(embedder="local" if embedder else "none")
     with psycopg.connect(server.url, autocommit=True) as admin:
         alone(admin, f"CREATE DATABASE {name}")
         try:
             migrate.upgrade(url, dimensions=DIMENSIONS)
-            with ExitStack() as stack:
-                clients = {}
-                for corpus in corpora:
-                    memory = Memory(url, tenant=corpus, settings=settings, embedder=embedder)
-                    clients[corpus] = stack.enter_context(memory)
-                    fill(memory, corpus)
-                yield Examples(clients)
+            yield url
         finally:
             dropped(admin, name)
+
+
+@contextmanager
+def examples(
+    server: EmbeddedServer, embedder: Embedder | None, corpora: Collection[str] = BY_KIND
+) -> Iterator[Examples]:
+    """The corpora of these names, imported with this embedder; dropped afterwards."""
+    settings = Settings(embedder="local" if embedder else "none")
+    with database(server) as url, ExitStack() as stack:
+        clients = {}
+        for corpus in corpora:
+            memory = Memory(url, tenant=corpus, settings=settings, embedder=embedder)
+            clients[corpus] = stack.enter_context(memory)
+            fill(memory, corpus)
+        yield Examples(clients)
 
 
 def without(judged: Sequence[Judged], option: str) -> list[Judged]:

@@ -81,7 +81,7 @@ HOOKS: Mapping[HookedEditor, Hooks] = {
 MAX_EVENT = 1_000_000
 """Characters of an event that are read."""
 
-_OURS = re.compile(r"pgrecall.* capture (start|end)( --editor \w+)?( --scope \w+)?$|pgrecall-recall( |$)")
+_OURS = re.compile(r"pgrecall.* capture (start|end)( --editor \w+)?( --scope \w+)?$|pgrecall-recall'?( |$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,9 @@ def with_hooks(editor: HookedEditor, document: Mapping[str, Any], commands: Hook
         )
     given = dict(commands.by_event(editor))
     changed = {
-        event: [one for one in group if not (_is_ours(one) and (event in given or not given))]
+        event: [kept for one in group if (kept := _without_ours(one)) is not None]
+        if event in given or not given
+        else group
         for event, group in hooks.items()
     }
     if not given and changed == hooks:
@@ -151,10 +153,19 @@ def with_hooks(editor: HookedEditor, document: Mapping[str, Any], commands: Hook
     return rest | ({"hooks": changed} if changed else {})
 
 
-def _is_ours(group: Any) -> bool:
-    hooks = group.get("hooks", [group]) if isinstance(group, dict) else None
-    commands = [hook.get("command") for hook in hooks or () if isinstance(hook, dict)]
-    return bool(commands) and all(isinstance(one, str) and _OURS.search(one) for one in commands)
+def _without_ours(entry: Any) -> Any:
+    """An entry of an event without our hook; None if nothing is left. A person may have put it in a group
+    with others."""
+    hooks = entry.get("hooks") if isinstance(entry, dict) else None
+    if not isinstance(hooks, list):
+        return None if _is_ours(entry) else entry
+    kept = [hook for hook in hooks if not _is_ours(hook)]
+    return entry if kept == hooks else entry | {"hooks": kept} if kept else None
+
+
+def _is_ours(hook: Any) -> bool:
+    command = hook.get("command") if isinstance(hook, dict) else None
+    return isinstance(command, str) and _OURS.search(command) is not None
 
 
 def read_event(text: str) -> Mapping[str, Any]:
@@ -173,6 +184,19 @@ def read_event(text: str) -> Mapping[str, Any]:
             hint="This command is run by the hooks of `pgrecall connect EDITOR`.",
         )
     return event
+
+
+def is_of_another(editor: HookedEditor, event: Mapping[str, Any]) -> bool:
+    """Whether another program runs this hook: Cursor and VS Code run those of Claude Code beside their own,
+    and would add everything twice."""
+    return editor == "claude" and not event.keys().isdisjoint(("cursor_version", "hookEventName"))
+
+
+def session_of(event: Mapping[str, Any]) -> str:
+    """The id of the event's session, as Claude Code, Codex and Gemini CLI, VS Code or Cursor name it; empty
+    without one."""
+    given = event.get("session_id") or event.get("sessionId") or event.get("conversation_id")
+    return given if isinstance(given, str) else ""
 
 
 def transcript_of(event: Mapping[str, Any]) -> Path | None:

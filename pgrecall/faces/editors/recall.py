@@ -9,8 +9,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, folder_of, transcript_of
-from pgrecall.importers.chat.recalled import marked
+from pgrecall.faces.editors.hooks import (
+    HOOKS,
+    HookedEditor,
+    added_context,
+    folder_of,
+    is_of_another,
+    session_of,
+    transcript_of,
+)
+from pgrecall.importers.chat.gemini import without_added
+from pgrecall.importers.chat.recalled import marked, without_marked
 from pgrecall.importers.chat.transcript_end import last_turns, searchable
 from pgrecall.importers.projects import Scope, scoped
 from pgrecall.importers.secrets import without_secrets
@@ -82,13 +91,14 @@ class Recall:
             raise InvalidInput(
                 "The event has no prompt.", hint="Run `pgrecall connect EDITOR --recall` again."
             )
-        prompt = searchable(prompt)
-        if not prompt.strip() or prompt.lstrip()[0] in "/!#":  # a command of the editor
+        # Gemini CLI puts what the start of a session was told before its first prompt.
+        prompt = searchable(without_marked(without_added(prompt)[0])[0]).strip()
+        if not prompt or prompt[0] in "/!#" or is_of_another(self._editor, event):  # / and so on: a command
             return Recalled()
-        session = _session_of(event)
+        session = searchable(session_of(event))
         shown = self._shown.get(session, {})
         turns = self._turns(event)
-        said = {turn.text for turn in turns}
+        said = {prompt, *(turn.text for turn in turns)}
 
         @cache
         def captured() -> frozenset[str]:
@@ -134,14 +144,9 @@ class Recall:
         return last_turns(transcript, HOOKS[self._editor].source) if transcript is not None else ()
 
 
-def _session_of(event: Mapping[str, Any]) -> str:
-    given = event.get("session_id") or event.get("conversation_id")
-    return searchable(given) if isinstance(given, str) else ""
-
-
 def _conversation(turns: Sequence[Turn], prompt: str) -> Sequence[ConversationTurn]:
     """The last turns before the prompt, which some editors have written already."""
-    before = turns[:-1] if turns and turns[-1].text.strip() == prompt.strip() else turns
+    before = turns[:-1] if turns and turns[-1].text.strip() == prompt else turns
     return [
         ConversationTurn(turn.role, without_secrets(turn.text)[0][-_CHARACTERS:])
         for turn in before[-_TURNS:]

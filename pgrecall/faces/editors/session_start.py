@@ -11,7 +11,14 @@ from datetime import datetime
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any
 
-from pgrecall.faces.editors.hooks import HOOKS, HookedEditor, added_context, folder_of, transcript_of
+from pgrecall.faces.editors.hooks import (
+    HOOKS,
+    HookedEditor,
+    added_context,
+    folder_of,
+    session_of,
+    transcript_of,
+)
 from pgrecall.importers.chat.recalled import marked
 from pgrecall.importers.chat.transcript_end import last_turns
 from pgrecall.importers.projects import Scope, scoped
@@ -67,7 +74,7 @@ def start_answer(editor: HookedEditor, event: Mapping[str, Any], memory: Memory,
         text = within_budget(_HANDOFF, [*handoff, kept], HANDOFF_BUDGET)
     else:
         named = "" if project is None else f" in {project}"
-        session = f"{HOOKS[editor].source}/{event.get('session_id')}"
+        session = f"{HOOKS[editor].source}/{session_of(event)}"
         text = within_budget(
             _NOTE.format(named), [kept, *_since_last_session(memory, project, session)], BUDGET
         )

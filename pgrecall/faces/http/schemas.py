@@ -18,6 +18,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from pgrecall.faces.described import REQUIRED, Parameter, markdown, named, section
 from pgrecall.nouns.memories.not_given import plain
+from pgrecall.nouns.search.models import ConversationTurn
 
 MAX_TEXT_LENGTH = 1_000_000
 """Characters of any text in a request; SQL holds single fields to narrower limits."""
@@ -70,6 +71,12 @@ class _RequestModel(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, str_max_length=MAX_TEXT_LENGTH)
 
 
+class _MessageModel(_RequestModel):
+    """A message as chats keep it, with more than is read of it: its time, its name, its calls of tools."""
+
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"unevaluatedProperties": True})
+
+
 class _ResponseModel(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
@@ -86,7 +93,8 @@ class Body:
         for each in types:
             definitions |= _request_fields(each)
         kept = {field: definition for field, definition in definitions.items() if field not in without}
-        self.model = _request_model(name or types[0].__name__, _summary(types[0]), kept)
+        base = _MessageModel if ConversationTurn in types else _RequestModel
+        self.model = _request_model(name or types[0].__name__, _summary(types[0]), kept, base)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         build = source if is_dataclass(source) and isinstance(source, type) else dict
@@ -117,8 +125,10 @@ def limits(parameter: Parameter) -> dict[str, Any]:
     return {} if parameter.bounds is None else {"ge": parameter.bounds.low, "le": parameter.bounds.high}
 
 
-def _request_model(name: str, about: str, definitions: Mapping[str, Any]) -> type[BaseModel]:
-    return pydantic.create_model(name, __base__=_RequestModel, __doc__=about, **definitions)
+def _request_model(
+    name: str, about: str, definitions: Mapping[str, Any], base: type[BaseModel] = _RequestModel
+) -> type[BaseModel]:
+    return pydantic.create_model(name, __base__=base, __doc__=about, **definitions)
 
 
 @cache

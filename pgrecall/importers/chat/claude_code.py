@@ -26,8 +26,8 @@ from pgrecall.importers.chat.turns import (
     name_from,
     of_type,
     role_of_sender,
-    typed,
 )
+from pgrecall.importers.chat.typed import typed
 from pgrecall.nouns.memories.models import PROJECT
 
 COMMANDS = "commands and their output"

@@ -26,7 +26,10 @@ from pgrecall.importers.chat.turns import (
 )
 from pgrecall.nouns.memories.models import PROJECT
 
-_LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_LINES = frozenset({
+    "session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state",
+    "token_usage_record",
+})  # fmt: skip
 _CALLS = frozenset({
     "function_call", "local_shell_call", "custom_tool_call", "web_search_call", "mcp_tool_call",
     "image_generation_call", "tool_search_call",

@@ -16,8 +16,8 @@ from pgrecall.importers.chat.turns import (
     kind_of,
     of_type,
     role_of_sender,
-    typed,
 )
+from pgrecall.importers.chat.typed import typed
 
 
 def is_cursor(value: object) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -23,10 +22,11 @@ from pgrecall.importers.chat.turns import (
     of_type,
     role_of_sender,
 )
+from pgrecall.importers.chat.typed import without_tags
 
 NOTICES = "notices of the program"
 
-_ADDED = re.compile(r"<(hook_context|session_context)>.*?</\1>", re.DOTALL)
+_ADDED = ("hook_context", "session_context")
 """What hooks and the program itself add to a user's message, or send as one."""
 
 _TYPES = {"user": "user", "gemini": "assistant"}
@@ -102,7 +102,7 @@ def _turns(
             texts += [_call(call) for call in calls]
         else:
             tally.add(TOOLS, len(calls))
-        text, added = _ADDED.subn("", "\n\n".join(filter(None, texts)))
+        text, added = without_added("\n\n".join(filter(None, texts)))
         tally.add(ADDED, added)
         text = text.strip()
         if text:
@@ -118,6 +118,11 @@ def _turns(
             )
         elif not (calls or added):
             tally.add(EMPTY)
+
+
+def without_added(text: str) -> tuple[str, int]:
+    """The text without what hooks and the program added, and how often they did."""
+    return without_tags(text, _ADDED)
 
 
 def _call(call: dict[str, Any]) -> str:

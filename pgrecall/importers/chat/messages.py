@@ -24,8 +24,8 @@ from pgrecall.importers.chat.turns import (
     kind_of,
     of_type,
     role_of_sender,
-    typed,
 )
+from pgrecall.importers.chat.typed import typed
 from pgrecall.importers.draft_checks import required_text
 from pgrecall.nouns.imports.report import Problem
 from pgrecall.nouns.memories.models import Role

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,13 +51,6 @@ _ROLES: Mapping[str, Role] = {
     "toolresult": "tool",
     "tool_result": "tool",
 }
-_ADDED = re.compile(
-    r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|environment_details|user_info|git_status)>"
-    r"(?:(?!<\1>).)*?</\1>",
-    re.DOTALL,
-)
-_TYPED = re.compile(r"<user_query>((?:(?!<user_query>).)*?)</user_query>", re.DOTALL)
-"""What a person typed, in a prompt of Cursor or Grok."""
 
 _TICK = timedelta(milliseconds=1)
 _EARLIEST = 100_000_000
@@ -167,16 +159,6 @@ def _since_epoch(value: object) -> datetime:
         if seconds >= 1e11:
             seconds /= 1000
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def typed(text: str, role: Role | None, tally: Tally) -> str:
-    """What a person typed of a prompt, without what the program added to it; any other text as it is."""
-    if role != "user":
-        return text.strip()
-    kept, removed = _ADDED.subn("", text)
-    queries = _TYPED.findall(kept)
-    tally.add(ADDED, removed + bool(queries and _TYPED.sub("", kept).strip()))
-    return "\n\n".join(map(str.strip, queries or [kept]))
 
 
 def kind_of(value: object, field: str = "type") -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from copy import copy
+from functools import cache
 from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from pgrecall.errors import RerankerError
 from pgrecall.nouns.search.models import ConversationTurn
@@ -41,7 +42,17 @@ class _Judged(Answer):
 
 
 class _Judgement(Answer):
-    memories: Annotated[list[_Judged], Field(max_length=_BATCH)]  # a small model would not end
+    memories: list[_Judged]
+
+
+@cache
+def _judgement_of(count: int) -> type[_Judgement]:
+    """The form of a judgement of so many memories: a small model leaves some out, or does not end.
+
+    Where a server does not hold it to the schema, the error says how many it judged.
+    """
+    memories = Annotated[list[_Judged], Field(json_schema_extra={"minItems": count, "maxItems": count})]
+    return create_model("_Judgement", __base__=_Judgement, memories=(memories, ...))
 
 
 class LanguageModelJudge:
@@ -91,13 +102,13 @@ class LanguageModelJudge:
 
     def _judged(self, query: str, texts: Sequence[str], until: float | None) -> list[float]:
         """The applicability of each text, in their order."""
-        memories = [(f"memory {number}", text) for number, text in enumerate(texts)]
+        memories = [(f"memory {number}", text) for number, text in enumerate(texts, start=1)]
         quoted = [*quoted_turns(self._turns), ("query", query), *memories]
-        judged = self._model.ask(_Judgement, self._task, quoted, until).memories
-        if sorted(one.memory for one in judged) != list(range(len(texts))):
+        judged = self._model.ask(_judgement_of(len(texts)), self._task, quoted, until).memories
+        if sorted(one.memory for one in judged) != list(range(1, len(texts) + 1)):
             raise RerankerError(
                 f"The language model {self._model.name} judged {len(judged)} memories of {len(texts)}, or "
-                f"did not number them 0 to {len(texts) - 1}.",
+                f"did not number them 1 to {len(texts)}.",
                 hint="Choose a larger PGRECALL_LLM_MODEL, or lower PGRECALL_RERANKER_PAIRS.",
             )
         return [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from pgrecall import Memory
 from pgrecall.nouns.memories.models import PROJECT
@@ -28,7 +29,14 @@ def test_a_locked_database_holds_no_hook_up_and_all_goes_on_after_it(
     memory.remember(FERRY)
     warm(claude)
     with psycopg.connect(database_url) as locking:
-        locking.execute("LOCK TABLE recall.memory IN ACCESS EXCLUSIVE MODE")
+        tables = locking.execute(
+            "SELECT string_agg(c.oid::regclass::text, ', ') FROM pg_class c "
+            "WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p')"
+        )
+        [names] = tables.fetchone() or [""]
+        locking.execute(
+            sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(sql.SQL(names))
+        )  # as an upgrade
         begun = hook(claude, "SessionStart", source="startup")
         assert (begun.code, begun.out) == (1, "")
         assert begun.err.startswith("Error: ")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import json
 import socket
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pgrecall import Memory
-from pgrecall.faces.editors.hooks import HOOKS
+from pgrecall.faces.editors.hooks import HOOKS, HookedEditor
 from pgrecall.faces.editors.recall import Recall
 from pgrecall.faces.editors.recall_process import serve_hooks
-from pgrecall.importers.chat.recalled import without_marked
+from pgrecall.importers.chat.recalled import marked, without_marked
 from tests.acceptance.cli.command_tools import Ended
 from tests.acceptance.cli.editor_tools import FERRY, Editor, editor, stop, warm
 from tests.databases import Query
@@ -49,6 +49,41 @@ def test_a_prompt_gets_the_instruction_that_applies(memory: Memory) -> None:
     assert len(recalled.hits) == 2
     assert recalled.hits[0].body == rule
     assert "What the user asked for" in recalled.output
+
+
+@pytest.mark.parametrize(
+    ("name", "field"), [("codex", "session_id"), ("vscode", "sessionId"), ("cursor", "conversation_id")]
+)
+def test_sessions_are_known_by_the_name_that_their_editor_gives(
+    name: HookedEditor, field: str, memory: Memory
+) -> None:
+    memory.remember(FERRY)
+    recall, asked = Recall(memory, name), "Where does the ferry berth?"
+    for session, again in (("s1", False), ("s1", True), ("s2", False)):
+        recalled = recall.answer({"prompt": asked, field: session})
+        assert bool(recalled.hits) is not again
+        recall.has_shown(recalled)
+
+
+@pytest.mark.parametrize("other", [{"cursor_version": "2.0.77"}, {"hookEventName": "UserPromptSubmit"}])
+def test_hooks_of_claude_code_are_silent_in_another_program(other: dict[str, str], memory: Memory) -> None:
+    """Cursor and VS Code run them beside their own."""
+    memory.remember(FERRY)
+    event = {"prompt": "Where does the ferry berth?", "session_id": "s1"}
+    assert Recall(memory, "claude").answer(event).hits
+    assert not Recall(memory, "claude").answer(event | other).hits
+    assert Recall(memory, "vscode").answer(event | other).hits
+
+
+def test_a_prompt_is_asked_without_what_hooks_have_put_before_it(memory: Memory, query: Query) -> None:
+    """Gemini CLI puts what the start of the session was told before the first prompt."""
+    memory.remember(FERRY)
+    told = html.escape(marked("The last session stopped here:\n- user: Which tests do I run?"))
+    asked = "Where does the ferry berth?"
+    event = {"prompt": f"<hook_context>{told}</hook_context>\n\n{asked}", "session_id": "s1"}
+    assert FERRY in Recall(memory, "gemini").answer(event).output
+    [logged] = query("SELECT query FROM recall.search_log")
+    assert logged["query"] == asked
 
 
 @pytest.mark.parametrize(
@@ -170,30 +205,6 @@ def test_a_folder_whose_path_is_too_long_for_a_socket_is_refused(claude: Editor,
     claude.variables = near
     assert (done.code, done.out) == (1, "")
     assert "its path is too long for a socket" in done.err
-
-
-def test_ten_rounds_of_recall_and_capture_store_nothing_that_was_recalled(
-    claude: Editor, memory: Memory, tmp_path: Path
-) -> None:
-    """Some editors write what a hook adds into their transcript, as the user's words."""
-    memory.remember(FERRY)
-    warm(claude)
-    transcript = tmp_path / "session.jsonl"
-    question = "Where does the ferry berth?"
-    for round_ in range(10):
-        text = claude.gets(question, session_id=f"round-{round_}")
-        lines: list[dict[str, Any]] = [
-            {"type": "user", "uuid": f"h{round_}", "message": {"role": "user", "content": text}},
-            {
-                "type": "user",
-                "uuid": f"u{round_}",
-                "message": {"role": "user", "content": f"{question}\n{text}"},
-            },
-        ]
-        transcript.write_text("".join(json.dumps({"sessionId": "s", **line}) + "\n" for line in lines))
-        assert claude.run("import", str(transcript), "--source", "claude-code").code == 0
-    bodies = [one.body for one in memory.list()]
-    assert sorted(bodies) == sorted([FERRY, *[question] * 10])
 
 
 def test_secrets_in_a_prompt_are_not_logged(

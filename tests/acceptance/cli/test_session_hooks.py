@@ -170,6 +170,13 @@ def test_strange_folders_and_events_hold_nobody_up(claude: Editor, memory: Memor
     for place, folder in enumerate(("/no/such", "x\x00", "/" + "y" * 10_000, 7, None)):
         assert FERRY in claude.gets("Where does the ferry berth?", session_id=f"s{place}", cwd=folder)
         assert FERRY in told(claude, cwd=folder)
+    for other in (
+        {"cursor_version": "2.0"},
+        {"hookEventName": "SessionStart"},
+    ):  # they run it beside their own
+        for event in ("SessionStart", "SessionEnd"):
+            done = hook(claude, event, transcript_path=7, **other)
+            assert (done.code, done.out, done.err) == (0, "", "")
     wrong = hook(claude, "SessionStart", source="compact", transcript_path=7)
     assert (wrong.code, wrong.out) == (1, "")
     assert wrong.err.startswith("Error: The event names no transcript.")

@@ -52,7 +52,8 @@ def test_what_is_remembered_is_found(api: Served) -> None:
 def test_a_conversation_completes_a_query(api: Served) -> None:
     number = remembered(api, "The slipway closes at dusk in winter.")
     turn = {"role": "assistant", "content": "Did you ask when the slipway closes?"}
-    body = {"query": "no, when was that?", "conversation": [turn]}
+    kept = turn | {"at": "2026-05-01T10:00:00Z", "name": "harbour", "tool_calls": []}
+    body = {"query": "no, when was that?", "conversation": [kept]}
     found = api.client.post("/v1/search", json=body).json()
     assert found["completed_query"] == "Did you ask when the slipway closes?\nno, when was that?"
     assert found["hits"][0]["id"] == number

@@ -107,7 +107,7 @@ def test_only_the_end_of_a_long_conversation_counts(query: Query) -> None:
     ("conversation", "said"),
     [
         ([{"role": "user"}], "Turn 1 of the conversation has no role and content."),
-        ([{"role": "robot", "content": "hello"}], "Turn 1 of the conversation has no role and content."),
+        ([{"role": "robot", "content": "hello"}], "Turn 1 of the conversation has the role 'robot'."),
         (7, "The conversation is 7, not a list of turns."),
         (["hello"], "Turn 1 of the conversation has no role and content."),
         ([ASKED[0]] * 101, "The conversation has 101 turns, more than 100."),

@@ -32,7 +32,9 @@ VALUES = st.recursive(
     st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
     lambda inner: st.dictionaries(NAMES, inner, max_size=3),
 )
-COMMAND = HookCommands(("/opt/pgrecall", "--tenant", "a b"), ("/opt/pgrecall-recall", "--tenant", "a b"))
+COMMAND = HookCommands(
+    ("/my opt/pgrecall", "--tenant", "a b"), ("/my opt/pgrecall-recall", "--tenant", "a b")
+)
 
 
 def json_file(text: str) -> SettingsFile:
@@ -232,8 +234,8 @@ def test_hooks_are_added_once_and_removed_again(editor: HookedEditor, data: st.D
         before["version"] = form.version
     added = with_hooks(editor, before, COMMAND)
     for event, command in (
-        (form.end, f"/opt/pgrecall --tenant 'a b' capture end --editor {editor}"),
-        (form.prompt, f"/opt/pgrecall-recall --tenant 'a b' --editor {editor}"),
+        (form.end, f"'/my opt/pgrecall' --tenant 'a b' capture end --editor {editor}"),
+        (form.prompt, f"'/my opt/pgrecall-recall' --tenant 'a b' --editor {editor}"),
     ):
         last = added["hooks"][event][-1]
         assert (last["hooks"][0] if form.grouped else last) == {"type": "command", "command": command}
@@ -246,6 +248,18 @@ def test_hooks_are_added_once_and_removed_again(editor: HookedEditor, data: st.D
 @pytest.mark.parametrize("editor", HOOKS)
 def test_a_new_file_of_hooks_is_empty_once_they_are_removed(editor: HookedEditor) -> None:
     assert with_hooks(editor, with_hooks(editor, {}, COMMAND), NO_HOOKS) == {}
+
+
+def test_a_hook_in_a_group_with_others_goes_alone() -> None:
+    def mixed(*commands: str) -> dict[str, Any]:
+        hooks = [{"type": "command", "command": one} for one in commands]
+        return {"hooks": {"UserPromptSubmit": [{"matcher": "", "hooks": hooks}]}}
+
+    both = mixed("notify me", "/old/pgrecall-recall --editor claude")
+    assert with_hooks("claude", both, NO_HOOKS) == mixed("notify me")
+    again = with_hooks("claude", both, COMMAND)
+    assert json.dumps(again).count("pgrecall-recall") == 1
+    assert with_hooks("claude", again, NO_HOOKS) == mixed("notify me")
 
 
 @pytest.mark.parametrize("hooks", [[], {"Stop": {}}, "x", {"Stop": None}])

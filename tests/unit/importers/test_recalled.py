@@ -14,6 +14,7 @@ import pytest
 from pgrecall.importers.chat.reader import SESSIONS, SessionKind, read_chats
 from pgrecall.importers.chat.recalled import marked, without_marked
 from pgrecall.importers.chat.transcript_end import last_turns
+from pgrecall.importers.chat.typed import without_tags
 from pgrecall.nouns.memories.models import Draft
 
 FACT = "The ferry to Inishmore berths at the north quay."
@@ -90,3 +91,20 @@ def test_a_memory_that_quotes_a_mark_does_not_end_what_is_left_out(quoted: str) 
 @pytest.mark.parametrize("text", ["The mark <pgrecall> is ours.", "a < b > c; pgrecall-recall starts.", ""])
 def test_other_texts_stay(text: str) -> None:
     assert without_marked(text) == (text, 0)
+
+
+def test_what_stands_between_tags_is_left_out_and_the_rest_stays() -> None:
+    names = ("a", "b")
+    assert without_tags("x <a>1</a>y<b>2</b><a>3</a> z", names) == ("x y z", 3)
+    for text in ("x <a> y", "</a> x <a>", "<c>1</c>", "<a>1</b>"):
+        assert without_tags(text, names) == (text, 0)
+    assert without_tags("<a>1</a> <a> x", names) == (" <a> x", 1)
+
+
+@pytest.mark.parametrize("kind", SESSIONS)
+def test_beginnings_without_an_end_cost_no_more_than_their_length(kind: SessionKind, tmp_path: Path) -> None:
+    tags = "<hook_context><system-reminder><user_query>" * 50_000  # took hours
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines_of(kind, f"{tags} {ASKED}")))
+    captured = [one.body for one in read_chats(path, kind, source=kind) if isinstance(one, Draft)]
+    assert captured[-2:] == ["Noted.", "Thanks for that."]

@@ -112,6 +112,19 @@ def test_a_password_of_words_is_replaced_after_its_name(password: str) -> None:
         assert without_secrets(said.format(password))[0] == said.format("[removed: Secret]")
 
 
+@pytest.mark.parametrize("said", [
+    "my password is {}", "The password of the NAS is now \"{}\".", "the wifi password: {}", "pw: {}",
+    "I changed my password to {}, finally", "the passphrase of the backup was {}; no more",
+    "user: mira / pass: {}",
+    "Mein Passwort lautet: {}", "Ich habe das Kennwort vom Router auf {} geändert", "mi contraseña es {}",
+    "La clave del wifi es {}.", "la contraseña del correo era {}", "a senha do wifi é {}",
+    "mon mot de passe est {}",
+])  # fmt: skip
+def test_a_password_that_a_sentence_tells_is_replaced(said: str) -> None:
+    for password in ("sunflower" + "42", "tr0ub" + "ador", "correct-" + "horse-77-battery", "Igel" + "2023"):
+        assert without_secrets(said.format(password)) == (said.format("[removed: Secret]"), {"Secret": 1})
+
+
 def test_a_private_key_in_two_turns_is_left_out_of_both() -> None:
     begin, end = ("-----" + word + " PRIVATE " + "KEY-----" for word in ("BEGIN", "END"))
     lines = "\n".join([some(64)] * 6)
@@ -134,6 +147,9 @@ def test_a_private_key_in_two_turns_is_left_out_of_both() -> None:
     "password: str = Field(min_length=8)", "await bcrypt.hash(password, saltRounds10)",
     "Errors: `TokenExpiredError` and `JsonWebTokenError`.", "secret: ${{ secrets.DEPLOY_KEY_V2 }}",
     "pass the flag --utf8Mb4", "token expires at 2026-05-04T08:00:00Z", "The API key has 32 characters.",
+    "The password is sha256-hashed, the password of mira77 is wrong, and the password is at least 8 long.",
+    "password is 8chars minimum", "Das Passwort ist in Keepass2, la contraseña es obligatoria en paso2.",
+    "kwargs to pass to httpx2request, my password manager is bitwarden2", "password: base64",
     "the secret is in vault/app1/db2/v3", "password = settings.db1.password2",
 ])  # fmt: skip
 def test_what_is_no_secret_stays(text: str) -> None:

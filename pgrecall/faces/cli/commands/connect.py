@@ -19,7 +19,14 @@ from pgrecall.faces.cli.rendering.console import notes, output
 from pgrecall.faces.editors.capture import import_later
 from pgrecall.faces.editors.connecting import added, hook_parts, removed, require_inside, server_part
 from pgrecall.faces.editors.editors import EDITORS, SERVER, EditorName, server_entry
-from pgrecall.faces.editors.hooks import HOOKS, MAX_EVENT, HookCommands, HookedEditor, read_event
+from pgrecall.faces.editors.hooks import (
+    HOOKS,
+    MAX_EVENT,
+    HookCommands,
+    HookedEditor,
+    is_of_another,
+    read_event,
+)
 from pgrecall.faces.editors.settings_files import SettingsFile, toml_entry
 from pgrecall.importers.projects import Scope
 from pgrecall.settings import environment_variables
@@ -159,6 +166,8 @@ def start(given: GlobalOptions, editor: HookedEditor, scope: Scope) -> None:
 
     with _failing_softly():
         event = read_event(sys.stdin.read(MAX_EVENT))
+        if is_of_another(editor, event):
+            return
         with given.opened(within=_HOOK_SECONDS) as memory:
             answer = start_answer(editor, event, memory, scope)
         click.echo(answer)
@@ -171,6 +180,8 @@ def end(given: GlobalOptions, editor: HookedEditor) -> None:
     """Import a session so far, in another process; capture.log in the data directory has its output."""
     with _failing_softly():
         event = read_event(sys.stdin.read(MAX_EVENT))
+        if is_of_another(editor, event):
+            return
         log = given.settings().data_dir / _LOG
         import_later(editor, event, (_program(), *_options(given, for_hooks=False)), log)
 

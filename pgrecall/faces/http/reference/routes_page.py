@@ -110,7 +110,8 @@ def _answer(answer: dict[str, Any]) -> str:
 
 
 def _shape(name: str, schema: dict[str, Any]) -> str:
-    asked = schema.get("additionalProperties") is False  # a request; an answer may grow
+    # A request; an answer may grow.
+    asked = not schema.keys().isdisjoint(("additionalProperties", "unevaluatedProperties"))
     fields = field_table(schema, asked=asked) or kind(schema)
     about = one_line(schema.get("description"))
     return "\n\n".join(filter(None, [f"### {name}", about, fields]))
