@@ -35,7 +35,7 @@ _AMERICAN = re.compile(
 )
 """American English; British and Indian English have the day first, and ``am``."""
 
-_SILLYTAVERN = re.compile(r"(\S+?)\s*@\s*([0-9]{2})h\s*([0-9]{2})m\s*([0-9]{2})s.*")
+_SILLYTAVERN = re.compile(r"\A(\S+?)\s*@\s*([0-9]{2})h\s*([0-9]{2})m\s*([0-9]{2})s.*")
 _AGO = re.compile(r"([0-9]{1,6})\s*([hdwmy])(?:\s+ago)?", re.IGNORECASE)
 _UNITS = {
     "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
@@ -87,7 +87,7 @@ def parse_with_zone(text: str) -> tuple[datetime, bool]:
     """Like :func:`parse_time`, and whether the text names a zone. Raises ValueError."""
     iso = re.sub(r"(?<=[0-9])\s*(?:UTC|GMT)$", "Z", text.strip())
     if loose := _LOOSE.fullmatch(iso):
-        clock = re.sub(r"\s+(?=[-+Zz])", "", loose[4])
+        clock = re.sub(r"(?<!\s)\s+(?=[-+Zz])", "", loose[4])
         iso = f"{loose[1]}-{loose[2]:0>2}-{loose[3]:0>2}{clock}" if _CLOCK.fullmatch(clock or "T00") else ""
     try:
         moment = datetime.fromisoformat(iso)

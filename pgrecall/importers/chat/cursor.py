@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -19,7 +18,7 @@ from pgrecall.importers.chat.turns import (
     role_of_sender,
 )
 
-_QUERY = re.compile(r"<user_query>(.*?)</user_query>", re.DOTALL)
+_QUERY, _QUERY_END = "<user_query>", "</user_query>"
 
 
 def is_cursor(value: object) -> bool:
@@ -66,8 +65,10 @@ def _texts(content: list[Any] | str, tally: Tally, tools: bool) -> Iterator[str]
     """The texts of a message; of what a user sent, only what was typed."""
 
     def said(text: str) -> str:
-        typed = [found.strip() for found in _QUERY.findall(text)]
-        tally.add(ADDED, bool(_QUERY.sub("", text).strip() and typed))
+        *queries, rest = (part.partition(_QUERY) for part in text.split(_QUERY_END))
+        typed = [query.strip() for _, begun, query in queries if begun]
+        added = any(before.strip() or not begun for before, begun, _ in queries) or "".join(rest).strip()
+        tally.add(ADDED, bool(added and typed))
         return "\n\n".join(typed) if typed else text.strip()
 
     return texts_of_blocks(content, tally, tools=tools, said=said)

@@ -33,7 +33,9 @@ from pgrecall.nouns.imports.report import Problem
 _CONVERSATIONS = re.compile(
     r"(conversations(-[0-9]{1,6})?|prod-grok-backend|My ?Activity)\.json", re.IGNORECASE
 )
-_BESIDE = re.compile(r"(?:.*/)?(?:(?:projects|memories)(?:/[^/]+)?|[^/]*Gemini[^/]*/[^/]+)\.json")
+_BESIDE = re.compile(
+    r"(?:.*/)?(?:(?:projects|memories)(?:/[^/]+)?|(?:(?!Gemini)[^/])*+Gemini[^/]*/[^/]+)\.json"
+)
 """Files of an export with names of their own: projects and memories of Claude, and what Google Takeout has of
 Gemini, in the language of the account."""
 

@@ -31,7 +31,7 @@ MAX_KEY_LENGTH = 200
 _PLAIN = re.compile(r"[\w-]+")
 _ASCII_TEXT = (string.ascii_letters + string.whitespace).encode()
 _LINE_BREAKING = re.compile(r"[\x7f-\x9f\u2028\u2029]")
-_SENTENCE_END = re.compile(r"""[.!?…]+["'”’)\]]*(?=\s)|[。！？]+[」』”]*|(?=\n)""")
+_SENTENCE_END = re.compile(r"""(?<![.!?…])[.!?…]++["'”’)\]]*(?=\s)|[。！？]+[」』”]*|(?=\n)""")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 
