@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from zipfile import ZipFile, ZipInfo
@@ -51,12 +52,13 @@ _MAX_LINE_BYTES = 64 * MAX_BYTES // 10
 
 @dataclass(frozen=True, slots=True)
 class ChatFile:
-    """One file; ``entry`` is where it is in the archive at ``path``, ``root`` the folder that is read, if it
-    is in one."""
+    """One file; ``entry`` is where it is in the ``archive`` at ``path``, ``root`` the folder that is read, if
+    it is in one. All files of an archive share one: it reads the list of its entries when it is opened."""
 
     path: Path
     entry: ZipInfo | None = None
     root: Path | None = None
+    archive: ZipFile | None = None
 
     @property
     def stem(self) -> str:
@@ -97,11 +99,11 @@ class ChatFile:
     def opened(self) -> Iterator[BinaryIO]:
         """The file, open for reading bytes. Raises InvalidInput if it cannot be read."""
         try:
-            if self.entry is None:
+            if self.entry is None or self.archive is None:
                 with open_bytes(self.path) as file:
                     yield file
             else:
-                with ZipFile(self.path) as archive, archive.open(self.entry) as entry:
+                with self.archive.open(self.entry) as entry:
                     yield as_utf8(cast(BinaryIO, entry))
         except ZIP_FAULTS as error:
             raise InvalidInput(
@@ -128,7 +130,9 @@ def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
     files = [ChatFile(path, root=folder) for path in paths if path.is_file()]  # a pipe may never end
     exports = [file for file in files if _CONVERSATIONS.fullmatch(file.path.name)]
     if exports:
-        return exports + [file for file in files if file.is_beside and file not in exports]
+        return exports + [
+            file for file in files if file.is_beside and not _CONVERSATIONS.fullmatch(file.path.name)
+        ]
     return _sessions(files)
 
 
@@ -189,13 +193,13 @@ def count_other_files(path: Path, read: Sequence[ChatFile], *, follow_links: boo
         return sum(1 for _ in _walk(path, follow_links)) - len(read)
     if path.suffix.lower() != ".zip":
         return 0
-    return len(_entries(path)) - len(read)
+    return len(_entries(path)[1]) - len(read)
 
 
-def _entries(path: Path) -> list[ZipInfo]:
+def _entries(path: Path) -> tuple[ZipFile, list[ZipInfo]]:
     try:
-        with ZipFile(path) as archive:
-            return names_in(archive).entries
+        archive = ZipFile(path)
+        return archive, names_in(archive).entries
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=_REPACK
@@ -203,14 +207,14 @@ def _entries(path: Path) -> list[ZipInfo]:
 
 
 def _in_archive(path: Path) -> list[ChatFile]:
-    entries = _entries(path)
+    archive, entries = _entries(path)
     for entry in entries:
         if leads_out_of(entry):
             raise InvalidInput(
                 f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
                 hint=_REPACK,
             )
-    files = [ChatFile(path, entry) for entry in sorted(entries, key=lambda entry: entry.filename)]
+    files = [ChatFile(path, entry, archive=archive) for entry in sorted(entries, key=attrgetter("filename"))]
     chosen = [file for file in files if file.entry and _is_wanted(file.entry)]
     if not chosen and not any(is_note(Path(file.own_name)) for file in files):
         chosen = _sessions([file for file in files if not file.own_name.lower().endswith(".gz")])
