@@ -21,6 +21,7 @@ from pgrecall.importers.files import (
     failure_reason,
     leads_out,
     link_problem,
+    numbered_lines,
     open_bytes,
     printable_path,
     require_file,
@@ -268,13 +269,9 @@ def json_lines(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[tu
     """
     decoder = noting_decoder(count)
     with file.opened() as data:
-        number = 0
-        while line := data.readline(_MAX_LINE_BYTES + 1):
-            number += 1
+        for number, line in numbered_lines(data, file.shown, _MAX_LINE_BYTES):
             place = f"line {number}"
-            if len(line) > _MAX_LINE_BYTES:
-                while line and not line.endswith(b"\n"):
-                    line = data.readline(_MAX_LINE_BYTES)
+            if line is None:
                 yield Problem(file.shown, f"{place}: longer than {_MAX_LINE_BYTES // 1_000_000} MB.")
             elif line.strip():
                 try:

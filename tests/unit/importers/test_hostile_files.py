@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import threading
@@ -189,3 +190,11 @@ def test_the_list_of_an_archive_is_read_once_however_many_chats_it_has(tmp_path:
     assert len({file.archive for file in chat_files(path)}) == 1
     drafts, _ = told(path, "chat")
     assert len(drafts) == 5_000
+
+
+@pytest.mark.parametrize("kind", ["auto", "jsonl", "chat", "claude-code"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_blank_lines_are_read_up_to_a_million(kind: KnownKind, packed: bool, tmp_path: Path) -> None:
+    path = tmp_path / ("session.jsonl.gz" if packed else "session.jsonl")
+    path.write_bytes(gzip.compress(b"\n" * 1_000_001) if packed else b" \n" * 1_000_001)
+    assert told(path, kind) == ([], f"{path} has more than 1,000,000 blank lines. Remove them.")
