@@ -62,6 +62,7 @@ def test_no_chain_of_words_is_longer_than_fifty(memory: Memory, query: Query, li
     assert row["text"].replace(" ", "") == text.replace(" ", "")
     memory.remember(text, key="long", compare=False)
     assert [hit.key for hit in memory.search("albatross", weights={"semantic": 0.0}).hits] == ["long"]
+    assert [hit.key for hit in memory.search(text[:10_000], weights={"semantic": 0.0}).hits] == ["long"]
 
 
 def test_chains_that_people_write_stay_whole(query: Query) -> None:
