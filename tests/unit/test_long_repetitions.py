@@ -15,7 +15,7 @@ from pgrecall.importers.chat import chatgpt, cursor, files
 from pgrecall.importers.chat.turns import Tally
 from pgrecall.importers.hindsight import facts
 from pgrecall.importers.markdown import front_matter
-from pgrecall.search.context.rendering import sentence_ends
+from pgrecall.search.context.rendering import sentence_ends, word_ends
 
 MILLION = 1_000_000
 
@@ -34,6 +34,8 @@ SPACES = "x" + repeated(" ") + "x"
     [
         (sentence_ends, repeated(".") + "x", []),
         (sentence_ends, repeated("?)") + "x", []),
+        (sentence_ends, repeated("\n"), []),
+        (word_ends, "x" + repeated(" \n"), []),
         (chatgpt._MARKS.findall, repeated("\ue200a"), []),
         (git._without_trailers, LINES, LINES),
         (git._without_trailers, BLANK_LINES, BLANK_LINES),
@@ -43,7 +45,7 @@ SPACES = "x" + repeated(" ") + "x"
         (files._BESIDE.fullmatch, repeated("Gemini"), None),
         (files._BESIDE.fullmatch, repeated("a/Gemini"), None),
     ],
-    ids=map(str, range(10)),
+    ids=map(str, range(12)),
 )
 def test_a_rule_reads_a_text_once(read: Callable[[object], object], text: object, expected: object) -> None:
     assert read(text) == expected

@@ -122,8 +122,8 @@ def word_ends(text: str) -> list[int]:
 
 def _inside(pattern: re.Pattern[str], text: str) -> list[int]:
     """The ends of matches that leave something on both sides."""
-    begin = len(text) - len(text.lstrip())
-    return [found.end() for found in pattern.finditer(text) if begin < found.end() < len(text.rstrip())]
+    begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    return [found.end() for found in pattern.finditer(text) if begin < found.end() < end]
 
 
 def _marker(number: int, entry: Entry) -> str:
