@@ -1,7 +1,8 @@
 """A text of one chain of words, such as `a_b_c`, is indexed in the time of any other of its length.
 
 At each word of a chain, Postgres' parser of texts looks through the rest of it for a name of a file, a host or a
-mailbox: a million characters of `a@1` took half an hour. So a chain is parted after 50 words.
+mailbox: a million characters of `a@1` took half an hour. So a chain is parted after 50 words. At each comment
+that does not end, it looks through the rest for its end: the sign of one that begins after all ends is parted.
 """
 
 from alembic import op
@@ -16,9 +17,13 @@ def upgrade() -> None:
     op.execute(
         "CREATE FUNCTION recall_private.unchained(p_text text) RETURNS text "
         "LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$ "
+        "DECLARE v_text text := p_text; v_end int := 0; "
         "BEGIN "
         "IF length(p_text) < 100 OR length(p_text) - length(translate(p_text, '_@/~.-', '')) < 50 THEN RETURN p_text; END IF; "
-        r"""RETURN regexp_replace(p_text, '([^\s"<>\\^`{|}_@/~.-]*[_@/~.-]){50}', '\& ', 'g'); END $$"""
+        "IF position('<!--' IN p_text) > 0 THEN "
+        "IF position('-->' IN p_text) > 0 THEN v_end := length(p_text) + 1 - position('>--' IN reverse(p_text)); END IF; "
+        "v_text := left(p_text, v_end) || replace(substr(p_text, v_end + 1), '<!--', '<! --'); END IF; "
+        r"""RETURN regexp_replace(v_text, '([^\s"<>\\^`{|}_@/~.-]*[_@/~.-]){50}', '\& ', 'g'); END $$"""
     )
     op.execute(
         "CREATE OR REPLACE FUNCTION recall_private.spaced(p_text text) RETURNS text "
