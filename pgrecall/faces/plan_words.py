@@ -24,12 +24,13 @@ def state_words(plan: Plan) -> str:
 
 
 def secrets_summary(report: RedactReport) -> str:
-    """What a redact plan found, in one sentence."""
+    """What a redact plan found, and what of it remains."""
     if not report.secrets:
         return "No secrets are found."
     kinds = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(report.kinds.items()))
     holding = counted(report.planned, "memory", "memories")
-    return f"{counted(report.secrets, 'secret')} in {holding} ({kinds})."
+    remains = f" {report.remains}" if report.remains else ""
+    return f"{counted(report.secrets, 'secret')} in {holding} ({kinds}).{remains}"
 
 
 def secret_place(found: SecretFound) -> str:

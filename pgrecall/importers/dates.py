@@ -42,7 +42,7 @@ _HALVED = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2}),?\s+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?\s*([ap])m", re.IGNORECASE
 )
 
-_SILLYTAVERN = re.compile(r"(\S+?)\s*@\s*([0-9]{2})h\s*([0-9]{2})m\s*([0-9]{2})s.*")
+_SILLYTAVERN = re.compile(r"\A(\S+?)\s*@\s*([0-9]{2})h\s*([0-9]{2})m\s*([0-9]{2})s.*")
 _AGO = re.compile(r"([0-9]{1,6})\s*([hdwmy])(?:\s+ago)?", re.IGNORECASE)
 _UNITS = {
     "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
@@ -94,7 +94,7 @@ def parse_with_zone(text: str) -> tuple[datetime, bool]:
     """Like :func:`parse_time`, and whether the text names a zone. Raises ValueError."""
     iso = re.sub(r"(?<=[0-9])\s*(?:UTC|GMT)$", "Z", text.strip())
     if loose := _LOOSE.fullmatch(iso):
-        clock = _SHORT_HOUR.sub(r"\g<1>0\2", re.sub(r"\s+(?=[-+Zz])", "", loose[4]))
+        clock = _SHORT_HOUR.sub(r"\g<1>0\2", re.sub(r"(?<!\s)\s+(?=[-+Zz])", "", loose[4]))
         iso = f"{loose[1]}-{loose[2]:0>2}-{loose[3]:0>2}{clock}" if _CLOCK.fullmatch(clock or "T00") else ""
     try:
         moment = datetime.fromisoformat(iso)

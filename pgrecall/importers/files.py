@@ -35,6 +35,9 @@ ZIP_FAULTS = (
 )
 """What reading a damaged archive raises."""
 
+MAX_BLANK_LINES = 1_000_000
+"""Of one file: a gigabyte of them packs to a megabyte, and takes many minutes."""
+
 
 def require_folder(path: Path) -> None:
     """Raises InvalidInput unless ``path`` is a folder."""
@@ -92,22 +95,34 @@ def open_bytes(path: Path) -> BinaryIO:
 def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
     """Line numbers from 1 with their bytes, without a byte order mark; None for a line over 10 MB.
 
-    A line that is too long is skipped in pieces, so memory is bounded. Raises InvalidInput if the file
-    cannot be read.
+    Raises InvalidInput if the file cannot be read, and as for :func:`numbered_lines`.
     """
     try:
         with open_bytes(path) as file:
-            number = 0
-            while line := file.readline(MAX_BYTES + 1):
-                number += 1
-                if number == 1:
-                    line = line.removeprefix(b"\xef\xbb\xbf")
-                too_long = len(line) > MAX_BYTES
-                yield number, None if too_long else line
-                while too_long and not line.endswith(b"\n"):
-                    line = file.readline(MAX_BYTES) or b"\n"
+            for number, line in numbered_lines(file, printable_path(path), MAX_BYTES):
+                yield number, line.removeprefix(b"\xef\xbb\xbf") if line and number == 1 else line
     except READ_FAULTS as error:
         raise unreadable(path, error) from error
+
+
+def numbered_lines(file: BinaryIO, shown: str, max_bytes: int) -> Iterator[tuple[int, bytes | None]]:
+    """Line numbers from 1 with their bytes; None for a line over ``max_bytes``.
+
+    A line that is too long is skipped in pieces, so memory is bounded.
+
+    Raises:
+        InvalidInput: there are more than MAX_BLANK_LINES blank ones.
+    """
+    number = blank = 0
+    while line := file.readline(max_bytes + 1):
+        number += 1
+        blank += line.isspace()
+        if blank > MAX_BLANK_LINES:
+            raise InvalidInput(f"{shown} has more than {MAX_BLANK_LINES:,} blank lines.", hint="Remove them.")
+        too_long = len(line) > max_bytes
+        yield number, None if too_long else line
+        while too_long and not line.endswith(b"\n"):
+            line = file.readline(max_bytes) or b"\n"
 
 
 def read_bytes(path: Path) -> bytes:

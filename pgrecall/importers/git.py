@@ -31,9 +31,8 @@ _BOT = re.compile(
     r"\[bot\]|\b(?:dependabot|renovate|greenkeeper|snyk-bot|github-actions|pre-commit-ci|mergify|codecov)\b|\bbot@",
     re.IGNORECASE,
 )
-_TRAILERS = re.compile(
-    r"\n+(?:(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Tested-by|Change-Id|Cc): .*(?:\n|\Z))+\Z",
-    re.IGNORECASE,
+_TRAILER = re.compile(
+    "(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Tested-by|Change-Id|Cc): ", re.IGNORECASE
 )
 
 
@@ -75,7 +74,7 @@ def _drafts(
 ) -> Iterator[Draft | Problem | Skipped]:
     project, tally = project_of(folder), Tally(rules)
     for commit in _commits(folder, head):
-        message, at = _TRAILERS.sub("", commit.message.strip()).strip(), _time(commit.seconds)
+        message, at = _without_trailers(commit.message), _time(commit.seconds)
         if since is not None and at is not None and at < since:
             tally.add("commits from before --since")
         elif " " in commit.parents:
@@ -100,6 +99,14 @@ def _drafts(
             )
             yield from storable(draft, printable_path(folder), f"commit {commit.id[:12]}", rules)
     yield from tally.skipped()
+
+
+def _without_trailers(message: str) -> str:
+    """A message without the lines at its end that name people and changes; its first line stays."""
+    lines = message.strip().split("\n")
+    while len(lines) > 1 and _TRAILER.match(lines[-1]):
+        lines.pop()
+    return "\n".join(lines).strip()
 
 
 def _commits(folder: Path, head: str) -> Iterator[_Commit]:

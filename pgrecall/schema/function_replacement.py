@@ -97,7 +97,7 @@ _OUR_FUNCTIONS = (
     "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
     # Functions used by a column or an index are created in its revision.
     "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words', "
-    "'tenant_trigrams', 'trigram_signature', "
+    "'tenant_trigrams', 'trigram_signature', 'unchained', "
     "'unspaced_letters', 'folded', 'spaced', 'compounds', 'compound_parts', 'text_words', 'body_words')"
 )
 

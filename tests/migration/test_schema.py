@@ -157,7 +157,8 @@ RELATIONS = (
 )
 OF_TABLES = {
     "joined", "configuration", "plain", "tenant_mark", "tenant_words", "tenant_trigrams", "trigram_signature",
-    "folded", "unspaced_letters", "spaced", "compounds", "compound_parts", "text_words", "body_words",
+    "folded", "unspaced_letters", "unchained", "spaced", "compounds", "compound_parts", "text_words",
+    "body_words",
 }  # fmt: skip
 """Functions that a column or an index is made with; they come with its revision."""
 

@@ -2681,6 +2681,7 @@ export interface components {
          *
          *     `scanned` counts the texts that were read, of memories and their versions; None if it is not known.
          *     A plan that is not `complete` ended at its limit of memories; another one finds the rest.
+         *     `remains` says where what it replaced may still be quoted, and until when.
          */
         readonly RedactReport: {
             readonly scanned: number | null;
@@ -2690,6 +2691,7 @@ export interface components {
             readonly kinds: {
                 readonly [key: string]: number;
             };
+            readonly remains: string | null;
         };
         /** @description A place outside the tables that may still contain texts, and until when. */
         readonly RemainingCopy: {

@@ -41,8 +41,11 @@ class Coordinator:
         return self._directory.url
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self, *, alone: bool = False) -> Iterator[Connection]:
         """A transaction in which statements about schemas and roles stay on the coordinator.
+
+        Args:
+            alone: waits for other calls that change the directory or the router.
 
         Raises:
             DatabaseUnavailable: it cannot be reached.
@@ -50,6 +53,8 @@ class Coordinator:
         with self._directory.connected() as connection, connection.transaction():
             propagate(connection, False)
             try:
+                if alone:
+                    connection.execute("SELECT FROM recall_cells.installation FOR UPDATE")
                 yield connection
             except psycopg.Error as error:
                 raise translated(error) from error

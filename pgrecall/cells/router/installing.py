@@ -48,8 +48,7 @@ def install(fleet: Fleet) -> Installed:
         _prepare(connection, fleet, cells[0], facts.database)
     with coordinator.transaction() as connection:
         nodes.add_nodes(connection, coordinator.url, cells)
-    with coordinator.transaction() as connection:
-        connection.execute("SELECT FROM recall_cells.installation FOR UPDATE")  # one call at a time
+    with coordinator.transaction(alone=True) as connection:
         if not coordinator.facts().routes:
             _share(connection, "shared.sql")
         _share(connection, "enter.sql")

@@ -31,7 +31,7 @@ _LEFT_OUT = frozenset((
     "section", "small", "source", "span", "tfoot",
 ))  # fmt: skip
 """HTML that only arranges or colours: its text stays. All other tags are shown as they are written."""
-_TAG = re.compile(r"<!--.*?-->|<(/?)([A-Za-z][A-Za-z0-9]*)(?=[\s/>])([^<>]*)>", re.S)
+_TAG = re.compile(r"<!--(?:(?!<!--).)*?-->|<(/?)([A-Za-z][A-Za-z0-9]*)(?=[\s/>])([^<>]*)>", re.S)
 _ADDRESS = re.compile(r"""\b(href|alt)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>=]+))""", re.I)
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES = frozenset(("http", "https", "mailto"))

@@ -37,7 +37,7 @@ _TOOLS = frozenset({
     "execution_output", "tether_quote", "tether_browsing_display", "tether_browsing_code", "system_error",
     "computer_output",
 })  # fmt: skip
-_MARKS = re.compile("\ue200[^\ue201]*\ue201")
+_MARKS = re.compile("\ue200[^\ue200\ue201]*\ue201")
 """Marks of citations and widgets, which mean nothing outside of ChatGPT."""
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from zipfile import ZipFile, ZipInfo
@@ -20,6 +21,7 @@ from pgrecall.importers.files import (
     failure_reason,
     leads_out,
     link_problem,
+    numbered_lines,
     open_bytes,
     printable_path,
     require_file,
@@ -33,7 +35,9 @@ from pgrecall.nouns.imports.report import Problem
 _CONVERSATIONS = re.compile(
     r"(conversations(-[0-9]{1,6})?|prod-grok-backend|My ?Activity)\.json", re.IGNORECASE
 )
-_BESIDE = re.compile(r"(?:.*/)?(?:(?:projects|memories)(?:/[^/]+)?|[^/]*Gemini[^/]*/[^/]+)\.json")
+_BESIDE = re.compile(
+    r"(?:.*/)?(?:(?:projects|memories)(?:/[^/]+)?|(?:(?!Gemini)[^/])*+Gemini[^/]*/[^/]+)\.json"
+)
 """Files of an export with names of their own: projects and memories of Claude, and what Google Takeout has of
 Gemini, in the language of the account."""
 
@@ -49,12 +53,13 @@ _MAX_LINE_BYTES = 64 * MAX_BYTES // 10
 
 @dataclass(frozen=True, slots=True)
 class ChatFile:
-    """One file; ``entry`` is where it is in the archive at ``path``, ``root`` the folder that is read, if it
-    is in one."""
+    """One file; ``entry`` is where it is in the ``archive`` at ``path``, ``root`` the folder that is read, if
+    it is in one. All files of an archive share one: it reads the list of its entries when it is opened."""
 
     path: Path
     entry: ZipInfo | None = None
     root: Path | None = None
+    archive: ZipFile | None = None
 
     @property
     def stem(self) -> str:
@@ -100,11 +105,11 @@ class ChatFile:
     def opened(self) -> Iterator[BinaryIO]:
         """The file, open for reading bytes. Raises InvalidInput if it cannot be read."""
         try:
-            if self.entry is None:
+            if self.entry is None or self.archive is None:
                 with open_bytes(self.path) as file:
                     yield file
             else:
-                with ZipFile(self.path) as archive, archive.open(self.entry) as entry:
+                with self.archive.open(self.entry) as entry:
                     yield as_utf8(cast(BinaryIO, entry))
         except ZIP_FAULTS as error:
             raise InvalidInput(
@@ -131,7 +136,7 @@ def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
     files = [ChatFile(path, root=folder) for path in paths if path.is_file()]  # a pipe may never end
     exports = [file for file in files if file.is_export]
     if exports:
-        return exports + [file for file in files if file.is_beside and file not in exports]
+        return exports + [file for file in files if file.is_beside and not file.is_export]
     return _sessions(files)
 
 
@@ -191,15 +196,15 @@ def other_files(path: Path, read: Sequence[ChatFile], *, follow_links: bool = Fa
     if path.is_dir():
         found = [ChatFile(one, root=path) for one in _walk(path, follow_links)]
     else:
-        found = [ChatFile(path, one) for one in _entries(path)] if path.suffix.lower() == ".zip" else []
+        found = [ChatFile(path, one) for one in _entries(path)[1]] if path.suffix.lower() == ".zip" else []
     known = {file.shown for file in read}
     return [file.shown for file in found if file.shown not in known]
 
 
-def _entries(path: Path) -> list[ZipInfo]:
+def _entries(path: Path) -> tuple[ZipFile, list[ZipInfo]]:
     try:
-        with ZipFile(path) as archive:
-            return names_in(archive).entries
+        archive = ZipFile(path)
+        return archive, names_in(archive).entries
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=_REPACK
@@ -207,14 +212,14 @@ def _entries(path: Path) -> list[ZipInfo]:
 
 
 def _in_archive(path: Path) -> list[ChatFile]:
-    entries = _entries(path)
+    archive, entries = _entries(path)
     for entry in entries:
         if leads_out_of(entry):
             raise InvalidInput(
                 f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
                 hint=_REPACK,
             )
-    files = [ChatFile(path, entry) for entry in sorted(entries, key=lambda entry: entry.filename)]
+    files = [ChatFile(path, entry, archive=archive) for entry in sorted(entries, key=attrgetter("filename"))]
     chosen = [file for file in files if file.is_export or file.is_beside]
     if not chosen and not _is_vault(files):
         chosen = _sessions([file for file in files if not file.own_name.lower().endswith(".gz")])
@@ -270,13 +275,9 @@ def json_lines(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[tu
     """
     decoder = noting_decoder(count)
     with file.opened() as data:
-        number = 0
-        while line := data.readline(_MAX_LINE_BYTES + 1):
-            number += 1
+        for number, line in numbered_lines(data, file.shown, _MAX_LINE_BYTES):
             place = f"line {number}"
-            if len(line) > _MAX_LINE_BYTES:
-                while line and not line.endswith(b"\n"):
-                    line = data.readline(_MAX_LINE_BYTES)
+            if line is None:
                 yield Problem(file.shown, f"{place}: longer than {_MAX_LINE_BYTES // 1_000_000} MB.")
             elif line.strip():
                 try:

@@ -15,7 +15,7 @@ from pgrecall.nouns.memories.models import Draft, DraftLink
 TYPES = {"world": "knowledge", "opinion": "knowledge", "observation": "knowledge", "experience": "episodic"}
 """The layer of each kind of fact."""
 
-_KIND_OF_ENTITY = re.compile(r"\s*\((?:[A-Z_]+)\)$")
+_KIND_OF_ENTITY = re.compile(r"(?<!\s)\s*\([A-Z_]+\)$")
 _TIMES = frozenset({
     "occurred_start", "occurred_end", "mentioned_at", "date", "event_date", "created_at", "updated_at",
     "invalidated_at",

@@ -39,7 +39,7 @@ _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}|<%[^%\n]*%>")
 _OF_A_PLACEHOLDER = 1_000
 """Characters beside each placeholder, from which on a text is no template."""
 
-_BETWEEN_TAGS = re.compile(r"\s+(?=#)")
+_BETWEEN_TAGS = re.compile(r"(?<!\s)\s+(?=#)")
 _VALUE = re.compile(r"^\s*(?:-\s+)?(?:[^:\n]*:\s+)?(.*)$", re.MULTILINE)
 
 

@@ -53,6 +53,7 @@ class RedactReport:
 
     ``scanned`` counts the texts that were read, of memories and their versions; None if it is not known.
     A plan that is not ``complete`` ended at its limit of memories; another one finds the rest.
+    ``remains`` says where what it replaced may still be quoted, and until when.
     """
 
     scanned: int | None
@@ -60,6 +61,7 @@ class RedactReport:
     planned: int
     secrets: int
     kinds: Mapping[str, int]
+    remains: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ MAX_KEY_LENGTH = 200
 _PLAIN = re.compile(r"[\w-]+")
 _ASCII_TEXT = (string.ascii_letters + string.whitespace).encode()
 _LINE_BREAKING = re.compile(r"[\x7f-\x9f\u2028\u2029]")
-_SENTENCE_END = re.compile(r"""[.!?…]+["'”’)\]]*(?=\s)|[。！？]+[」』”]*|(?=\n)""")
+_SENTENCE_END = re.compile(r"""(?<![.!?…])[.!?…]++["'”’)\]]*(?=\s)|[。！？]+[」』”]*|(?=\n)""")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 
@@ -122,8 +122,8 @@ def word_ends(text: str) -> list[int]:
 
 def _inside(pattern: re.Pattern[str], text: str) -> list[int]:
     """The ends of matches that leave something on both sides."""
-    begin = len(text) - len(text.lstrip())
-    return [found.end() for found in pattern.finditer(text) if begin < found.end() < len(text.rstrip())]
+    begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    return [found.end() for found in pattern.finditer(text) if begin < found.end() < end]
 
 
 def _marker(number: int, entry: Entry) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import psycopg
+import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall.cells.directory import Directory
+from pgrecall.cells.router.coordinator import Coordinator
+from pgrecall.errors import DatabaseError
 from tests.integration.cells.conftest import Installation
 
 HELD = (
@@ -34,3 +37,15 @@ def test_a_bound_role_stops_no_administrator(apart: Installation, bound_role: st
         with directory.exclusive("acme"):
             directory.install()
         assert {place.tenant for place in directory.places()} == {"acme", "beta"}
+
+
+def test_one_call_at_a_time_changes_the_directory_or_its_router(two_cells: Installation) -> None:
+    """This needs no Citus: the lock is a row of the directory."""
+    directory = Directory(make_conninfo(two_cells.directory, options="-c lock_timeout=100ms"))
+    with Coordinator(two_cells.fleet.directory).transaction(alone=True):
+        with pytest.raises(DatabaseError, match="lock"):
+            directory.install()
+        with pytest.raises(DatabaseError, match="lock"), Coordinator(directory).transaction(alone=True):
+            pass
+    with Coordinator(directory).transaction(alone=True):
+        pass

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from pgrecall import InvalidInput, Memory
 from pgrecall.cells.moves.move import Mover
+from pgrecall.errors import RecallError
 from tests.integration.cells.conftest import Installation
 
 
@@ -65,3 +68,47 @@ def test_a_tenant_that_moves_takes_its_readers_along(movable: Installation) -> N
     assert movable.ask(0, "SELECT FROM recall.reader") == []
     Mover(movable.fleet).move("acme", 1)  # what acme may read is not acme's
     assert len(client.search("winch", log=False).hits) == 2
+
+
+@pytest.mark.parametrize("moves", [[("beta", 1), ("beta", 0)], [("acme", 1), ("beta", 1), ("acme", 0)]])
+def test_copies_go_on_while_tenants_move(movable: Installation, moves: list[tuple[str, int]]) -> None:
+    """Each copy that was acknowledged is there once, as it was last copied."""
+    for tenant in ("acme", "beta"):
+        movable.fleet.place(tenant, 0)
+        movable.memory(tenant).remember(f"The winch of {tenant}.", key="winch")
+    movable.memory("beta").readers.add("acme", may_share=True)
+    stop, acknowledged, failed = threading.Event(), {}, []
+
+    def share(client: Memory, writer: int) -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            try:
+                key = f"{writer}-{number % 5}"
+                client.remember(f"Note {number}.", key=key, compare=False)
+                copy = client.share(key, "beta")
+                acknowledged[copy.key] = (copy.id, f"Note {number}.")
+            except RecallError as error:
+                failed.append(error)
+
+    threads = [threading.Thread(target=share, args=(movable.memory(), writer)) for writer in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for tenant, cell in moves:
+            Mover(movable.fleet).move(tenant, cell)
+            Mover(movable.fleet).finish(tenant)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert failed == []
+    held = [
+        row
+        for cell in (0, 1)
+        for row in movable.ask(
+            cell, "SELECT id, key, body FROM recall.memory WHERE tenant = 'beta' AND key <> 'winch'"
+        )
+    ]
+    assert {row["key"]: (row["id"], row["body"]) for row in held} == acknowledged
+    assert len(held) == len(acknowledged) == 10

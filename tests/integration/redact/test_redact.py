@@ -9,9 +9,11 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from pgrecall import Draft, InvalidInput, Memory
+from pgrecall.faces.plan_words import secrets_summary
 from pgrecall.nouns.memories.models import DraftLink
 from pgrecall.nouns.plans import _sync as plans_group
 from pgrecall.nouns.plans.redact import RedactPlan
@@ -239,6 +241,24 @@ def test_the_statistics_of_postgres_quote_nothing_either(
     plan = memory.plans.redact(now=NOW)
     assert memory.plans.apply(plan.id, now=LATER).redacted
     assert query(sampled, parts) == []
+
+
+def test_the_report_names_tables_whose_statistics_stay(
+    memory: Memory, query: Query, database_url: str, stored: dict[str, int]
+) -> None:
+    """Another tenant can keep a transaction open that has analyzed a table."""
+    query("ANALYZE recall.memory, recall.lexeme")
+    plan = memory.plans.redact(now=NOW)
+    with psycopg.connect(database_url) as other:
+        other.execute("ANALYZE recall.memory")
+        assert memory.plans.apply(plan.id, now=LATER).redacted
+    applied = memory.plans.get(plan.id)
+    assert isinstance(applied, RedactPlan)
+    told = secrets_summary(applied.report)
+    assert told.endswith(
+        "The planner statistics of recall.memory may still quote what was replaced, because other "
+        "transactions held it: ANALYZE recall.memory."
+    )
 
 
 def test_a_new_text_gets_new_vectors_and_followers_are_told(

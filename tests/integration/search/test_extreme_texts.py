@@ -53,6 +53,29 @@ def test_parts_of_a_long_text_have_the_words_of_the_whole(query: Query) -> None:
     assert row["same"]
 
 
+@pytest.mark.parametrize("link", ["a_", "a@1", "./", "/~", "x-1-", "a_a-1@", "<!-- "])
+def test_no_chain_of_words_is_longer_than_fifty(memory: Memory, query: Query, link: str) -> None:
+    """The parser of Postgres takes the square of its length: this text would not be stored today."""
+    text = "An albatross " + link * (MILLION // len(link) - 20) + " pelican"
+    [row] = query("SELECT recall_private.spaced(%s) AS text", (text,))
+    assert max(sum(word.count(each) for each in "_@/~.-") for word in row["text"].split()) <= 51
+    assert row["text"].replace(" ", "") == text.replace(" ", "")
+    assert row["text"].count("<!--") - row["text"].count("-->") <= 1
+    memory.remember(text, key="long", compare=False)
+    assert [hit.key for hit in memory.search("albatross", weights={"semantic": 0.0}).hits] == ["long"]
+    assert [hit.key for hit in memory.search(text[:10_000], weights={"semantic": 0.0}).hits] == ["long"]
+
+
+def test_chains_that_people_write_stay_whole(query: Query) -> None:
+    for text in (
+        "https://example.org/a_long-path/of.many~parts?q=1&" * 4,
+        "\n".join(f"| {'-' * 40} | keeper_of.the@harbour-{n}.example |" for n in range(90)),
+        "a <!-- b --> c - " * 60,
+        '{"a.b":' + '"c_d","e-f":' * 400 + "1}",
+    ):
+        assert query("SELECT recall_private.spaced(%s) AS text", (text,)) == [{"text": text}]
+
+
 MANY_WORDS = {
     "Latin": "".join(f"{number:06x} " for number in range(75_000)),
     "Chinese": "".join(chr(0x4E00 + (number * 2_654_435_761 >> 7) % 20_000) for number in range(150_000)),

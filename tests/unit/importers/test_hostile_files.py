@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import threading
@@ -10,10 +11,12 @@ import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 from typing import get_args
+from zipfile import ZipFile
 
 import pytest
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.chat.files import chat_files
 from pgrecall.importers.chat.transcript_end import last_turns
 from pgrecall.importers.chat.turns import OTHER_FILES
 from pgrecall.importers.detect import KnownKind, known_kind, open_source
@@ -176,3 +179,22 @@ def test_a_transcript_that_leads_to_a_file_of_the_system_stores_nothing(name: st
         drafts, words = told(link, kind)
         assert drafts == []
         assert "root:" not in words
+
+
+def test_the_list_of_an_archive_is_read_once_however_many_chats_it_has(tmp_path: Path) -> None:
+    """Reading it for each took the square of their number: two minutes for these, hours for one request."""
+    path = tmp_path / "chats.zip"
+    with ZipFile(path, "w") as archive:
+        for number in range(5_000):
+            archive.writestr(f"{number}.json", '[{"role": "user", "content": "The winch is oiled."}]')
+    assert len({file.archive for file in chat_files(path)}) == 1
+    drafts, _ = told(path, "chat")
+    assert len(drafts) == 5_000
+
+
+@pytest.mark.parametrize("kind", ["auto", "jsonl", "chat", "claude-code"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_blank_lines_are_read_up_to_a_million(kind: KnownKind, packed: bool, tmp_path: Path) -> None:
+    path = tmp_path / ("session.jsonl.gz" if packed else "session.jsonl")
+    path.write_bytes(gzip.compress(b"\n" * 1_000_001) if packed else b" \n" * 1_000_001)
+    assert told(path, kind) == ([], f"{path} has more than 1,000,000 blank lines. Remove them.")

@@ -50,6 +50,8 @@ def show_outcome(console: SafeConsole, outcome: PlanOutcome, plan: Plan) -> None
     elif outcome.redacted:
         say(console, f"To undo: pgrecall plan undo {plan.id}. To keep nothing: pgrecall plan drop {plan.id}")
         say(console, "Replace the secrets where they are used: backups and exports may still have them.")
+        if isinstance(plan, RedactPlan) and plan.report.remains:
+            say(console, plan.report.remains)
 
 
 def show_undone(console: SafeConsole, undone: PlanUndone) -> None:

@@ -283,7 +283,7 @@ BEGIN
             SELECT n.phrase FROM recall_private.exact_names_in_query(v_tenant, v_language, v_query, recall_private.query_phrases(v_query)) n
             GROUP BY n.phrase ORDER BY length(n.phrase) DESC, n.phrase) END;
         query := recall_private.without_names(CASE WHEN names = '{}' THEN v_query ELSE recall_private.folded(v_query) END, names);
-        IF to_tsvector(v_language, query) = '' THEN
+        IF to_tsvector(v_language, recall_private.unchained(query)) = '' THEN
             query := v_query;
             names := '{}';
         END IF;

@@ -26,7 +26,7 @@ CREATE OR REPLACE FUNCTION recall_private.lexemes_of(p_language regconfig, p_tex
 RETURNS TABLE (word text, identifier boolean)
 LANGUAGE plpgsql STABLE ROWS 8 AS $$
 DECLARE
-    v_text text := recall_private.folded(p_text);
+    v_text text := recall_private.unchained(recall_private.folded(p_text));
     v_words text[] := tsvector_to_array(to_tsvector(p_language, recall_private.spaced(v_text)));
     v_compounds text[] := recall_private.compounds(v_text);
     v_parts text[] := tsvector_to_array(to_tsvector(p_language, recall_private.compound_parts(v_compounds)));

@@ -55,7 +55,7 @@ RETURNS TABLE (word text, times bigint)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT s.lexeme, cardinality(s.positions)::bigint
-    FROM unnest(to_tsvector(recall_private.configuration(p_language), p_text)) s
+    FROM unnest(to_tsvector(recall_private.configuration(p_language), recall_private.unchained(p_text))) s
     WHERE s.lexeme !~ '\d' AND s.lexeme <> ALL (p_telling)
     UNION ALL
     SELECT w, count(*) FROM unnest(string_to_array(recall_private.plain_words(p_text), ' ')) w WHERE w = ANY (p_telling) GROUP BY w

@@ -278,8 +278,8 @@ END $$;
 
 -- forget_samples: analyzes the columns of which the statistics of Postgres quote something that a plan took out, or a word that
 -- left. They sample some hundred rows, so most have nothing of it: with 60,000 memories, analyzing all took 18 s, and a
--- plan for 120 of them takes 7 s with this. A column that is being analyzed is skipped. The statistics are those of all
--- tenants, so their size does not follow the caller's setting.
+-- plan for 120 of them takes 7 s with this. A table that another transaction has analyzed, and holds, is skipped; the report of
+-- the plan says so. The statistics are those of all tenants, so their size does not follow the caller's setting.
 CREATE OR REPLACE FUNCTION recall_private.forget_samples(p_plan recall.plan, p_words text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET default_statistics_target = 100 AS $$
@@ -289,6 +289,8 @@ DECLARE
         SELECT lower((regexp_match(s.secret, '[A-Za-z0-9+/_-]{6,}'))[1]) FROM recall_private.taken_by(p_plan) s(secret)
         UNION SELECT u FROM unnest(p_words) u WHERE length(u) >= 4);
     v_place record;
+    v_places regclass[] := '{}';
+    v_skipped text;
 BEGIN
     FOR v_place IN
         SELECT coalesce(i.indrelid, c.oid)::regclass AS relation,
@@ -303,7 +305,13 @@ BEGIN
         GROUP BY 1 ORDER BY 1
     LOOP
         EXECUTE format('ANALYZE (SKIP_LOCKED) %s%s', v_place.relation, coalesce(' (' || v_place.columns || ')', ''));
+        v_places := v_places || v_place.relation;
     END LOOP;
+    v_skipped := recall_private.not_analyzed(v_places);
+    UPDATE recall.plan p SET report = p.report || jsonb_build_object('remains', format(
+        'The planner statistics of %s may still quote what was replaced, because other transactions held it: ANALYZE %1$s.',
+        v_skipped))
+    WHERE p.tenant = p_plan.tenant AND p.id = p_plan.id AND v_skipped IS NOT NULL;
 END $$;
 
 -- taken_by: what a plan took out, once each.

@@ -177,7 +177,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- analyze_places: analyzes the tables with rows about memories and the logs, because their statistics contain texts of
--- deleted rows. A table that another transaction has analyzed, and holds, is skipped; skipped_places names it. The statistics
+-- deleted rows. A table that another transaction has analyzed, and holds, is skipped; not_analyzed names it. The statistics
 -- are those of all tenants, so their size does not follow the caller's setting.
 CREATE OR REPLACE FUNCTION recall_private.analyze_places(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -198,13 +198,14 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT u::regclass FROM unnest(ARRAY['recall.access', 'recall.search_log', 'recall.lexeme']) u
 $$;
 
--- skipped_places: those of them that this transaction has not analyzed, by name: it holds the lock of each that it has.
+-- not_analyzed: those of these tables that this transaction has not analyzed, by name: it holds the lock of each that it has.
 -- NULL if there are none.
-CREATE OR REPLACE FUNCTION recall_private.skipped_places(p_tenant text) RETURNS text
+CREATE OR REPLACE FUNCTION recall_private.not_analyzed(p_places regclass[]) RETURNS text
 LANGUAGE sql VOLATILE AS $$
     SELECT string_agg('recall.' || c.relname, ', ' ORDER BY c.relname)
-    FROM recall_private.sampled_places(p_tenant) s JOIN pg_class c ON c.oid = s
-    WHERE NOT EXISTS (SELECT FROM pg_locks l WHERE l.pid = pg_backend_pid() AND l.relation = s AND l.granted
+    FROM pg_class c
+    WHERE c.oid = ANY (p_places)
+      AND NOT EXISTS (SELECT FROM pg_locks l WHERE l.pid = pg_backend_pid() AND l.relation = c.oid AND l.granted
                         AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
                         AND l.mode = 'ShareUpdateExclusiveLock')
 $$;

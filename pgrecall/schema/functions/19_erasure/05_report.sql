@@ -79,5 +79,6 @@ SET timezone = 'UTC' AS $$
         'memories', coalesce((p_erasure.counts ->> 'memory')::bigint, 0),
         'arrived_since', (SELECT count(*) FROM recall_private.memories_of_subject(p_erasure.tenant, p_erasure.subject)),
         'tables', recall_private.visited_tables(p_erasure.tenant, p_erasure.counts, p_erasure.created_at),
-        'remains', recall_private.remaining_copies(recall_private.skipped_places(p_erasure.tenant)))
+        'remains', recall_private.remaining_copies(recall_private.not_analyzed(
+            ARRAY(SELECT recall_private.sampled_places(p_erasure.tenant)))))
 $$;

@@ -1,0 +1,3 @@
+-- A function is faster and answers the same.
+
+SELECT;
