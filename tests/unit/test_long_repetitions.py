@@ -11,8 +11,9 @@ import pytest
 
 from pgrecall.faces.page.markdown import MAX_LENGTH, render_markdown
 from pgrecall.importers import dates, git
-from pgrecall.importers.chat import chatgpt, cursor, files
+from pgrecall.importers.chat import chatgpt, files
 from pgrecall.importers.chat.turns import Tally
+from pgrecall.importers.chat.typed import typed
 from pgrecall.importers.hindsight import facts
 from pgrecall.importers.markdown import front_matter
 from pgrecall.search.context.rendering import sentence_ends, word_ends
@@ -57,12 +58,10 @@ def test_comments_that_do_not_end_are_shown() -> None:
     assert str(render_markdown("a <!-- b <!-- c --> d")).strip() == "<p>a &lt;!-- b  d</p>"
 
 
-def test_tags_of_cursor_that_do_not_end_are_text() -> None:
+def test_tags_of_prompts_that_do_not_end_are_text() -> None:
     tally = Tally()
-    [text] = cursor._texts(repeated("<user_query>"), tally, tools=False)
-    assert len(text) == MILLION
-    [text] = cursor._texts("a<user_query> b <user_query>c</user_query>d<user_query>e", tally, tools=False)
-    assert text == "b <user_query>c"
+    assert len(typed(repeated("<user_query>"), "user", tally)) == MILLION
+    assert typed("a<user_query> b <user_query>c</user_query>d<user_query>e", "user", tally) == "c"
 
 
 @pytest.mark.parametrize("text", ["a", "@", "1", "2024-01-01", "2024-01-01" + " " * MILLION])

@@ -19,7 +19,7 @@ from tests.waiting import PATIENCE, until
 PLAN_OF_A_SEARCH = """
 SELECT EXISTS (
     SELECT FROM pg_backend_memory_contexts
-    WHERE name = 'CachedPlan' AND position('WITH judged AS MATERIALIZED' IN ident) > 0
+    WHERE name = 'CachedPlan' AND position('WITH rated AS MATERIALIZED' IN ident) > 0
 ) AS kept
 """
 

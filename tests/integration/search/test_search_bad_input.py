@@ -102,7 +102,7 @@ def test_the_client_refuses_with_the_same_sentence(
         ({"sources": ("nul \x00",)}, "NUL"),
         ({"sources": "notes.md"}, "notes.md"),
         ({"metadata": {"project": "nul \x00"}}, "NUL"),
-        ({"metadata": {"half \ud800": 1}}, "surrogates"),
+        ({"metadata": {"half \ud800": 1}}, "half a character"),
         ({"metadata": {"number": math.nan}}, "JSON"),
         ({"metadata": ["project"]}, '["project"] is not a JSON object'),
         ({"metadata": "project"}, '"project" is not a JSON object'),
