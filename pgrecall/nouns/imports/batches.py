@@ -54,7 +54,7 @@ class Portions:
         self._unread = iter(items)
         self._most = EMBEDDED_BATCH if embedded else PLAIN_BATCH
         self._held: Draft | Problem | Skipped | None = None
-        self._made: set[str] = set()
+        self._made: set[bytes] = set()
 
     def next(self) -> list[Draft | Problem | Skipped]:
         """The next portion; empty at the end."""
@@ -84,11 +84,11 @@ class Portions:
         if not isinstance(item, Draft) or item.key is not None:
             return item
         told = (item.title, item.body, item.source, item.author, item.session_id, item.occurred_at)
-        digest = hashlib.sha256("\x1f".join(map(str, told)).encode("utf-8", "replace")).hexdigest()
+        digest = hashlib.sha256("\x1f".join(map(str, told)).encode("utf-8", "replace")).digest()[:8]
         if digest in self._made:
             return Skipped(REPEATED, 1)
         self._made.add(digest)
-        return replace(item, key=f"record-{digest[:16]}")
+        return replace(item, key=f"record-{digest.hex()}")
 
 
 def with_kept_title(draft: Draft, known: dict[str, KnownContent]) -> Draft:
