@@ -1,10 +1,15 @@
 -- Functions that raise errors, and checks of arguments that many functions share.
 
+-- shortened: a sentence without the middle of a long value that it quotes.
+CREATE OR REPLACE FUNCTION recall_private.shortened(p_sentence text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN length(p_sentence) > 2000 THEN left(p_sentence, 500) || ' … ' || right(p_sentence, 500) ELSE p_sentence END;
+
 -- raise_denied: raises insufficient_privilege with a sentence (the full stop is added) and a hint.
 CREATE OR REPLACE FUNCTION recall_private.raise_denied(p_sentence text, p_hint text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege', MESSAGE = p_sentence || '.', HINT = p_hint;
+    RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege', MESSAGE = recall_private.shortened(p_sentence) || '.', HINT = p_hint;
 END $$;
 
 -- raise_invalid: raises invalid_parameter_value with a sentence and a hint.
@@ -12,9 +17,9 @@ CREATE OR REPLACE FUNCTION recall_private.raise_invalid(p_sentence text, p_hint 
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF p_hint = '' THEN  -- psql would show an empty one
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = p_sentence;
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = recall_private.shortened(p_sentence);
     END IF;
-    RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = p_sentence, HINT = p_hint;
+    RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = recall_private.shortened(p_sentence), HINT = p_hint;
 END $$;
 
 -- roles: the roles that a memory and a turn can have.

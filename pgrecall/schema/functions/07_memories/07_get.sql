@@ -32,8 +32,8 @@ BEGIN
     WHERE m.tenant = (SELECT recall.current_tenant()) AND m.key = p_key;
     IF v_id IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'no_data_found',
-            MESSAGE = format('There is no memory with key %L in this tenant.', p_key),
-            DETAIL = coalesce(p_key, ''), COLUMN = 'key',
+            MESSAGE = recall_private.shortened(format('There is no memory with key %L in this tenant.', p_key)),
+            DETAIL = coalesce(left(p_key, 1000), ''), COLUMN = 'key',
             HINT = 'Search for some of its words: hits show their id and key.';
     END IF;
     RETURN v_id;

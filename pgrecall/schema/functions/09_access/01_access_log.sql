@@ -88,8 +88,8 @@ BEGIN
         RETURN;
     ELSIF v_bad.memory_id IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'no_data_found',
-            MESSAGE = format('There is no memory %L in this tenant.', v_bad.reference),
-            DETAIL = coalesce(v_bad.reference, ''), COLUMN = CASE WHEN v_bad.by_key THEN 'key' ELSE 'id' END;
+            MESSAGE = recall_private.shortened(format('There is no memory %L in this tenant.', v_bad.reference)),
+            DETAIL = coalesce(left(v_bad.reference, 1000), ''), COLUMN = CASE WHEN v_bad.by_key THEN 'key' ELSE 'id' END;
     ELSIF v_bad.weight IS NULL THEN
         PERFORM recall_private.raise_invalid(format('The access kind %L is unknown.', v_bad.kind),
             'Use write, read, reference, used or retrieval.');
