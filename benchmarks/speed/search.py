@@ -202,7 +202,9 @@ def vitality(connection: Connect, asked: Sequence[Question], tenant: Tenant, cal
         connection.execute(cached.replace(f"{replaced}(", f"{by}("))
         # With another role, every shared plan would be made again at each turn.
         connection.execute(f"ALTER FUNCTION {name}_cached OWNER TO recall_owner")
-    connection.execute("UPDATE recall.activation SET vitality = coalesce(vitality, 0.5)")
+    connection.execute(
+        "UPDATE recall.activation SET vitality = coalesce(vitality, 0.5), computed_at = coalesce(computed_at, now())"
+    )
     connection.execute("VACUUM ANALYZE recall.activation")
     asks = (
         "SELECT id, score FROM recall.{}(jsonb_build_object('query', %(text)s::text, 'explain', false), "

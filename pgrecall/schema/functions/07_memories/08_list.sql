@@ -123,8 +123,12 @@ END $$;
 
 -- directives (reader; Search): of those of these memories that are directives, the sentence that makes each one.
 CREATE OR REPLACE FUNCTION recall.directives(p_ids bigint[]) RETURNS TABLE (id bigint, sentence text)
-LANGUAGE sql STABLE ROWS 10
+LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();  -- refuses callers, which a plan that reads nothing would not
+BEGIN
+    RETURN QUERY
     SELECT m.id, recall_private.directive_sentence(m.body, m.speech_act) FROM recall.memory m
-    WHERE m.tenant = (SELECT recall.current_tenant()) AND m.id = ANY (p_ids) AND recall_private.is_directive(m.speech_act)
-$$;
+    WHERE m.tenant = v_tenant AND m.id = ANY (p_ids) AND recall_private.is_directive(m.speech_act);
+END $$;
