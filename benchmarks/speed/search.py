@@ -203,7 +203,8 @@ def vitality(connection: Connect, asked: Sequence[Question], tenant: Tenant, cal
         # With another role, every shared plan would be made again at each turn.
         connection.execute(f"ALTER FUNCTION {name}_cached OWNER TO recall_owner")
     connection.execute(
-        "UPDATE recall.activation SET vitality = coalesce(vitality, 0.5), computed_at = coalesce(computed_at, now())"
+        "UPDATE recall.activation SET vitality = coalesce(vitality, 0.5), "
+        "computed_at = coalesce(computed_at, now())"
     )
     connection.execute("VACUUM ANALYZE recall.activation")
     asks = (
