@@ -104,15 +104,12 @@ def command(
     return made
 
 
-def add_commands(group: click.Group, names: str, *made: click.Command, of: type | None = None) -> None:
-    """Adds commands to a group; ``names`` are all that it has then, in the order of its help.
-
-    Declared methods ``of`` a group of the client that have no command by hand follow.
-    """
+def add_commands(group: click.Group, names: str, *made: click.Command, of: type) -> None:
+    """Adds commands to a group: by hand ``names``, in the order of its help, then those that follow from the
+    declared methods ``of`` a group of the client."""
     for each in made:
         group.add_command(each)
-    there = {name: group.commands[name] for name in names.split()}
-    group.commands = with_declared(there, of=of) if of else there
+    group.commands = with_declared({name: group.commands[name] for name in names.split()}, of=of)
 
 
 def with_declared(commands: Mapping[str, click.Command], *, of: type) -> dict[str, click.Command]:

@@ -196,15 +196,15 @@ def other_files(path: Path, read: Sequence[ChatFile], *, follow_links: bool = Fa
     if path.is_dir():
         found = [ChatFile(one, root=path) for one in _walk(path, follow_links)]
     else:
-        found = [ChatFile(path, one) for one in _entries(path)[1]] if path.suffix.lower() == ".zip" else []
+        found = _entries(path) if path.suffix.lower() == ".zip" else []
     known = {file.shown for file in read}
     return [file.shown for file in found if file.shown not in known]
 
 
-def _entries(path: Path) -> tuple[ZipFile, list[ZipInfo]]:
+def _entries(path: Path) -> list[ChatFile]:
     try:
         archive = ZipFile(path)
-        return archive, names_in(archive).entries
+        return [ChatFile(path, entry, archive=archive) for entry in names_in(archive).entries]
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=_REPACK
@@ -212,14 +212,13 @@ def _entries(path: Path) -> tuple[ZipFile, list[ZipInfo]]:
 
 
 def _in_archive(path: Path) -> list[ChatFile]:
-    archive, entries = _entries(path)
-    for entry in entries:
-        if leads_out_of(entry):
+    files = sorted(_entries(path), key=attrgetter("own_name"))
+    for file in files:
+        if file.entry is not None and leads_out_of(file.entry):
             raise InvalidInput(
-                f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
+                f"{printable_path(path)} contains {file.own_name[:100]!r}, which leads out of the archive.",
                 hint=_REPACK,
             )
-    files = [ChatFile(path, entry, archive=archive) for entry in sorted(entries, key=attrgetter("filename"))]
     chosen = [file for file in files if file.is_export or file.is_beside]
     if not chosen and not _is_vault(files):
         chosen = _sessions([file for file in files if not file.own_name.lower().endswith(".gz")])

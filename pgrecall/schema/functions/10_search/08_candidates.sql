@@ -7,8 +7,8 @@
 -- cues, with p_strengths and p_cues, the cue of each. p_recent are the cues themselves.
 -- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it. A
 -- cosine counts by the amount that it exceeds the typical one (see centered_query). A question loses `question`, and
--- gains as much for a query that asks about questions; it lends relevance to its answer. A remark of the assistant,
--- which nobody asked for, counts as said by the wrong speaker: -1 for up to 100 bytes, then less, and nothing from 500,
+-- gains as much for a query that asks about questions, or half of it if it also says something else; it lends relevance to
+-- its answer. A remark of the assistant, which nobody asked for, counts as said by the wrong speaker: -1 for up to 100 bytes, then less, and nothing from 500,
 -- because long answers have something to say. Some directives (`search.directives`) are lifted in proportion to their
 -- similarity and by `search.directive_lift`, for a query of an unknown kind two of them, by half of it and to at most 1
 -- below the best other memory (three, and to .1 below it, if that one hardly answers: v_unlikely), and none for a query
