@@ -144,7 +144,7 @@ def _read(parse: Callable[[str], datetime], given: str | None, option: str) -> d
         raise InvalidInput(f"{option}: {error}.") from error
 
 
-def clock() -> datetime:
+def current_time() -> datetime:
     """The current time, in UTC."""
     return datetime.now(UTC)
 
@@ -264,7 +264,7 @@ def read_search_options(given: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInput: a time or the metadata cannot be read.
     """
     found = {name: None if value == () else value for name, value in given.items()}
-    now = found["now"] or clock()
+    now = found["now"] or current_time()
     if found.pop("directives", False):
         found["speech_acts"] = tuple(dict.fromkeys((*(found["speech_acts"] or ()), *DIRECTIVES)))
     if "conversation" in found:

@@ -13,7 +13,7 @@ from click.exceptions import Exit
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.charts.chart_files import require_drawable, require_layout, write_chart
 from pgrecall.faces.cli.invocation import NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
-from pgrecall.faces.cli.options import clock, now_option, parse_since, reference_argument
+from pgrecall.faces.cli.options import current_time, now_option, parse_since, reference_argument
 from pgrecall.faces.cli.rendering.console import notes
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def links(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: d
 
 
 def _moment(now: datetime | None) -> datetime:
-    return (now or clock()).astimezone(UTC)
+    return (now or current_time()).astimezone(UTC)
 
 
 def _beginning(memory: Memory, moment: datetime) -> datetime:

@@ -13,7 +13,7 @@ from click.exceptions import Exit
 from pgrecall.errors import CellUnavailable, RecallError
 from pgrecall.faces.cli.commands.cells import fleet_of
 from pgrecall.faces.cli.invocation import DONE, FAILED, GlobalOptions, is_fresh, pass_globals
-from pgrecall.faces.cli.options import all_tenants_option, clock, json_option, now_option
+from pgrecall.faces.cli.options import all_tenants_option, current_time, json_option, now_option
 from pgrecall.faces.cli.rendering.console import (
     Progress,
     SafeConsole,
@@ -128,7 +128,7 @@ def _maintenance(
         failed,
     )
 
-    now = clock()
+    now = current_time()
     roles: list[Finding] = []
     try:
         with Memory(settings=replace(settings, embedder="none", reranker="none", llm_url=None)) as memory:

@@ -25,7 +25,7 @@ from pgrecall.faces.cli.invocation import (
 from pgrecall.faces.cli.options import (
     REFERENCE,
     REFERENCE_HELP,
-    clock,
+    current_time,
     json_option,
     limit_option,
     now_option,
@@ -87,7 +87,7 @@ def report(given: GlobalOptions, limit: int, unused: bool, since: str | None, as
 
     Exit code 1 when nothing was shown.
     """
-    begin = parse_since(since, clock())
+    begin = parse_since(since, current_time())
     with given.opened() as client:
         found = client.quality.feedback(limit=limit, unused=unused, since=begin)
     nothing = "No logged search showed any memory."
@@ -105,7 +105,7 @@ def qrels(given: GlobalOptions, out: Path | None, since: str | None, judged_only
 
     Exit code 1 when there are none.
     """
-    begin = parse_since(since, clock())
+    begin = parse_since(since, current_time())
     with given.opened() as client:
         searches = client.quality.qrels(since=begin, skipped=not judged_only, limit=limit)
     lines = (f"{qrels_line(search)}\n" for search in searches)

@@ -9,7 +9,7 @@ import click
 from click.exceptions import Exit
 
 from pgrecall.faces.cli.invocation import DONE, INCOMPLETE, NOTHING_FOUND, GlobalOptions, pass_globals
-from pgrecall.faces.cli.options import clock, json_option, now_option, parse_since
+from pgrecall.faces.cli.options import current_time, json_option, now_option, parse_since
 from pgrecall.faces.cli.rendering.console import output, print_json
 from pgrecall.faces.cli.rendering.imports import show_import
 from pgrecall.faces.import_rules import import_rules
@@ -40,7 +40,7 @@ def git(
     """
     from pgrecall.importers.git import SOURCE, read_commits
 
-    began = parse_since(since, now or clock())
+    began = parse_since(since, now or current_time())
     with given.opened(embeds=True) as memory:
         rules = import_rules(memory.layers.list(), now=now)
         commits = read_commits(folder, since=began, keep_secrets=keep_secrets, rules=rules)

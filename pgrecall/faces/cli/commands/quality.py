@@ -10,7 +10,7 @@ from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, finish, pass_globals
 from pgrecall.faces.cli.options import (
     TEXT,
-    clock,
+    current_time,
     filter_options,
     json_option,
     limit_option,
@@ -68,7 +68,7 @@ def report(given: GlobalOptions, since: str | None, limit: int, unanswered: int,
 
     Exit code 1 when no search is logged.
     """
-    begin = parse_since(since, clock())
+    begin = parse_since(since, current_time())
     with given.opened() as memory:
         found = memory.quality.report(since=begin, limit=limit, unanswered=unanswered)
     finish(found, as_json, show_quality, found=found.searches, otherwise=NONE_SINCE if since else NO_SEARCH)
@@ -143,7 +143,7 @@ def replay(
 
     Exit code 1 when no search is logged.
     """
-    now = clock()
+    now = current_time()
     begin, end = parse_since(since, now), parse_until(until, now)
     arms = read_arm_weights(weights)
     with given.opened(embeds=True) as client:
