@@ -26,7 +26,7 @@ from tests.integration.access.use_tools import (
     states,
     waiting,
 )
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, blocked
 
 NOW = BIRTH + timedelta(days=100)
 Connection = psycopg.Connection[Any]
@@ -181,3 +181,34 @@ def test_uses_that_bring_back_what_a_plan_archived_never_deadlock(database_url: 
         "ON v.memory_id = m.id AND v.restored_at IS NULL WHERE (m.archived_at IS NULL) <> (v.id IS NULL)"
     )
     assert query(open_archivals) == []
+
+
+def test_a_link_from_what_is_brought_back_waits(database_url: str, query: Query) -> None:
+    """Or its target would be recounted unlocked: by a use that spread to it, while it is archived."""
+    returning, used, target = notes(query, 3)
+    query("SELECT recall.link(%s, %s, 'links_to', p_now => %s)", (used, target, BIRTH))
+    query("SELECT recall_private.archive_memories('acme', ARRAY[%s::bigint], 'pruned', 1, %s)", (returning, NOW))
+    items = [item(memory, Use(86_400 * 99, "used", None)) for memory in (returning, used)]
+    prune = "SELECT recall_private.archive_memories('acme', ARRAY[%s::bigint], 'pruned', 2, %s)"
+    with (
+        as_tenant(database_url, autocommit=False) as holding,
+        as_tenant(database_url) as recording,
+        as_tenant(database_url) as linking,
+        as_tenant(database_url, autocommit=False) as pruning,
+        ThreadPoolExecutor(3) as threads,
+    ):
+        holding.execute("SELECT FROM recall.activation WHERE memory_id = %s FOR UPDATE", (returning,))
+        recorded = threads.submit(recording.execute, RECORD, (json.dumps(items, default=str), NOW))
+        blocked(holding)
+        link = "SELECT recall.link(%s, %s, 'links_to', p_now => %s)"
+        linked = threads.submit(linking.execute, link, (returning, target, NOW))
+        blocked(holding, 2)
+        pruning.execute("SELECT FROM recall.memory WHERE id = %s FOR UPDATE", (target,))
+        holding.rollback()
+        pruned = threads.submit(pruning.execute, prune, (target, NOW))
+        pruned.result(PATIENCE)
+        pruning.commit()
+        recorded.result(PATIENCE)
+        linked.result(PATIENCE)
+    assert query("SELECT id FROM recall.memory WHERE archived_at IS NOT NULL") == [{"id": target}]
+    in_order(query, [returning, used, target])

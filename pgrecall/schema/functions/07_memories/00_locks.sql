@@ -48,8 +48,10 @@ BEGIN
             PERFORM recall_private.lock_memories(p_tenant, v_locked.kept, v_locked.changed, v_locked.removed);
             EXECUTE p_around INTO v_now USING p_tenant, p_ids, p_others;
             IF EXISTS (
-                (SELECT 1, unnest(v_now.kept) UNION ALL SELECT 2, unnest(v_now.changed)) EXCEPT
-                (SELECT 1, unnest(v_locked.kept) UNION ALL SELECT 2, unnest(v_locked.changed))) THEN
+                (SELECT 1, unnest(v_now.kept) UNION ALL SELECT 2, unnest(v_now.changed)
+                 UNION ALL SELECT 3, unnest(v_now.removed)) EXCEPT
+                (SELECT 1, unnest(v_locked.kept) UNION ALL SELECT 2, unnest(v_locked.changed)
+                 UNION ALL SELECT 3, unnest(v_locked.removed))) THEN
                 RAISE SQLSTATE 'RC000';
             END IF;
             RETURN v_now;

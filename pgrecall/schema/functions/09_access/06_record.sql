@@ -20,11 +20,11 @@ BEGIN
         v_partners := recall_private.session_partners(v_tenant, p_items, p_now);
     END IF;
     -- Locked against changes, because a use may restore an archived memory, and until this call has its locks, any of them
-    -- can be archived. Partners in the session are locked because a link will refer to them. The targets of an archived
-    -- memory are locked because restoring it changes their activations a second time, which checks their keys.
+    -- can be archived. Partners in the session are locked because a link will refer to them. Restoring a memory changes the
+    -- activations of its targets a second time, which checks their keys: so they are locked, and it gets no further ones.
     PERFORM recall_private.lock_around(
-        v_tenant, 'SELECT $3 || recall_private.targets_of_archived($1, $2) AS kept, $2 AS changed, ''{}''::bigint[] AS removed',
-        v_ids, v_partners);
+        v_tenant, 'SELECT $3 || a.targets AS kept, $2 AS changed, a.archived AS removed '
+        'FROM recall_private.archived_with_targets($1, $2) a', v_ids, v_partners);
     -- Checked only now, because a memory may have been deleted while this call waited for locks.
     PERFORM recall_private.check_accesses(v_tenant, p_items, p_now);
     v_accesses := ARRAY(SELECT a FROM recall_private.new_accesses(v_tenant, p_items, p_now) a);
@@ -34,17 +34,21 @@ BEGIN
     RETURN cardinality(v_accesses);
 END $$;
 
--- targets_of_archived: what the archived ones of these memories link to. One index probe for each.
-CREATE OR REPLACE FUNCTION recall_private.targets_of_archived(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+-- archived_with_targets: the archived ones of these memories, and what they link to. One index probe for each.
+CREATE OR REPLACE FUNCTION recall_private.archived_with_targets(
+    p_tenant text, p_ids bigint[], OUT archived bigint[], OUT targets bigint[]
+)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN ARRAY(
-        SELECT l.dst FROM unnest(p_ids) u(id)
+    archived := ARRAY(
+        SELECT m.id FROM unnest(p_ids) u(id)
         CROSS JOIN LATERAL (
-            SELECT FROM recall.memory m
-            WHERE m.tenant = p_tenant AND m.id = u.id AND m.archived_at IS NOT NULL OFFSET 0) archived
+            SELECT r.id FROM recall.memory r
+            WHERE r.tenant = p_tenant AND r.id = u.id AND r.archived_at IS NOT NULL OFFSET 0) m);
+    targets := CASE WHEN archived = '{}' THEN '{}' ELSE ARRAY(
+        SELECT l.dst FROM unnest(archived) u(id)
         CROSS JOIN LATERAL (
-            SELECT k.dst FROM recall.link k WHERE k.tenant = p_tenant AND k.src = u.id OFFSET 0) l);
+            SELECT k.dst FROM recall.link k WHERE k.tenant = p_tenant AND k.src = u.id OFFSET 0) l) END;
 END $$;
 
 -- record_access (app; Use and feedback): records one access of a memory. Returns false if its idempotency key is known.
