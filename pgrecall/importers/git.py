@@ -49,7 +49,7 @@ class _Commit:
 def read_commits(
     folder: Path, *, since: datetime | None = None, keep_secrets: bool = False, rules: Rules = ANY
 ) -> Iterator[Draft | Problem | Skipped]:
-    """Reads the commits before HEAD, newest first, then what was left out, with counts: merges and bots.
+    """Reads the commits up to HEAD, newest first, then what was left out, with counts: merges and bots.
 
     Args:
         folder: a folder of the repository.
