@@ -328,7 +328,7 @@ export interface paths {
         readonly get?: never;
         /**
          * Set Layer
-         * @description Set this tenant's own layer, a new one or one that exists. What is not given stays as it is.
+         * @description Create or changes a layer of this tenant. What is not given stays as it is.
          *
          *     The new rates apply to its memories from the time they were stored. A new birth weight applies to
          *     memories stored from now on.
@@ -355,8 +355,7 @@ export interface paths {
         readonly get?: never;
         /**
          * Use Preset
-         * @description Set the layers and settings of this tenant to those of a preset; layers that it does
-         *     not have stay as they are.
+         * @description Set this tenant's layers and settings to those of a preset; its other layers stay as they are.
          */
         readonly put: operations["use_preset"];
         readonly post?: never;
@@ -419,9 +418,8 @@ export interface paths {
          * Plan Redact
          * @description Plan to replace passwords, keys and tokens in stored texts; nothing is replaced yet.
          *
-         *     Reads all texts of memories, archived ones too, and of their earlier versions: also keys, sessions,
-         *     metadata and targets of links. Neither the plan nor anything that shows it has the
-         *     secrets themselves.
+         *     Reads everything that memories hold, archived ones and earlier versions too: texts, keys, sessions,
+         *     metadata, pending links. The plan says where secrets are, never what they are.
          */
         readonly post: operations["plan_redact"];
         readonly delete?: never;
@@ -488,8 +486,8 @@ export interface paths {
          * Undo Plan
          * @description Restore the memories that a plan archived or merged, except those restored since.
          *
-         *     Later accesses, links and texts of what they were merged into stay. Of a redact plan, the secrets come
-         *     back to texts that did not change since.
+         *     Later accesses, links and texts of what they were merged into stay. Undoing a redact plan puts the
+         *     secrets back into texts that have not changed since.
          */
         readonly post: operations["undo_plan"];
         readonly delete?: never;
@@ -563,8 +561,8 @@ export interface paths {
          * @description Report how often hits were used in each arm of a randomised experiment, and the conclusion.
          *
          *     The setting `search.experiment` begins it. Chance then gives each session one of three arms: without
-         *     vitality, with its default weight, or with `search.experiment_weight`. Every session counts, also
-         *     one of which no use is known. Intervals are those of Wilson (1927) and, for differences, of Newcombe
+         *     vitality, with its default weight, or with `search.experiment_weight`. Every session counts,
+         *     even one without a known use. Intervals are those of Wilson (1927) and, for differences, of Newcombe
          *     (1998, method 10).
          */
         readonly get: operations["experiment"];
@@ -660,7 +658,7 @@ export interface paths {
         readonly post: operations["link"];
         /**
          * Unlink
-         * @description Remove links from one memory to another; without its `supersedes` the target is found again.
+         * @description Remove links from one memory to another; one that is no longer superseded is found again.
          *
          *     Searches of past times still use them.
          */
@@ -814,11 +812,11 @@ export interface paths {
         readonly put?: never;
         /**
          * Share
-         * @description Copy a memory into another tenant, whose owner has allowed it with `readers add --may-share`.
+         * @description Copy a memory into another tenant, which has allowed it with `readers add --may-share`.
          *
-         *     The copy has the text, the tags, the role, the author, the layer and the time of the event, and names
-         *     what it was copied from as `origin` in its metadata. Passwords, keys and tokens in them are
-         *     replaced by placeholders; a directive becomes a statement. Sharing a memory again updates its copy.
+         *     The copy has the text, tags, role, author, layer and time of the event; `origin` in its metadata
+         *     names the memory it was copied from. Passwords, keys and tokens are replaced by placeholders, and a
+         *     directive becomes a statement. Sharing a memory again updates its copy.
          */
         readonly post: operations["share"];
         readonly delete?: never;
@@ -3000,7 +2998,7 @@ export interface components {
         readonly SetLayerBody: {
             /** @description Time to use instead of the database's clock. */
             readonly now?: string | null;
-            /** @description How much faster than 1 the layer forgets, 0.001 to 1000. */
+            /** @description How many times faster than at rate 1 the layer fades, 0.001 to 1000. */
             readonly metabolic_rate?: number | null;
             /** @description Whether the rate speeds up the clock or multiplies the exponent. */
             readonly reading?: ("clock" | "exponent") | null;
@@ -4372,7 +4370,7 @@ export interface operations {
     readonly experiment: {
         readonly parameters: {
             readonly query?: {
-                /** @description Number of the experiment; by default of the one that runs, else of the newest. */
+                /** @description Number of the experiment; by default the running one, else the newest. */
                 readonly number?: number;
                 /** @description The smallest difference of shares to look for, 0.01 to 0.5. A smaller one needs more sessions. */
                 readonly difference?: number;
