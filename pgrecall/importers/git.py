@@ -63,7 +63,7 @@ def read_commits(
     head = git_output(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", seconds=_SECONDS)
     if head is None:
         raise InvalidInput(
-            f"{printable_path(folder)} is in no git repository with commits, or git is not installed.",
+            f"{printable_path(folder)} is not in a git repository with commits, or git is not installed.",
             hint="Give a folder of a repository.",
         )
     return _drafts(folder, head.strip(), since, keep_secrets, rules)
