@@ -340,8 +340,8 @@ export class PlansGroup {
   /**
    * Carry out a plan, or parts of it: archives, merges or redacts memories that did not change since.
    *
-   * Each memory is checked again. One that was rewritten since is skipped with a note, and but for redact
-   * plans also one that was pinned or archived. So is a memory of a prune plan that was used or linked
+   * Each memory is checked again. One that was rewritten since is skipped with a note, and, except in a
+   * redact plan, one that was pinned or archived. So is a memory of a prune plan that was used or linked
    * since or that something now depends on, and a memory of a dedupe plan that was superseded since or
    * whose keeper is skipped. A plan is applied once.
    *
