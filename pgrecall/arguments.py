@@ -147,7 +147,7 @@ class LayerFields(TypedDict, total=False):
     """The parameters of a layer; None keeps the current value.
 
     Attributes:
-        metabolic_rate: how much faster than 1 the layer forgets, 0.001 to 1000.
+        metabolic_rate: how many times faster than at rate 1 the layer fades, 0.001 to 1000.
         reading: whether the rate speeds up the clock or multiplies the exponent.
         base_decay: exponent d of the decay of an access.
         birth_weight: number of accesses that storing counts as, for memories stored from now on.

@@ -1,4 +1,7 @@
-"""A hook of `make docs`: links that leave docs lead to the repository, which pyproject.toml names."""
+"""A hook of `make docs`: links that leave docs lead to the repository, which pyproject.toml names.
+
+The comment above a generated page is left out, because the site names a page after its first line.
+"""
 
 from __future__ import annotations
 
@@ -21,4 +24,4 @@ def on_page_markdown(markdown: str, page: Any, **_: object) -> str:
             return link[0]
         return f"]({REPOSITORY}/blob/main/{target.relative_to(ROOT).as_posix()}"
 
-    return re.sub(r"\]\((\.\./[^)#]*)", led, markdown)
+    return re.sub(r"\]\((\.\./[^)#]*)", led, re.sub(r"\A<!--.*?-->\n", "", markdown))

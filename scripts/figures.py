@@ -164,7 +164,7 @@ def outlook() -> str:
     """The blocks that a search touches: as measured at three sizes, and as they would go on from there."""
     measured = _measured()
     sizes = sorted(measured)
-    look = [measured[size]["blocks of the bare look"] for size in sizes]
+    look = [measured[size]["blocks, bare look"] for size in sizes]
     beside = [measured[size]["blocks touched"] - blocks for size, blocks in zip(sizes, look, strict=True)]
     slope, start = linear_regression([math.log(size) for size in sizes], [math.log(each) for each in look])
     limit = 5e6  # 80 per cent of them are one tenant's, whose ef_search has reached 1,000

@@ -145,7 +145,7 @@ def _not_there(error: psycopg.Error, message: str) -> DatabaseError:
     if gone or error.diag.context:
         return SchemaMismatch(
             "An upgrade replaced the functions of this database during the call; nothing was changed.",
-            hint="Call again, with the new version of pgrecall where that does not help.",
+            hint="Call again; if that does not help, upgrade pgrecall.",
             sqlstate=error.sqlstate,
             replaced=True,
         )

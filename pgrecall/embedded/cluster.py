@@ -90,7 +90,7 @@ def _initialise(paths: ServerPaths, programs: Path, *, fast: bool) -> None:
         if (found := version.read_text().strip()) != str(MAJOR):
             raise DatabaseUnavailable(
                 f"{paths.cluster} was written by Postgres {found}; the embedded one is {MAJOR}.",
-                hint=f"Dump it with Postgres {found} and load the dump, or set PGRECALL_DATA_DIR elsewhere.",
+                hint=f"Dump it with Postgres {found} and load the dump, or use another PGRECALL_DATA_DIR.",
             )
         return
     if paths.cluster.exists() and any(paths.cluster.iterdir()):

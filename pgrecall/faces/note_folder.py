@@ -176,7 +176,7 @@ def _require_most(folder: NoteFolder, gone: int, stored: int) -> None:
         raise MostGone(
             f"The notes of {held} are gone, more than half of {printable_path(folder.path)}; "
             "they are kept, and nothing is imported.",
-            hint="If it is meant so, import the folder with --archive-removed --archive-most.",
+            hint="If that is intended, import the folder with --archive-removed --archive-most.",
         )
 
 

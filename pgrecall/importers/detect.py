@@ -208,10 +208,11 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
             return "jsonl"
         names |= value.keys() if isinstance(value, dict) else {"body"}
     if otherwise == "jsonl" and names and names.isdisjoint(("body", "text", "content")):
+        accesses = "To load accesses: `pgrecall access --from FILE`."
         raise InvalidInput(
             f"{printable_path(path)} has neither records nor chats: its objects have no body, but "
             f"{', '.join(sorted(map(repr, names))[:5])[:200]}.",
-            hint=OTHER_CHATS,
+            hint=accesses if {"kind", "at"} <= names else OTHER_CHATS,
         )
     return otherwise
 

@@ -49,7 +49,7 @@ class _Commit:
 def read_commits(
     folder: Path, *, since: datetime | None = None, keep_secrets: bool = False, rules: Rules = ANY
 ) -> Iterator[Draft | Problem | Skipped]:
-    """Reads the commits before HEAD, newest first, then what was left out, with counts: merges and bots.
+    """Reads the commits up to HEAD, newest first, then what was left out, with counts: merges and bots.
 
     Args:
         folder: a folder of the repository.
@@ -63,7 +63,7 @@ def read_commits(
     head = git_output(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", seconds=_SECONDS)
     if head is None:
         raise InvalidInput(
-            f"{printable_path(folder)} is in no git repository with commits, or git is not installed.",
+            f"{printable_path(folder)} is not in a git repository with commits, or git is not installed.",
             hint="Give a folder of a repository.",
         )
     return _drafts(folder, head.strip(), since, keep_secrets, rules)

@@ -84,10 +84,10 @@ def require_current(state: SchemaState) -> None:
         raise SchemaMismatch("This database is not initialised.", hint="Run `pgrecall init`.")
     refuse_unknown(state)
     if not is_current(state):
-        raise SchemaMismatch(
-            f"This database has schema {state.revision}, which is not this version's.",
-            hint="Run `pgrecall upgrade`.",
-        )
+        found = f"schema {state.revision}, which is not this version's"
+        if state.revision == head_revision():
+            found = "the functions of another version of pgrecall"
+        raise SchemaMismatch(f"This database has {found}.", hint="Run `pgrecall upgrade`.")
 
 
 def is_current(state: SchemaState) -> bool:

@@ -26,8 +26,13 @@ _GROUPS = {
     "database": "The database",
     "embedder": "The embedder",
     "reranker": "The reranker",
-    "server": "Models of a running service",
+    "llm": "The language model",
+    "context": "Contexts",
     "http": "The HTTP service",
+    "oauth": "The HTTP service",
+    "alert": "The worker",
+    "backup": "The worker",
+    "watch": "The worker",
     "role": "Roles",
     "allow": "Roles",
 }
@@ -64,6 +69,8 @@ def _environment() -> str:
 def _default(field: Field[Any]) -> str:
     if field.default_factory is not MISSING:
         return "pgrecall's folder in your account's data"
+    if isinstance(field.default, bool):
+        return code("yes" if field.default else "no")
     return "" if field.default is None else code(field.default)
 
 

@@ -40,9 +40,9 @@ def test_stale_functions_are_noticed_and_applied_again(database_url: str) -> Non
         "CREATE OR REPLACE FUNCTION recall_private.logit(p_probability float8) RETURNS float8 "
         "LANGUAGE sql IMMUTABLE RETURN -1",
     )
-    with pytest.raises(SchemaMismatch, match=r"which is not this version's\. Run `pgrecall upgrade`"):
+    with pytest.raises(SchemaMismatch, match=r"of another version of pgrecall\. Run `pgrecall upgrade`"):
         migrate.require_current(migrate.inspect(database_url))
-    with pytest.raises(SchemaMismatch, match="not this version's"):
+    with pytest.raises(SchemaMismatch, match="the functions of another version"):
         Memory(settings=Settings(database_url=database_url, embedder="none"))
 
     assert migrate.upgrade(database_url).changed

@@ -245,7 +245,7 @@ export class LayersGroup {
   }
 
   /**
-   * Set this tenant's own layer, a new one or one that exists. What is not given stays as it is.
+   * Create or changes a layer of this tenant. What is not given stays as it is.
    *
    * The new rates apply to its memories from the time they were stored. A new birth weight applies to
    * memories stored from now on.
@@ -270,8 +270,7 @@ export class LayersGroup {
   }
 
   /**
-   * Set the layers and settings of this tenant to those of a preset; layers that it does
-   * not have stay as they are.
+   * Set this tenant's layers and settings to those of a preset; its other layers stay as they are.
    *
    * @returns How many memories now age differently.
    */
@@ -316,9 +315,8 @@ export class PlansGroup {
   /**
    * Plan to replace passwords, keys and tokens in stored texts; nothing is replaced yet.
    *
-   * Reads all texts of memories, archived ones too, and of their earlier versions: also keys, sessions,
-   * metadata and targets of links. Neither the plan nor anything that shows it has the
-   * secrets themselves.
+   * Reads everything that memories hold, archived ones and earlier versions too: texts, keys, sessions,
+   * metadata, pending links. The plan says where secrets are, never what they are.
    *
    * @returns The redact plan: of at most 1,000 memories, where secrets are and of what kind.
    */
@@ -342,8 +340,8 @@ export class PlansGroup {
   /**
    * Carry out a plan, or parts of it: archives, merges or redacts memories that did not change since.
    *
-   * Each memory is checked again. One that was rewritten since is skipped with a note, and but for redact
-   * plans also one that was pinned or archived. So is a memory of a prune plan that was used or linked
+   * Each memory is checked again. One that was rewritten since is skipped with a note, and, except in a
+   * redact plan, one that was pinned or archived. So is a memory of a prune plan that was used or linked
    * since or that something now depends on, and a memory of a dedupe plan that was superseded since or
    * whose keeper is skipped. A plan is applied once.
    *
@@ -358,8 +356,8 @@ export class PlansGroup {
   /**
    * Restore the memories that a plan archived or merged, except those restored since.
    *
-   * Later accesses, links and texts of what they were merged into stay. Of a redact plan, the secrets come
-   * back to texts that did not change since.
+   * Later accesses, links and texts of what they were merged into stay. Undoing a redact plan puts the
+   * secrets back into texts that have not changed since.
    *
    * @returns How many memories were restored, and how many had been restored before.
    */
@@ -404,8 +402,8 @@ export class QualityGroup {
    * Report how often hits were used in each arm of a randomised experiment, and the conclusion.
    *
    * The setting `search.experiment` begins it. Chance then gives each session one of three arms: without
-   * vitality, with its default weight, or with `search.experiment_weight`. Every session counts, also
-   * one of which no use is known. Intervals are those of Wilson (1927) and, for differences, of Newcombe
+   * vitality, with its default weight, or with `search.experiment_weight`. Every session counts,
+   * even one without a known use. Intervals are those of Wilson (1927) and, for differences, of Newcombe
    * (1998, method 10).
    *
    * @returns The arms with their intervals, and a conclusion, or the reason why there is none.
@@ -483,7 +481,7 @@ export class MemoryMethods {
   }
 
   /**
-   * Remove links from one memory to another; without its `supersedes` the target is found again.
+   * Remove links from one memory to another; one that is no longer superseded is found again.
    *
    * Searches of past times still use them.
    *
@@ -575,11 +573,11 @@ export class MemoryMethods {
   }
 
   /**
-   * Copy a memory into another tenant, whose owner has allowed it with `readers add --may-share`.
+   * Copy a memory into another tenant, which has allowed it with `readers add --may-share`.
    *
-   * The copy has the text, the tags, the role, the author, the layer and the time of the event, and names
-   * what it was copied from as `origin` in its metadata. Passwords, keys and tokens in them are
-   * replaced by placeholders; a directive becomes a statement. Sharing a memory again updates its copy.
+   * The copy has the text, tags, role, author, layer and time of the event; `origin` in its metadata
+   * names the memory it was copied from. Passwords, keys and tokens are replaced by placeholders, and a
+   * directive becomes a statement. Sharing a memory again updates its copy.
    *
    * @returns The id and the key of the copy, and whether it was created, updated or unchanged.
    */

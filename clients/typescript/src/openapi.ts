@@ -328,7 +328,7 @@ export interface paths {
         readonly get?: never;
         /**
          * Set Layer
-         * @description Set this tenant's own layer, a new one or one that exists. What is not given stays as it is.
+         * @description Create or changes a layer of this tenant. What is not given stays as it is.
          *
          *     The new rates apply to its memories from the time they were stored. A new birth weight applies to
          *     memories stored from now on.
@@ -355,8 +355,7 @@ export interface paths {
         readonly get?: never;
         /**
          * Use Preset
-         * @description Set the layers and settings of this tenant to those of a preset; layers that it does
-         *     not have stay as they are.
+         * @description Set this tenant's layers and settings to those of a preset; its other layers stay as they are.
          */
         readonly put: operations["use_preset"];
         readonly post?: never;
@@ -419,9 +418,8 @@ export interface paths {
          * Plan Redact
          * @description Plan to replace passwords, keys and tokens in stored texts; nothing is replaced yet.
          *
-         *     Reads all texts of memories, archived ones too, and of their earlier versions: also keys, sessions,
-         *     metadata and targets of links. Neither the plan nor anything that shows it has the
-         *     secrets themselves.
+         *     Reads everything that memories hold, archived ones and earlier versions too: texts, keys, sessions,
+         *     metadata, pending links. The plan says where secrets are, never what they are.
          */
         readonly post: operations["plan_redact"];
         readonly delete?: never;
@@ -463,8 +461,8 @@ export interface paths {
          * Apply Plan
          * @description Carry out a plan, or parts of it: archives, merges or redacts memories that did not change since.
          *
-         *     Each memory is checked again. One that was rewritten since is skipped with a note, and but for redact
-         *     plans also one that was pinned or archived. So is a memory of a prune plan that was used or linked
+         *     Each memory is checked again. One that was rewritten since is skipped with a note, and, except in a
+         *     redact plan, one that was pinned or archived. So is a memory of a prune plan that was used or linked
          *     since or that something now depends on, and a memory of a dedupe plan that was superseded since or
          *     whose keeper is skipped. A plan is applied once.
          */
@@ -488,8 +486,8 @@ export interface paths {
          * Undo Plan
          * @description Restore the memories that a plan archived or merged, except those restored since.
          *
-         *     Later accesses, links and texts of what they were merged into stay. Of a redact plan, the secrets come
-         *     back to texts that did not change since.
+         *     Later accesses, links and texts of what they were merged into stay. Undoing a redact plan puts the
+         *     secrets back into texts that have not changed since.
          */
         readonly post: operations["undo_plan"];
         readonly delete?: never;
@@ -563,8 +561,8 @@ export interface paths {
          * @description Report how often hits were used in each arm of a randomised experiment, and the conclusion.
          *
          *     The setting `search.experiment` begins it. Chance then gives each session one of three arms: without
-         *     vitality, with its default weight, or with `search.experiment_weight`. Every session counts, also
-         *     one of which no use is known. Intervals are those of Wilson (1927) and, for differences, of Newcombe
+         *     vitality, with its default weight, or with `search.experiment_weight`. Every session counts,
+         *     even one without a known use. Intervals are those of Wilson (1927) and, for differences, of Newcombe
          *     (1998, method 10).
          */
         readonly get: operations["experiment"];
@@ -660,7 +658,7 @@ export interface paths {
         readonly post: operations["link"];
         /**
          * Unlink
-         * @description Remove links from one memory to another; without its `supersedes` the target is found again.
+         * @description Remove links from one memory to another; one that is no longer superseded is found again.
          *
          *     Searches of past times still use them.
          */
@@ -814,11 +812,11 @@ export interface paths {
         readonly put?: never;
         /**
          * Share
-         * @description Copy a memory into another tenant, whose owner has allowed it with `readers add --may-share`.
+         * @description Copy a memory into another tenant, which has allowed it with `readers add --may-share`.
          *
-         *     The copy has the text, the tags, the role, the author, the layer and the time of the event, and names
-         *     what it was copied from as `origin` in its metadata. Passwords, keys and tokens in them are
-         *     replaced by placeholders; a directive becomes a statement. Sharing a memory again updates its copy.
+         *     The copy has the text, tags, role, author, layer and time of the event; `origin` in its metadata
+         *     names the memory it was copied from. Passwords, keys and tokens are replaced by placeholders, and a
+         *     directive becomes a statement. Sharing a memory again updates its copy.
          */
         readonly post: operations["share"];
         readonly delete?: never;
@@ -1246,7 +1244,7 @@ export interface components {
              * @enum {string}
              */
             readonly kind?: "write" | "read" | "reference" | "used" | "retrieval";
-            /** @description Time of the access; None is the database's current time. */
+            /** @description Time of the access; `null` is the database's current time. */
             readonly at?: string | null;
             /** @description Session of the access; memories used in one session become associated. */
             readonly session_id?: string | null;
@@ -1299,11 +1297,11 @@ export interface components {
              * @description When it changed.
              */
             readonly at: string;
-            /** @description Its key now; None if it has none or is deleted. */
+            /** @description Its key now; `null` if it has none or is deleted. */
             readonly key: string | null;
-            /** @description Its layer now; None if it is deleted. */
+            /** @description Its layer now; `null` if it is deleted. */
             readonly layer: string | null;
-            /** @description Its title now, or the start of its text; None if it is deleted. */
+            /** @description Its title now, or the start of its text; `null` if it is deleted. */
             readonly title: string | null;
             /** @description The zone that it rose or faded to. */
             readonly zone: string | null;
@@ -1318,7 +1316,7 @@ export interface components {
         readonly Changed: {
             readonly changed: boolean;
         };
-        /** @description The fields of a memory that can be edited; None empties one. */
+        /** @description The fields of a memory that can be edited; `null` empties one. */
         readonly Changes: {
             /** @description The text. */
             readonly body?: string | null;
@@ -1350,7 +1348,7 @@ export interface components {
             readonly valid_until?: string | null;
             /** @description Time from which searches omit it by default; the job `expire` then archives it. */
             readonly expires_at?: string | null;
-            /** @description What it says; None: it is found out again. */
+            /** @description What it says; `null`: it is found out again. */
             readonly speech_act?: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
         };
         /** @description An invariant of a tenant's data, the number of violations, and up to five examples. */
@@ -1374,7 +1372,7 @@ export interface components {
             readonly hits: readonly components["schemas"]["Hit"][];
             /** @description A sentence for each step that did not run. */
             readonly skipped: readonly string[];
-            /** @description Id for `used` and `rejected`; None if the search was not logged. */
+            /** @description Id for `used` and `rejected`; `null` if the search was not logged. */
             readonly search_id: number | null;
             /** @description That of the search. */
             readonly confidence: number | null;
@@ -1444,9 +1442,9 @@ export interface components {
              * @default false
              */
             readonly require_answer?: boolean;
-            /** @description How vitality changes the score; None is the profile's mode, else `odds`. */
+            /** @description How vitality changes the score; `null` is the profile's mode, else `odds`. */
             readonly vitality_mode?: ("odds" | "unbounded" | "multiply" | "bounded" | "off") | null;
-            /** @description Weight of vitality; None is the profile's, else the tenant's setting (0.5). */
+            /** @description Weight of vitality; `null` is the profile's, else the tenant's setting (0.5). */
             readonly vitality_weight?: number | null;
             /**
              * @description Whether hits have an explanation of their rank.
@@ -1461,7 +1459,7 @@ export interface components {
             readonly conversation?: readonly components["schemas"]["ConversationTurn"][] | null;
             /** @description Memories, by id or key, from which activation spreads; with `session_id` also the latest of that session. */
             readonly cues?: readonly (number | string)[] | null;
-            /** @description Coefficients and weights; None is the profile of the only layer in `layers`, else balanced. */
+            /** @description Coefficients and weights; `null` is the profile of the only layer in `layers`, else balanced. */
             readonly profile?: string | null;
             /** @description Weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period. */
             readonly weights?: {
@@ -1477,7 +1475,7 @@ export interface components {
              * @default false
              */
             readonly rerank?: boolean;
-            /** @description Maximum number of seconds for the reranker; None is the configured limit. */
+            /** @description Maximum number of seconds for the reranker; `null` is the configured limit. */
             readonly deadline?: number | null;
             /** @description Session of the search. */
             readonly session_id?: string | null;
@@ -1518,16 +1516,16 @@ export interface components {
              * @default 0.92
              */
             readonly duplicate_at?: number;
-            /** @description Confidence below which the block is empty, 0 to 1; None leaves it to `require_answer`, which takes the tenant's setting. */
+            /** @description Confidence below which the block is empty, 0 to 1; `null` leaves it to `require_answer`, which takes the tenant's setting. */
             readonly min_confidence?: number | null;
             /**
              * @description Shows what a newer memory replaces beside it.
              * @default false
              */
             readonly both_sides?: boolean;
-            /** @description The most of the budget for instructions and preferences, 0 to 1; None is `PGRECALL_CONTEXT_DIRECTIVES`. */
+            /** @description The most of the budget for instructions and preferences, 0 to 1; `null` is `PGRECALL_CONTEXT_DIRECTIVES`. */
             readonly directive_share?: number | null;
-            /** @description The most of it for what changed lately, 0 to 1, whether it answers or not; None is `PGRECALL_CONTEXT_STATE`. */
+            /** @description The most of it for what changed lately, 0 to 1, whether it answers or not; `null` is `PGRECALL_CONTEXT_STATE`. */
             readonly state_share?: number | null;
         };
         /**
@@ -1581,7 +1579,7 @@ export interface components {
         /**
          * @description A memory that is merged into the keeper of its cluster.
          *
-         *     `similarity` is the cosine of the vectors, None without vectors; `difference` is the word-by-word
+         *     `similarity` is the cosine of the vectors, `null` without vectors; `difference` is the word-by-word
          *     difference from its text to that of the keeper. `note` is the reason why it was skipped.
          */
         readonly DedupeMember: {
@@ -1607,7 +1605,7 @@ export interface components {
             readonly aliases: readonly string[];
         };
         /**
-         * @description The options of a plan. `min_similarity` is 0 to 1; `layers` None means all. `chosen`: a person
+         * @description The options of a plan. `min_similarity` is 0 to 1; `layers` `null` means all. `chosen`: a person
          *     named the memories; no search for duplicates found them.
          */
         readonly DedupeOptions: {
@@ -1653,15 +1651,15 @@ export interface components {
             readonly clusters: number;
             readonly contradictions: readonly components["schemas"]["ProposedContradiction"][];
         };
-        /** @description Limits of a plan; None is the tenant's setting. */
+        /** @description Limits of a plan; `null` is the tenant's setting. */
         readonly DedupeRequest: {
             /** @description Minimum cosine of the vectors of duplicates, 0.7 to 1. */
             readonly min_similarity?: number | null;
             /** @description Maximum number of memories to merge. */
             readonly max_count?: number | null;
-            /** @description Only memories of these layers; None means all. */
+            /** @description Only memories of these layers; `null` means all. */
             readonly layers?: readonly string[] | null;
-            /** @description Time to use instead of now; None uses the database's clock. */
+            /** @description Time to use instead of now; `null` uses the database's clock. */
             readonly now?: string | null;
         };
         /** @description A run of words that both texts have, or one of them. */
@@ -1677,7 +1675,7 @@ export interface components {
         /**
          * @description A memory to store; Postgres adds the id, the times and the activation.
          *
-         *     A memory with the same key keeps the fields that are not given, or are None. To clear one, give it as
+         *     A memory with the same key keeps the fields that are not given, or are `null`. To clear one, give it as
          *     empty: a text, tags, aliases, metadata or links. `edit` clears times.
          */
         readonly Draft: {
@@ -1722,7 +1720,7 @@ export interface components {
             readonly metadata?: {
                 readonly [key: string]: unknown;
             };
-            /** @description Time of the event; None is the time of storing. */
+            /** @description Time of the event; `null` is the time of storing. */
             readonly occurred_at?: string | null;
             /** @description Period of validity; outside it, searches omit the memory by default. */
             readonly valid_from?: string | null;
@@ -1735,7 +1733,7 @@ export interface components {
              * @default false
              */
             readonly pinned?: boolean;
-            /** @description What it says; None is found out from its text. Only what a user said becomes a directive by itself. */
+            /** @description What it says; `null` is found out from its text. Only what a user said becomes a directive by itself. */
             readonly speech_act?: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
             /**
              * @description Its links to other memories.
@@ -1748,7 +1746,7 @@ export interface components {
             /** @description The memories, in order. */
             readonly drafts: readonly components["schemas"]["Draft"][];
             /**
-             * @description False replaces existing memories as a whole; they keep only their accesses and a pin.
+             * @description `false` replaces existing memories as a whole; they keep only their accesses and a pin.
              * @default true
              */
             readonly keep?: boolean;
@@ -1874,7 +1872,7 @@ export interface components {
         };
         /** @description The report of a randomised experiment. */
         readonly Experiment: {
-            /** @description Its number; None if there is none. */
+            /** @description Its number; `null` if there is none. */
             readonly number: number | null;
             /** @description Whether it assigns sessions to arms now. */
             readonly running: boolean;
@@ -1890,11 +1888,11 @@ export interface components {
             readonly needed: number;
             /** @description Number of sessions still needed, over all arms. */
             readonly missing: number;
-            /** @description The times of its first and last search; None without any. */
+            /** @description The times of its first and last search; `null` without any. */
             readonly since: string | null;
-            /** @description The times of its first and last search; None without any. */
+            /** @description The times of its first and last search; `null` without any. */
             readonly until: string | null;
-            /** @description Why there is no conclusion; None if there is one. */
+            /** @description Why there is no conclusion; `null` if there is one. */
             readonly refused: ("no_experiment" | "too_few" | "no_use" | "unequal" | "weights_changed") | null;
             /** @description The conclusion, or the reason why there is none, in words. */
             readonly conclusion: string;
@@ -1925,7 +1923,7 @@ export interface components {
         };
         /**
          * @description The share of an arm minus that of `default`, with its interval (Newcombe, 97.5 %, so that both
-         *     intervals hold together with 95 %). `verdict` is None where the experiment draws no conclusion.
+         *     intervals hold together with 95 %). `verdict` is `null` where the experiment draws no conclusion.
          */
         readonly ExperimentDifference: {
             /** @enum {string} */
@@ -1996,15 +1994,15 @@ export interface components {
             readonly explanation: {
                 readonly [key: string]: unknown;
             };
-            /** @description Result of the reranker; None if it did not read this hit. */
+            /** @description Result of the reranker; `null` if it did not read this hit. */
             readonly reranked: components["schemas"]["Reranked"] | null;
-            /** @description Of a long memory, the passage that is nearest to the query; None if it has none. */
+            /** @description Of a long memory, the passage that is nearest to the query; `null` if it has none. */
             readonly passage: components["schemas"]["Passage"] | null;
-            /** @description What it says; None until it is found out. */
+            /** @description What it says; `null` until it is found out. */
             readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
             /** @description A later hit that states the same with another value. */
             readonly newer_version: number | null;
-            /** @description The shared tenant that it lives in; None in the own one. */
+            /** @description The shared tenant that it lives in; `null` in the own one. */
             readonly tenant: string | null;
             /** @description Of a long instruction or preference, the sentence that makes it one. */
             readonly directive: string | null;
@@ -2041,7 +2039,7 @@ export interface components {
             readonly problems: readonly components["schemas"]["Problem"][];
             /** @description What was left out or assumed, with counts, highest first. */
             readonly skipped: readonly components["schemas"]["Skipped"][];
-            /** @description Id of this import, to undo it; None if it changed nothing. */
+            /** @description Id of this import, to undo it; `null` if it changed nothing. */
             readonly import_id: number | null;
         };
         /** @description What an import of a source did when it ran, in memories. One that changed nothing is not kept. */
@@ -2061,7 +2059,7 @@ export interface components {
             readonly changed: number;
             /** @description Memories that it archived, because the source no longer held them. */
             readonly archived: number;
-            /** @description When it was undone; None if it was not. */
+            /** @description When it was undone; `null` if it was not. */
             readonly undone_at: string | null;
         };
         /** @description The outcome of undoing an import, in memories. */
@@ -2105,7 +2103,7 @@ export interface components {
         /**
          * @description A job, its interval and its state for a tenant.
          *
-         *     `minutes` is the interval: 0 means off, None only by hand. `due_at` is None if it has never run or
+         *     `minutes` is the interval: 0 means off, `null` only by hand. `due_at` is `null` if it has never run or
          *     has no schedule; `overdue` means that no worker seems to run.
          */
         readonly JobStatus: {
@@ -2237,7 +2235,7 @@ export interface components {
             readonly cursor: string;
             readonly speech_act: ("statement" | "question" | "acknowledgement" | "instruction" | "preference" | "change") | null;
             readonly session_id: string | null;
-            /** @description Of an instruction or a preference the sentence that says it; None if no sentence does by itself. */
+            /** @description Of an instruction or a preference the sentence that says it; `null` if no sentence does by itself. */
             readonly directive: string | null;
         };
         /** @description Why a search does not show a memory, or at which rank it does. */
@@ -2253,17 +2251,17 @@ export interface components {
             readonly sentence: string;
             /** @description The filters that it does not pass, by name. */
             readonly filters: readonly string[];
-            /** @description Its rank among the candidates; without the filters, if they hide it; None if no arm found it. */
+            /** @description Its rank among the candidates; without the filters, if they hide it; `null` if no arm found it. */
             readonly rank: number | null;
             /** @description How many hits the search shows. */
             readonly k: number;
             /** @description How many candidates there are. */
             readonly candidates: number;
-            /** @description Its score and relevance; None if no arm found it. */
+            /** @description Its score and relevance; `null` if no arm found it. */
             readonly score: number | null;
-            /** @description The score of the last hit shown; None if there are fewer than `k`. */
+            /** @description The score of the last hit shown; `null` if there are fewer than `k`. */
             readonly last_score: number | null;
-            /** @description Its score and relevance; None if no arm found it. */
+            /** @description Its score and relevance; `null` if no arm found it. */
             readonly relevance: number | null;
             /** @description Probability that any candidate answers the query. */
             readonly confidence: number | null;
@@ -2335,9 +2333,9 @@ export interface components {
              * @default false
              */
             readonly require_answer?: boolean;
-            /** @description How vitality changes the score; None is the profile's mode, else `odds`. */
+            /** @description How vitality changes the score; `null` is the profile's mode, else `odds`. */
             readonly vitality_mode?: ("odds" | "unbounded" | "multiply" | "bounded" | "off") | null;
-            /** @description Weight of vitality; None is the profile's, else the tenant's setting (0.5). */
+            /** @description Weight of vitality; `null` is the profile's, else the tenant's setting (0.5). */
             readonly vitality_weight?: number | null;
             /** @description Time to use for ranking instead of the database's clock. */
             readonly now?: string | null;
@@ -2345,7 +2343,7 @@ export interface components {
             readonly queries?: readonly string[] | null;
             /** @description Memories, by id or key, from which activation spreads; with `session_id` also the latest of that session. */
             readonly cues?: readonly (number | string)[] | null;
-            /** @description Coefficients and weights; None is the profile of the only layer in `layers`, else balanced. */
+            /** @description Coefficients and weights; `null` is the profile of the only layer in `layers`, else balanced. */
             readonly profile?: string | null;
             /** @description Weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period. */
             readonly weights?: {
@@ -2478,7 +2476,7 @@ export interface components {
             readonly zone: string;
             readonly protected: boolean;
         };
-        /** @description The options of a plan. `max_share` is 0 to 1; `layers` None means all. */
+        /** @description The options of a plan. `max_share` is 0 to 1; `layers` `null` means all. */
         readonly PlanOptions: {
             readonly max_count: number;
             readonly max_share: number;
@@ -2601,7 +2599,7 @@ export interface components {
             readonly report: components["schemas"]["PlanReport"];
             readonly items: readonly components["schemas"]["PlanItem"][];
         };
-        /** @description Limits of a plan; None is the tenant's setting. */
+        /** @description Limits of a plan; `null` is the tenant's setting. */
         readonly PruneRequest: {
             /** @description Maximum number of memories to archive. */
             readonly max_count?: number | null;
@@ -2609,9 +2607,9 @@ export interface components {
             readonly max_share?: number | null;
             /** @description Days after storing or use within which a memory is not a candidate. */
             readonly grace_days?: number | null;
-            /** @description Only memories of these layers; None means all. */
+            /** @description Only memories of these layers; `null` means all. */
             readonly layers?: readonly string[] | null;
-            /** @description Time to use instead of now; None uses the database's clock. */
+            /** @description Time to use instead of now; `null` uses the database's clock. */
             readonly now?: string | null;
         };
         /**
@@ -2679,7 +2677,7 @@ export interface components {
         /**
          * @description The findings: `secrets` in `planned` memories, by kind in `kinds`.
          *
-         *     `scanned` counts the texts that were read, of memories and their versions; None if it is not known.
+         *     `scanned` counts the texts that were read, of memories and their versions; `null` if it is not known.
          *     A plan that is not `complete` ended at its limit of memories; another one finds the rest.
          *     `remains` says where what it replaced may still be quoted, and until when.
          */
@@ -2727,7 +2725,7 @@ export interface components {
             readonly same: number;
             /** @description Number that would show the same first hit. */
             readonly same_first: number;
-            /** @description Mean share of the hits that stay; None without searches. */
+            /** @description Mean share of the hits that stay; `null` without searches. */
             readonly overlap: number | null;
             /** @description Number with a used memory. */
             readonly judged: number;
@@ -2735,11 +2733,11 @@ export interface components {
             readonly better: number;
             /** @description Number of these in which the first used memory would rank higher, or lower. */
             readonly worse: number;
-            /** @description Mean change of its reciprocal rank; None without any. */
+            /** @description Mean change of its reciprocal rank; `null` without any. */
             readonly gain: number | null;
-            /** @description The 95 % interval of that mean; None for fewer than 30. */
+            /** @description The 95 % interval of that mean; `null` for fewer than 30. */
             readonly gain_low: number | null;
-            /** @description The 95 % interval of that mean; None for fewer than 30. */
+            /** @description The 95 % interval of that mean; `null` for fewer than 30. */
             readonly gain_high: number | null;
             /** @description How often the memories that each arm found were used, with today's settings. */
             readonly arms: readonly components["schemas"]["ArmUse"][];
@@ -2785,7 +2783,7 @@ export interface components {
          * @description A logged query, asked again with today's settings and with changed ones.
          *
          *     `before` and `after` are the ids of the hits, best first; `used` those that were used after the
-         *     logged search. `gain` is the change of the reciprocal rank of the first used one; None without any.
+         *     logged search. `gain` is the change of the reciprocal rank of the first used one; `null` without any.
          */
         readonly ReplayedSearch: {
             readonly search_id: number;
@@ -2803,7 +2801,7 @@ export interface components {
          * @description A standby that answers searches unless it lags more than `limit` seconds.
          *
          *     `behind` is how many bytes of the primary's log it has not replayed. `staleness` is how many seconds
-         *     of changes it lacks at most, None if unknown. `problem` says why it does not answer; empty if
+         *     of changes it lacks at most, `null` if unknown. `problem` says why it does not answer; empty if
          *     it does.
          */
         readonly ReplicaStatus: {
@@ -2903,9 +2901,9 @@ export interface components {
              * @default false
              */
             readonly require_answer?: boolean;
-            /** @description How vitality changes the score; None is the profile's mode, else `odds`. */
+            /** @description How vitality changes the score; `null` is the profile's mode, else `odds`. */
             readonly vitality_mode?: ("odds" | "unbounded" | "multiply" | "bounded" | "off") | null;
-            /** @description Weight of vitality; None is the profile's, else the tenant's setting (0.5). */
+            /** @description Weight of vitality; `null` is the profile's, else the tenant's setting (0.5). */
             readonly vitality_weight?: number | null;
             /**
              * @description Whether hits have an explanation of their rank.
@@ -2920,7 +2918,7 @@ export interface components {
             readonly conversation?: readonly components["schemas"]["ConversationTurn"][] | null;
             /** @description Memories, by id or key, from which activation spreads; with `session_id` also the latest of that session. */
             readonly cues?: readonly (number | string)[] | null;
-            /** @description Coefficients and weights; None is the profile of the only layer in `layers`, else balanced. */
+            /** @description Coefficients and weights; `null` is the profile of the only layer in `layers`, else balanced. */
             readonly profile?: string | null;
             /** @description Weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period. */
             readonly weights?: {
@@ -2936,7 +2934,7 @@ export interface components {
              * @default false
              */
             readonly rerank?: boolean;
-            /** @description Maximum number of seconds for the reranker; None is the configured limit. */
+            /** @description Maximum number of seconds for the reranker; `null` is the configured limit. */
             readonly deadline?: number | null;
             /** @description Session of the search. */
             readonly session_id?: string | null;
@@ -2971,19 +2969,19 @@ export interface components {
             readonly timings: {
                 readonly [key: string]: number;
             };
-            /** @description Probability that any candidate answers the query, 0 to 1; None for a search without words. */
+            /** @description Probability that any candidate answers the query, 0 to 1; `null` for a search without words. */
             readonly confidence: number | null;
             /** @description Whether there are hits, and the confidence reaches the setting `search.min_confidence`. */
             readonly answered: boolean;
-            /** @description Seconds of changes that a replica's answer lacks at most; None if the primary answered. */
+            /** @description Seconds of changes that a replica's answer lacks at most; `null` if the primary answered. */
             readonly staleness: number | null;
             /** @description Whether the query makes sense only with its conversation; then the confidence is 0. */
             readonly needs_context: boolean;
             /** @description The query with the turns that it refers to, if that was searched instead. */
             readonly completed_query: string | null;
-            /** @description The plan of the language model; None without one. */
+            /** @description The plan of the language model; `null` without one. */
             readonly plan: components["schemas"]["SearchPlan"] | null;
-            /** @description How much the language model was asked; None if it was not. */
+            /** @description How much the language model was asked; `null` if it was not. */
             readonly model_use: components["schemas"]["ModelUse"] | null;
             readonly no_match: boolean;
         };
@@ -3000,7 +2998,7 @@ export interface components {
         readonly SetLayerBody: {
             /** @description Time to use instead of the database's clock. */
             readonly now?: string | null;
-            /** @description How much faster than 1 the layer forgets, 0.001 to 1000. */
+            /** @description How many times faster than at rate 1 the layer fades, 0.001 to 1000. */
             readonly metabolic_rate?: number | null;
             /** @description Whether the rate speeds up the clock or multiplies the exponent. */
             readonly reading?: ("clock" | "exponent") | null;
@@ -3091,9 +3089,9 @@ export interface components {
          *     all memories. `never_used` is the share of live memories that were never used; being stored or shown
          *     does not count. `accesses_waiting` are not folded yet, the oldest since `waiting_since`.
          *     `accents_off`: accents in words and names are ignored, which needs the extension unaccent. `cell` is
-         *     the number of the cell, None where there are none. The vitality of nine tenths of the live memories lies
+         *     the number of the cell, `null` where there are none. The vitality of nine tenths of the live memories lies
          *     between `vitality_low` and `vitality_high`. `alarms` has a sentence for each problem that needs
-         *     attention. `replica` is None without one.
+         *     attention. `replica` is `null` without one.
          */
         readonly Status: {
             readonly tenant: string;
@@ -3127,7 +3125,7 @@ export interface components {
         /**
          * @description One memory as Postgres holds it, without its embedding.
          *
-         *     `speech_act` is what it says, `act_marked` whether somebody said so; None until it is found out.
+         *     `speech_act` is what it says, `act_marked` whether somebody said so; `null` until it is found out.
          */
         readonly StoredMemory: {
             readonly id: number;
@@ -3223,7 +3221,7 @@ export interface components {
             /** @description Time to use instead of the database's clock. */
             readonly now?: string | null;
         };
-        /** @description The text and fields of a memory from `written_at` to `replaced_at` (None for the current version). */
+        /** @description The text and fields of a memory from `written_at` to `replaced_at` (`null` for the current version). */
         readonly Version: {
             /** @description Counted from 1 for each memory; the current version has the highest. */
             readonly number: number;
@@ -3254,11 +3252,11 @@ export interface components {
              * @description When this version was written.
              */
             readonly written_at: string;
-            /** @description The login role that wrote it; None if that was not recorded. */
+            /** @description The login role that wrote it; `null` if that was not recorded. */
             readonly written_by: string | null;
-            /** @description The interface that wrote it: client, cli, http, mcp, page or sql; None if that was not recorded. */
+            /** @description The interface that wrote it: client, cli, http, mcp, page or sql; `null` if that was not recorded. */
             readonly written_through: string | null;
-            /** @description When the next version was written; None for the current one. */
+            /** @description When the next version was written; `null` for the current one. */
             readonly replaced_at: string | null;
         };
         /** @description A table or partition that was searched: the numbers of rows deleted and left, and its indexes. */
@@ -3694,7 +3692,7 @@ export interface operations {
                 readonly kind?: ("auto" | "markdown" | "jsonl" | "chat" | "chatgpt" | "claude" | "claude-code" | "codex" | "cursor" | "gemini" | "vscode" | "mem0" | "hindsight") | "export";
                 /** @description Layer of notes and turns without one. */
                 readonly layer?: string;
-                /** @description Name to remember the import by; by default that of the file. */
+                /** @description Name to remember the import by; by default the file. */
                 readonly source?: string;
                 /** @description Prefix of every key. */
                 readonly prefix?: string;
@@ -3775,7 +3773,7 @@ export interface operations {
     readonly undo_import: {
         readonly parameters: {
             readonly query?: {
-                /** @description The id of the import; by default that of the last one that was not undone. */
+                /** @description The id of the import; by default the last one not undone. */
                 readonly import_id?: number;
                 /** @description Only an import of this source. */
                 readonly source?: string;
@@ -4313,7 +4311,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description True; anything else is an error. */
+            /** @description `true`; anything else is an error. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -4372,7 +4370,7 @@ export interface operations {
     readonly experiment: {
         readonly parameters: {
             readonly query?: {
-                /** @description Number of the experiment; by default of the one that runs, else of the newest. */
+                /** @description Number of the experiment; by default the running one, else the newest. */
                 readonly number?: number;
                 /** @description The smallest difference of shares to look for, 0.01 to 0.5. A smaller one needs more sessions. */
                 readonly difference?: number;

@@ -235,7 +235,8 @@ def _errors_reported() -> Iterator[None]:
         # Of an option without its value, click does not say which command it was given to.
         named = click.get_current_context().meta.get(COMMAND_NAME, "")
         command = error.ctx.command_path if error.ctx else f"pgrecall {named}".rstrip()
-        raise fail(InvalidInput(_complaint(error), hint=f"`{command} --help` lists the options.")) from None
+        listed = "commands" if isinstance(error, NoSuchCommand) else "options"
+        raise fail(InvalidInput(_complaint(error), hint=f"`{command} --help` lists the {listed}.")) from None
     except KeyboardInterrupt:
         click.echo("stopped", err=True)
         raise Exit(INTERRUPTED) from None

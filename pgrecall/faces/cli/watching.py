@@ -165,7 +165,8 @@ def refuse_with_watch(path: Path, kind: KnownKind, given: dict[str, object]) -> 
     """Raises InvalidInput if this is no folder of notes, or if one of these options has a value."""
     if kind != "markdown" or not path.is_dir():
         raise InvalidInput(
-            f"--watch follows a folder of notes; {printable_path(path)} is none.", hint="Leave --watch out."
+            f"--watch needs a folder of notes, which {printable_path(path)} is not.",
+            hint="Leave --watch out.",
         )
     for option, value in given.items():
         if value:

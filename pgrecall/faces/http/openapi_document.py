@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pgrecall.faces.http.problems import FIELD_PROBLEM_SCHEMA, MEDIA_TYPE, PROBLEM_SCHEMA
@@ -26,6 +27,9 @@ _EXAMPLES: dict[str, dict[str, Any]] = {
 }
 """A body for the operations that people begin with."""
 
+_JSON = {"None": "null", "True": "true", "False": "false"}
+_PYTHON = re.compile(r"`?\b(None|True|False)\b`?")
+
 
 def finish_document(document: dict[str, Any], *, needs_key: bool) -> dict[str, Any]:
     """Adds problems, keys and examples to FastAPI's document, and removes the titles that repeat a name.
@@ -38,7 +42,7 @@ def finish_document(document: dict[str, Any], *, needs_key: bool) -> dict[str, A
     schemas = components.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    _remove_titles(document)
+    _for_clients(document)
     schemas["ProblemDetails"] = PROBLEM_SCHEMA
     schemas["FieldProblem"] = FIELD_PROBLEM_SCHEMA
     components["securitySchemes"] = {
@@ -76,14 +80,16 @@ def _remove_null_parameters(operation: dict[str, Any]) -> None:
             schema["anyOf"] = choices
 
 
-def _remove_titles(schema: Any) -> None:
-    """Removes the titles that pydantic derives from names, but not a field named title."""
+def _for_clients(schema: Any) -> None:
+    """Removes the titles that pydantic derives from names, but no field named title; says `null` for None."""
     if isinstance(schema, list):
         for item in schema:
-            _remove_titles(item)
+            _for_clients(item)
     elif isinstance(schema, dict):
         if isinstance(schema.get("title"), str) and "version" not in schema:
             del schema["title"]
+        if isinstance(about := schema.get("description"), str):
+            schema["description"] = _PYTHON.sub(lambda word: f"`{_JSON[word[1]]}`", about)
         for name, value in schema.items():
             if name not in ("default", "example", "enum", "const"):
-                _remove_titles(value)
+                _for_clients(value)

@@ -114,7 +114,7 @@ class AsyncImportsGroup(AsyncGroup):
         Restored texts have no vectors until the job ``embed`` makes them.
 
         Args:
-            import_id: the id of the import; by default that of the last one that was not undone.
+            import_id: the id of the import; by default the last one not undone.
             source: only an import of this source.
             now: time to use instead of the database's clock.
 

@@ -115,7 +115,7 @@ class ImportsGroup(Group):
         Restored texts have no vectors until the job ``embed`` makes them.
 
         Args:
-            import_id: the id of the import; by default that of the last one that was not undone.
+            import_id: the id of the import; by default the last one not undone.
             source: only an import of this source.
             now: time to use instead of the database's clock.
 

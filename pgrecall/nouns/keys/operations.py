@@ -187,7 +187,7 @@ def grant_name(token: str) -> str:
     """
     match = TOKEN.fullmatch(token)
     if match is None:
-        raise InvalidInput("This is no token of OAuth.", hint="Give one that this service has issued.")
+        raise InvalidInput("This is not an OAuth token.", hint="Give one that this service has issued.")
     return match["name"]
 
 

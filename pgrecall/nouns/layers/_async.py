@@ -28,7 +28,7 @@ class AsyncLayersGroup(AsyncGroup):
 
     @declared("set_layer", "PUT /v1/layers/{name}", repeatable=True)
     async def set(self, name: str, *, now: datetime | None = None, **fields: Unpack[LayerFields]) -> int:
-        """Sets this tenant's own layer, a new one or one that exists. What is not given stays as it is.
+        """Creates or changes a layer of this tenant. What is not given stays as it is.
 
         The new rates apply to its memories from the time they were stored. A new birth weight applies to
         memories stored from now on.
@@ -64,8 +64,7 @@ class AsyncLayersGroup(AsyncGroup):
 
     @declared("use_preset", "PUT /v1/layers/presets/{name}", repeatable=True)
     async def use_preset(self, name: Preset, *, now: datetime | None = None) -> int:
-        """Sets the layers and settings of this tenant to those of a preset; layers that it does
-        not have stay as they are.
+        """Sets this tenant's layers and settings to those of a preset; its other layers stay as they are.
 
         Args:
             name: the preset.

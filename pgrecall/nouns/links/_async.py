@@ -55,7 +55,7 @@ class AsyncLinks(AsyncClient):
         *,
         now: datetime | None = None,
     ) -> int:
-        """Removes links from one memory to another; without its ``supersedes`` the target is found again.
+        """Removes links from one memory to another; one that is no longer superseded is found again.
 
         Searches of past times still use them.
 

@@ -56,7 +56,7 @@ class Links(Client):
         *,
         now: datetime | None = None,
     ) -> int:
-        """Removes links from one memory to another; without its ``supersedes`` the target is found again.
+        """Removes links from one memory to another; one that is no longer superseded is found again.
 
         Searches of past times still use them.
 

@@ -171,11 +171,11 @@ class Store(Forgetting):
 
     @declared("share", "POST /v1/share/{memory}", repeatable=True)
     def share(self, memory: int | str, to: str, *, now: datetime | None = None) -> Shared:
-        """Copies a memory into another tenant, whose owner has allowed it with ``readers add --may-share``.
+        """Copies a memory into another tenant, which has allowed it with ``readers add --may-share``.
 
-        The copy has the text, the tags, the role, the author, the layer and the time of the event, and names
-        what it was copied from as ``origin`` in its metadata. Passwords, keys and tokens in them are
-        replaced by placeholders; a directive becomes a statement. Sharing a memory again updates its copy.
+        The copy has the text, tags, role, author, layer and time of the event; ``origin`` in its metadata
+        names the memory it was copied from. Passwords, keys and tokens are replaced by placeholders, and a
+        directive becomes a statement. Sharing a memory again updates its copy.
 
         >>> memory.share("contract", "team")                                 # doctest: +SKIP
 

@@ -129,9 +129,8 @@ class PlansGroup(Group):
     def redact(self, *, now: datetime | None = None) -> RedactPlan:
         """Plans to replace passwords, keys and tokens in stored texts; nothing is replaced yet.
 
-        Reads all texts of memories, archived ones too, and of their earlier versions: also keys, sessions,
-        metadata and targets of links. Neither the plan nor anything that shows it has the
-        secrets themselves.
+        Reads everything that memories hold, archived ones and earlier versions too: texts, keys, sessions,
+        metadata, pending links. The plan says where secrets are, never what they are.
 
         Args:
             now: time to use instead of the database's clock.
@@ -229,8 +228,8 @@ class PlansGroup(Group):
     ) -> PlanOutcome:
         """Carries out a plan, or parts of it: archives, merges or redacts memories that did not change since.
 
-        Each memory is checked again. One that was rewritten since is skipped with a note, and but for redact
-        plans also one that was pinned or archived. So is a memory of a prune plan that was used or linked
+        Each memory is checked again. One that was rewritten since is skipped with a note, and, except in a
+        redact plan, one that was pinned or archived. So is a memory of a prune plan that was used or linked
         since or that something now depends on, and a memory of a dedupe plan that was superseded since or
         whose keeper is skipped. A plan is applied once.
 
@@ -253,8 +252,8 @@ class PlansGroup(Group):
     def undo(self, plan: Id, *, now: datetime | None = None) -> PlanUndone:
         """Restores the memories that a plan archived or merged, except those restored since.
 
-        Later accesses, links and texts of what they were merged into stay. Of a redact plan, the secrets come
-        back to texts that did not change since.
+        Later accesses, links and texts of what they were merged into stay. Undoing a redact plan puts the
+        secrets back into texts that have not changed since.
 
         Args:
             plan: the id of the plan.

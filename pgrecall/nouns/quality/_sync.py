@@ -111,12 +111,12 @@ class QualityGroup(CalibrationGroup):
         """Reports how often hits were used in each arm of a randomised experiment, and the conclusion.
 
         The setting ``search.experiment`` begins it. Chance then gives each session one of three arms: without
-        vitality, with its default weight, or with ``search.experiment_weight``. Every session counts, also
-        one of which no use is known. Intervals are those of Wilson (1927) and, for differences, of Newcombe
+        vitality, with its default weight, or with ``search.experiment_weight``. Every session counts,
+        even one without a known use. Intervals are those of Wilson (1927) and, for differences, of Newcombe
         (1998, method 10).
 
         Args:
-            number: number of the experiment; by default of the one that runs, else of the newest.
+            number: number of the experiment; by default the running one, else the newest.
             difference: the smallest difference of shares to look for, 0.01 to 0.5. A smaller one needs more
                 sessions.
 

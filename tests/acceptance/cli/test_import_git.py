@@ -121,9 +121,9 @@ def test_what_is_no_repository_is_refused(
     pgrecall: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = pgrecall("import", "git", str(tmp_path))
-    assert (refused.code, "is in no git repository with commits" in refused.err) == (2, True)
+    assert (refused.code, "is not in a git repository with commits" in refused.err) == (2, True)
     git(tmp_path / "empty", "init")
-    with pytest.raises(InvalidInput, match="no git repository with commits"):
+    with pytest.raises(InvalidInput, match="not in a git repository with commits"):
         read_commits(tmp_path / "empty")
     assert pgrecall("import", "git", str(tmp_path / "no")).code == 2
     monkeypatch.setenv("PATH", "")

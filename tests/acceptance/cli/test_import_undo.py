@@ -98,7 +98,7 @@ def test_a_source_that_has_no_folder(pgrecall: Command, tmp_path: Path) -> None:
     records = tmp_path / "some.jsonl"
     records.write_text('{"body": "x"}\n')
     refused = pgrecall("import", str(records), "--archive-removed")
-    assert (refused.code, "--archive-removed goes with a folder of notes" in refused.err) == (2, True)
+    assert (refused.code, "--archive-removed needs a folder of notes" in refused.err) == (2, True)
 
 
 def test_nothing_imported_yet(pgrecall: Command) -> None:

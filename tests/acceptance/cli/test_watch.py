@@ -142,7 +142,7 @@ def test_what_cannot_be_watched(pgrecall: Command, tmp_path: Path) -> None:
     records.write_text('{"body": "x"}\n')
     refused = pgrecall("import", str(records), "--watch")
     assert refused.code == 2
-    assert "--watch follows a folder of notes" in refused.err
+    assert "--watch needs a folder of notes" in refused.err
     refused = pgrecall("import", str(tmp_path), "--watch")
     assert (refused.code, "Import a file of records by its own name." in refused.err) == (2, True)
     (tmp_path / "gate.md").write_text("The gate is locked.\n")

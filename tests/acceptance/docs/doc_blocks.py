@@ -47,7 +47,7 @@ ELSEWHERE = {
     ("measure.md", "pgrecall calibration fit"): "test_calibrate_cli, on questions that can be fitted",
     ("models.md", "export PGRECALL_EMBEDDER=http PGRECALL_EMBEDDER_URL=https"): "test_howto_commands",
     ("mcp.md", "claude mcp add"): "test_mcp_docs",
-    ("clients.md", "// memory.cjs"): "test_node",
+    ("clients.md", "// memory.mjs"): "test_node",
     ("jobs.md", "CREATE EXTENSION pg_cron"): "wants the extension",
     ("jobs.md", "SELECT cron.schedule("): "test_pg_cron runs what it schedules",
     ("jobs.md", "SELECT cron.unschedule("): "wants the extension",

@@ -42,12 +42,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_page_does_what_it_says(folder: Path, database_url: str) -> None:
-    (folder / "memory.cjs").write_text(block("js"))
+    (folder / "memory.mjs").write_text(block("js"))
     parts = conninfo_to_dict(database_url)
     names = {"PGHOST": "host", "PGPORT": "port", "PGUSER": "user", "PGDATABASE": "dbname"}
     where = {variable: str(parts[name]) for variable, name in names.items() if name in parts}
     done = subprocess.run(
-        ["node", "memory.cjs"],
+        ["node", "memory.mjs"],
         cwd=folder,
         env=os.environ | where,
         capture_output=True,

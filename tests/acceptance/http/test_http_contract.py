@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, get_type_hints
@@ -98,6 +100,11 @@ def test_every_operation_of_the_api_says_what_a_problem_is(document: dict[str, A
             assert operation["summary"]
             assert operation["description"]
             assert ("security" in operation) == path.startswith("/v1/")
+
+
+def test_descriptions_have_the_words_of_json(document: dict[str, Any]) -> None:
+    """They are made of docstrings, which have those of Python."""
+    assert re.findall(r'"description": "[^"]*\b(?:None|True|False)\b', json.dumps(document)) == []
 
 
 def test_no_parameter_may_be_null(document: dict[str, Any]) -> None:

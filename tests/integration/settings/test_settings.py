@@ -65,8 +65,8 @@ def test_a_weight_of_vitality_counts_at_once(memory: Memory, now: datetime) -> N
     [
         ("prune.grace", 1.0, "There is no setting 'prune.grace'."),
         ("", 1.0, "There is no setting ''."),
-        ("prune.max_share", 1.5, "prune.max_share is 1.5; it must lie between 1e-06 and 1."),
-        ("prune.max_share", -1, "prune.max_share is -1; it must lie between 1e-06 and 1."),
+        ("prune.max_share", 1.5, "prune.max_share is 1.5; it must lie between 0.000001 and 1."),
+        ("prune.max_share", -1, "prune.max_share is -1; it must lie between 0.000001 and 1."),
         ("prune.grace_days", math.nan, "prune.grace_days is NaN; it must lie between 0 and 36500."),
         ("prune.grace_days", math.inf, "prune.grace_days is Infinity; it must lie between 0 and 36500."),
         ("prune.grace_days", 1e-300, "prune.grace_days is 1e-300; it must be 0 or at least 1e-30 from it."),

@@ -67,6 +67,10 @@ def test_an_unknown_source_is_refused(folder: Path) -> None:
         open_source(folder / "none.md", kind="markdown")
     with pytest.raises(InvalidInput, match="is not a Markdown file"):
         open_source(folder / "m.txt", kind="markdown")
+    (folder / "uses.jsonl").write_text('{"key": "a", "kind": "used", "at": "2026-01-01"}')
+    with pytest.raises(InvalidInput, match="has neither records nor chats") as refused:
+        open_source(folder / "uses.jsonl")
+    assert "`pgrecall access --from FILE`" in refused.value.hint
     (folder / "empty").mkdir()
     with pytest.raises(InvalidInput, match="contains no conversations"):
         open_source(folder / "empty", kind="chat")

@@ -41,7 +41,7 @@ def create(given: GlobalOptions, file: Path, force: bool) -> None:
     from pgrecall.schema.backups.making import make_backup
 
     if file == STREAM and sys.stdout.isatty():
-        raise InvalidInput("A backup is not for a terminal.", hint="Name a file, or send it to a program.")
+        raise InvalidInput("A backup is not for a terminal.", hint="Name a file, or pipe it into a program.")
     with given.located() as (url, _, settings), Progress("writing", "MB", None) as bar:
         made = make_backup(
             url,
@@ -75,7 +75,7 @@ def restore(given: GlobalOptions, file: Path, replace: bool) -> None:
     from pgrecall.schema.backups.restoring import restore_backup, spooled
 
     if file == STREAM and sys.stdin.isatty():
-        raise InvalidInput("A backup does not come from a terminal.", hint="Name a file, or send it to -.")
+        raise InvalidInput("A backup does not come from a terminal.", hint="Name a file, or pipe one in.")
     stream = file == STREAM
     with (
         given.located() as (url, server, settings),

@@ -98,7 +98,7 @@ def report(given: GlobalOptions, limit: int, unused: bool, since: str | None, as
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="File to write.")
 @since_option
 @click.option("--judged-only", is_flag=True, help="Leave out memories that were skipped above a used one.")
-@limit_option(10_000, 100_000, "newest searches")
+@limit_option(10_000, 100_000, "searches, newest first")
 @pass_globals
 def qrels(given: GlobalOptions, out: Path | None, since: str | None, judged_only: bool, limit: int) -> None:
     """Write judged searches as JSON Lines, one for each search, as `pgrecall calibration fit` reads them.

@@ -82,14 +82,14 @@ class _Source(click.Path):
     "path",
     type=_Source(path_type=Path),
     metavar="PATH",
-    help="Folder of notes, an export or sessions; a .md, .jsonl, .json or .zip file; an export, - for "
-    "standard input.",
+    help="Folder of notes or sessions, or a .md, .jsonl, .json or .zip file; - reads an export of pgrecall "
+    "from standard input.",
 )
 @click.option(
     "--kind", "--format", type=click.Choice(get_args(Kind)), default="auto", help="Kind of the source."
 )
 @click.option("--layer", help="Layer of notes and turns without one.")
-@click.option("--source", type=TEXT, help="Name to remember the import by; by default that of the path.")
+@click.option("--source", type=TEXT, help="Name to remember the import by; by default the path.")
 @click.option("--prefix", default="", help="Prefix of every key.")
 @click.option("--tools", is_flag=True, help="With chats: keep tool calls, their results and sub-agents.")
 @click.option("--keep-secrets", is_flag=True, help="With chats: keep passwords, keys and tokens.")
@@ -111,7 +111,7 @@ class _Source(click.Path):
 @click.option(
     "--archive-most",
     is_flag=True,
-    help="With --watch or --archive-removed: even if more than half of the memories are gone at once.",
+    help="With --watch or --archive-removed: archive even if more than half of the notes are gone at once.",
 )
 @now_option
 @pass_globals
@@ -176,7 +176,7 @@ def _archives(path: Path, kind: KnownKind, *, removed: bool, most: bool) -> _Arc
     is_folder = kind == "markdown" and path.is_dir()
     if removed and not is_folder:
         raise InvalidInput(
-            f"--archive-removed goes with a folder of notes; {path} is none.", hint="Leave it out."
+            f"--archive-removed needs a folder of notes, which {path} is not.", hint="Leave it out."
         )
     if most and not removed:
         raise InvalidInput(

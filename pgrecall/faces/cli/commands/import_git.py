@@ -33,7 +33,7 @@ def git(
     as_json: bool,
     now: datetime | None,
 ) -> None:
-    """Import the messages of the commits before HEAD. A second import adds those that are new.
+    """Import the messages of the commits up to HEAD. A second import adds those that are new.
 
     Merges and commits of bots are left out and counted. Exit code 1 when there is no commit to import, 4 when
     some could not be used.

@@ -42,7 +42,7 @@ _STYLES = {
 
 @click.group("jobs", cls=CommandGroup)
 def jobs() -> None:
-    """List the jobs of maintenance, run one, and show past runs."""
+    """List maintenance jobs, run one, and show past runs."""
 
 
 @jobs.command("run")

@@ -105,7 +105,7 @@ def access(
 ) -> None:
     """Record an access to a memory, which raises its vitality; or load a history of accesses.
 
-    A history may be loaded twice: an access with a time counts once.
+    Loading a history twice is harmless: an access with a time counts once.
     """
     if (memory is None) == (file is None):
         raise InvalidInput("Name either a memory or, with --from, a file.")

@@ -14,7 +14,7 @@ MEGABYTE = 1_000_000
 
 @click.group("models", cls=CommandGroup)
 def models() -> None:
-    """Install models of embedders, and convert rerankers."""
+    """Install embedding models, and convert rerankers."""
 
 
 @models.command("get")

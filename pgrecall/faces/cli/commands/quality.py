@@ -53,7 +53,7 @@ def quality() -> None:
 
 @quality.command("report")
 @since_option
-@limit_option(10_000, 100_000, "newest searches")
+@limit_option(10_000, 100_000, "searches, newest first")
 @click.option(
     "--unanswered",
     type=click.IntRange(1, 1000),
@@ -120,7 +120,7 @@ def miss(
 )
 @click.option("--since", metavar="TIME", help="Only searches since this date, or since 7d, 2w, 6m, 1y ago.")
 @click.option("--until", metavar="TIME", help="Only searches up to this date, which is included.")
-@limit_option(100, 1000, "newest searches")
+@limit_option(100, 1000, "searches, newest first")
 @click.option(
     "--moved",
     type=click.IntRange(0, 1000),

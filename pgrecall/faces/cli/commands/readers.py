@@ -14,7 +14,7 @@ from pgrecall.nouns.readers.models import Shared
 
 @click.group("readers", cls=CommandGroup)
 def readers() -> None:
-    """Manage the tenants that may read the tenant of --tenant."""
+    """Manage the tenants that may read this one."""
 
 
 add_commands(

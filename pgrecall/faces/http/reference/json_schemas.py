@@ -16,6 +16,9 @@ _BOUNDS = {
     "maxLength": "at most {} characters",
     "minItems": "at least {}", "maxItems": "at most {}",
 }  # fmt: skip
+_OF_EVERY = {("maxLength", MAX_TEXT_LENGTH), ("maximum", 2**63 - 1), ("exclusiveMaximum", 2**63)}
+"""Bounds of every text and every id, which would only hide the others."""
+
 _MANY = {"text": "texts", "whole number": "whole numbers", "number": "numbers", "object": "objects"}
 _NAMES = {
     "string": "text",
@@ -62,7 +65,7 @@ def _typed(schema: Schema) -> str:
 
 
 def _is_given(schema: Schema, bound: str) -> bool:
-    return bound in schema and (bound, schema[bound]) != ("maxLength", MAX_TEXT_LENGTH)
+    return bound in schema and (bound, schema[bound]) not in _OF_EVERY
 
 
 def _number(value: float) -> str:

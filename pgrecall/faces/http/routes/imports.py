@@ -38,7 +38,7 @@ async def import_file(
     ] = "auto",
     layer: Annotated[str | None, Query(description="Layer of notes and turns without one.")] = None,
     source: Annotated[
-        str | None, Query(description="Name to remember the import by; by default that of the file.")
+        str | None, Query(description="Name to remember the import by; by default the file.")
     ] = None,
     prefix: Annotated[str, Query(description="Prefix of every key.", max_length=500)] = "",
     tools: Annotated[bool, Query(description="With chats: keep tool calls and their results.")] = False,

@@ -104,7 +104,7 @@ CREATE OR REPLACE FUNCTION recall_private.grant_id(p_digest bytea) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN encode(substring(p_digest FOR 8), 'hex');
 
--- grants (app; Keys of the HTTP service): the grants of OAuth of this tenant that have not ended, by key. The id names
+-- grants (app; Keys of the HTTP service): the OAuth grants of this tenant that have not ended, by key. The id names
 -- a grant and is no secret; `client` is what the client calls itself, `redirect` the address that it had the code sent
 -- to. A grant that is not used ends at ends_at.
 CREATE OR REPLACE FUNCTION recall.grants(p_now timestamptz DEFAULT now()) RETURNS TABLE (

@@ -178,7 +178,7 @@ BEGIN
             'List them with `pgrecall settings list`, or in SQL with recall.settings().');
     ELSIF NOT coalesce(p_value BETWEEN v_known.low AND v_known.high, p_value IS NULL) THEN
         PERFORM recall_private.raise_invalid(format('%s is %s; it must lie between %s and %s.',
-            p_name, p_value, v_known.low, v_known.high));
+            p_name, p_value, v_known.low::numeric, v_known.high::numeric));
     ELSIF p_value <> 0 AND abs(p_value) < 1e-30 THEN
         -- A product with it may be too small for a double, which is an error in Postgres.
         PERFORM recall_private.raise_invalid(format('%s is %s; it must be 0 or at least 1e-30 from it.', p_name, p_value));

@@ -69,7 +69,7 @@ BEGIN
             'There are ' || array_to_string(recall_private.change_kinds(), ', ') || '.');
     ELSIF (v_after.era, v_after.xid) > (v_settled.era, v_settled.xid) AND p_since IS NOT NULL THEN
         PERFORM recall_private.raise_invalid(format('The cursor %L lies ahead of this database.', left(p_since, 100)),
-            'It is of another database, or this one was restored to an earlier time: read all memories again.');
+            'It comes from another database, or this one was restored to an earlier time: read all memories again.');
     ELSIF p_since IS NOT NULL AND EXISTS (
         SELECT FROM recall.memory_change c
         WHERE c.tenant = v_tenant AND c.memory_id IS NULL

@@ -121,7 +121,7 @@ BEGIN
         'Give the cursor of the last memory of the previous page, with the same order.');
 END $$;
 
--- directives (reader; Search): of those of these memories that are directives, the sentence that makes each one.
+-- directives (reader; Search): for each of these memories that is a directive, the sentence that makes it one.
 CREATE OR REPLACE FUNCTION recall.directives(p_ids bigint[]) RETURNS TABLE (id bigint, sentence text)
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT AS $$

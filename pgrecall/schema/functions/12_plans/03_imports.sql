@@ -56,9 +56,8 @@ BEGIN
     ORDER BY r.item;
 END $$;
 
--- archive_imported (app; Imports): archives those of these keys that are live memories of a source, because it no
--- longer holds them, in one step, and notes it under the import p_import as store_imported does. Returns how many, and
--- the id of the import.
+-- archive_imported (app; Imports): archives the live memories of a source with these keys, which it no longer holds,
+-- in one step; the import p_import notes it, as with store_imported. Returns how many, and the id of the import.
 CREATE OR REPLACE FUNCTION recall.archive_imported(
     p_source text, p_import bigint, p_keys text[], p_now timestamptz DEFAULT now(), OUT archived bigint, OUT import bigint
 )
@@ -78,9 +77,8 @@ BEGIN
     import := recall_private.note_import(v_tenant, p_source, p_import, '{}', v_ids, p_now);
 END $$;
 
--- rename_imported (app; Imports): gives live memories of a source new keys by present ones, as rename_keys does,
--- because their notes were renamed, and notes it under the import p_import as store_imported does. Returns how many,
--- and the id of the import.
+-- rename_imported (app; Imports): gives live memories of a source new keys, as rename_keys does, because their notes
+-- were renamed; the import p_import notes it, as with store_imported. Returns how many, and the id of the import.
 CREATE OR REPLACE FUNCTION recall.rename_imported(
     p_source text, p_import bigint, p_keys jsonb, p_now timestamptz DEFAULT now(), OUT renamed bigint, OUT import bigint
 )

@@ -1,8 +1,8 @@
 -- Undoing an import: texts, fields and keys before it come back, what it archived is restored, and what it added is
 -- deleted, or archived if it was used since. What was changed since stays.
 
--- undo_import (app; Imports): undoes an import of this tenant, or without p_import the last one that was not undone,
--- with p_source of this source. Returns a JSON object: `id` and `source` of the import, the numbers of memories
+-- undo_import (app; Imports): undoes an import of this tenant; without p_import, the last one not undone, of p_source
+-- if given. Returns a JSON object: `id` and `source` of the import, the numbers of memories
 -- `deleted`, `archived`, `given_back` (their text, fields and key before the import) and `restored` (which it had
 -- archived), and `kept`, a list of {id, key, title, note} with those that stay as they are now, or were archived
 -- because they were used. New texts have no vectors until the job embed makes them. Raises an error if there is no such
