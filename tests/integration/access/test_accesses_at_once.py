@@ -187,9 +187,9 @@ def test_a_link_from_what_is_brought_back_waits(database_url: str, query: Query)
     """Or its target would be recounted unlocked: by a use that spread to it, while it is archived."""
     returning, used, target = notes(query, 3)
     query("SELECT recall.link(%s, %s, 'links_to', p_now => %s)", (used, target, BIRTH))
-    query("SELECT recall_private.archive_memories('acme', ARRAY[%s::bigint], 'pruned', 1, %s)", (returning, NOW))
-    items = [item(memory, Use(86_400 * 99, "used", None)) for memory in (returning, used)]
-    prune = "SELECT recall_private.archive_memories('acme', ARRAY[%s::bigint], 'pruned', 2, %s)"
+    prune = "SELECT recall_private.archive_memories('acme', ARRAY[%s::bigint], 'pruned', 1, %s)"
+    query(prune, (returning, NOW))
+    items = [item(memory, Use(86_400 * 99, "used")) for memory in (returning, used)]
     with (
         as_tenant(database_url, autocommit=False) as holding,
         as_tenant(database_url) as recording,
