@@ -222,11 +222,11 @@ def _kind_of_archive(path: Path, chats: KnownKind | None) -> KnownKind:
     A message in a file of a vault makes it no chat.
     """
     from pgrecall.importers.chat.files import chat_files
-    from pgrecall.importers.markdown.archive import notes_in
+    from pgrecall.importers.markdown.archive import count_notes
 
     if chats and any(file.is_export for file in chat_files(path)):
         return chats
-    if notes_in(path):
+    if count_notes(path) != 0:
         return "markdown"
     if chats:
         return chats
@@ -276,9 +276,9 @@ def count_items(path: Path, kind: SourceKind = "auto", *, follow_links: bool = F
         require_file(path)
         return sum(1 for _, line in read_lines(path) if line is None or line.strip())
     if _is_archive(path):
-        from pgrecall.importers.markdown.archive import notes_in
+        from pgrecall.importers.markdown.archive import count_notes
 
-        return len(notes_in(path))
+        return count_notes(path)
     if path.is_file():  # one that is no note is refused when it is read
         return 1
     require_folder(path)

@@ -20,6 +20,7 @@ from pgrecall.importers.fields import Fields, Rules
 from pgrecall.importers.files import MAX_BYTES, printable_path, read_bytes, read_lines
 from pgrecall.importers.json_stream import noting_decoder, require_few_containers
 from pgrecall.importers.other_records import as_records
+from pgrecall.importers.text import sentence
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.validation import what_it_must_be
 
@@ -83,8 +84,7 @@ def _written_out(path: Path) -> Iterator[tuple[int, tuple[dict[str, Any], list[N
     try:
         decoded = decode(read_bytes(path))
     except ValueError as error:
-        sentence = str(error)
-        yield Problem(printable_path(path), f"{sentence[0].upper()}{sentence[1:]}.")
+        yield Problem(printable_path(path), sentence(error))
         return
     text, notices = decoded.text, decoded.notices
     doubled: list[Notice] = []

@@ -34,36 +34,26 @@ MAX_UNPACKED_BYTES = 1_000_000_000
 """Of all notes of an archive, unpacked."""
 
 
-def notes_in(path: Path) -> Sequence[ZipInfo]:
-    """The notes of an archive; none if it cannot be read."""
+def count_notes(path: Path) -> int | None:
+    """The notes of an archive, 0 if it cannot be read; None if they are in archives of their own."""
     try:
-        return [entry for archive in _archives(path) for entry in _notes(archive)]
+        with ZipFile(path) as archive:
+            packed = names_in(archive).entries
     except ZIP_FAULTS:
-        return []
+        return 0
+    return None if _are_archives(packed) else len(_notes(packed))
 
 
-def _notes(archive: ZipFile) -> list[ZipInfo]:
-    return [entry for entry in names_in(archive).entries if is_note(Path(entry.filename))]
+def _notes(packed: Sequence[ZipInfo]) -> list[ZipInfo]:
+    return [entry for entry in packed if is_note(Path(entry.filename))]
 
 
-def _archives(path: Path) -> Iterator[ZipFile]:
-    """The archive; if it has only other archives in it, as exports of Notion do, each of those."""
-    with ZipFile(path) as archive:
-        packed = names_in(archive).entries
-        size = sum(entry.file_size for entry in packed)
-        if not packed or size > MAX_UNPACKED_BYTES or not all(map(_is_packed_twice, packed)):
-            yield archive
-            return
-        for entry in packed:
-            with archive.open(entry) as file, tempfile.TemporaryFile(prefix="pgrecall-notes-") as unpacked:
-                shutil.copyfileobj(file, unpacked)
-                with ZipFile(unpacked) as one:
-                    yield one
-
-
-def _is_packed_twice(entry: ZipInfo) -> bool:
-    """Whether an entry is an archive, which hardly gets smaller when it is packed."""
-    return entry.filename.lower().endswith(".zip") and entry.file_size < 10 * entry.compress_size + MAX_BYTES
+def _are_archives(packed: Sequence[ZipInfo]) -> bool:
+    """Whether there are only archives, which hardly get smaller when packed, as in exports of Notion."""
+    return 0 < sum(entry.file_size for entry in packed) <= MAX_UNPACKED_BYTES and all(
+        entry.filename.lower().endswith(".zip") and entry.file_size < 10 * entry.compress_size + MAX_BYTES
+        for entry in packed
+    )
 
 
 def read_archive(
@@ -74,26 +64,6 @@ def read_archive(
     Raises:
         InvalidInput: it cannot be read, leads out of itself, or unpacks to far more than notes are.
     """
-    notes = notes_in(path)
-    for entry in notes:
-        if leads_out_of(entry):
-            raise InvalidInput(
-                f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
-                hint="Pack the folder again.",
-            )
-    size = sum(entry.file_size for entry in notes)
-    if len(notes) > MAX_NOTES or size > MAX_UNPACKED_BYTES:
-        raise InvalidInput(
-            f"{printable_path(path)} has {len(notes):,} notes of {size:,} bytes; "
-            f"{MAX_NOTES:,} of {MAX_UNPACKED_BYTES:,} bytes are read.",
-            hint="Unpack it and import the folder.",
-        )
-    return _read(path, source, prefix, layer, rules)
-
-
-def _read(
-    path: Path, source: str, prefix: str, layer: str, rules: Rules
-) -> Iterator[Draft | Problem | Skipped]:
     with tempfile.TemporaryDirectory(prefix="pgrecall-notes-") as name:
         folder = Path(name).resolve()
         yield from _unpack(path, folder)
@@ -106,27 +76,68 @@ def _unpack(path: Path, folder: Path) -> Iterator[Problem | Skipped]:
 
     One that cannot be written is a problem, as is one of two with the same name.
     """
+    count = size = 0
     try:
-        for archive in _archives(path):
-            found = names_in(archive)
-            for name in found.repeated:
-                if is_note(Path(name)):
-                    yield Problem(name, "The archive contains it several times; the last one is read.")
-            for entry in _notes(archive):
-                if entry.file_size > MAX_BYTES:
-                    yield Problem(
-                        entry.filename, f"It has {entry.file_size:,} bytes; {MAX_BYTES:,} are read."
-                    )
-                elif fault := _write(archive, entry, folder / entry.filename):
-                    yield Problem(printable_path(Path(entry.filename)), f"It cannot be unpacked: {fault}.")
-            for entry in archive.infolist():
-                if _names_templates(entry):
-                    _write(archive, entry, folder / entry.filename)
-            yield from _others(found)
+        with ZipFile(path) as archive:
+            for inner, found in _archives(archive):
+                notes = _notes(found.entries)
+                count += len(notes)
+                size += sum(entry.file_size for entry in notes)
+                _require_notes(path, notes, count, size)
+                yield from _unpack_one(inner, found, folder)
+        is_alone = inner is archive
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint="Pack the folder again."
         ) from error
+    if not count and not is_alone:
+        raise InvalidInput(
+            f"{printable_path(path)} has only other archives in it, and no notes that can be read.",
+            hint="Unpack it, and import what comes out of it.",
+        )
+
+
+def _archives(archive: ZipFile) -> Iterator[tuple[ZipFile, Names]]:
+    """The archive with its names; if it has only other archives in it, each of those."""
+    found = names_in(archive)
+    if not _are_archives(found.entries):
+        yield archive, found
+        return
+    for entry in found.entries:
+        with archive.open(entry) as file, tempfile.TemporaryFile(prefix="pgrecall-notes-") as unpacked:
+            shutil.copyfileobj(file, unpacked)
+            with ZipFile(unpacked) as inner:
+                yield inner, names_in(inner)
+
+
+def _require_notes(path: Path, notes: Sequence[ZipInfo], count: int, size: int) -> None:
+    """Raises InvalidInput for notes that lead out of the archive, or are too many."""
+    for entry in filter(leads_out_of, notes):
+        raise InvalidInput(
+            f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
+            hint="Pack the folder again.",
+        )
+    if count > MAX_NOTES or size > MAX_UNPACKED_BYTES:
+        raise InvalidInput(
+            f"{printable_path(path)} has {count:,} notes of {size:,} bytes; "
+            f"{MAX_NOTES:,} of {MAX_UNPACKED_BYTES:,} bytes are read.",
+            hint="Unpack it and import the folder.",
+        )
+
+
+def _unpack_one(archive: ZipFile, found: Names, folder: Path) -> Iterator[Problem | Skipped]:
+    for name in found.repeated:
+        if is_note(Path(name)):
+            yield Problem(name, "The archive contains it several times; the last one is read.")
+    for entry in _notes(found.entries):
+        if entry.file_size > MAX_BYTES:
+            yield Problem(entry.filename, f"It has {entry.file_size:,} bytes; {MAX_BYTES:,} are read.")
+        elif fault := _write(archive, entry, folder / entry.filename):
+            yield Problem(printable_path(Path(entry.filename)), f"It cannot be unpacked: {fault}.")
+    for entry in archive.infolist():
+        if _names_templates(entry):
+            _write(archive, entry, folder / entry.filename)
+    yield from _others(found)
 
 
 def _names_templates(entry: ZipInfo) -> bool:

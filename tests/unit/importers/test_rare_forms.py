@@ -6,6 +6,7 @@ import zipfile
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,13 +170,32 @@ def test_an_export_of_notion_is_read_in_its_parts(tmp_path: Path) -> None:
     assert [(item.what, item.places) for item in items if isinstance(item, Skipped)] == [
         ("texts that do not end in .md, passed over", ("index.html",))
     ]
-    assert count_items(tmp_path / "notion.zip") == 2
+    assert count_items(tmp_path / "notion.zip") is None, "not known before it is unpacked"
+
+
+def test_the_parts_of_an_export_are_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = packed({"Home.md": "# Home\n\nBrass."})
+    (tmp_path / "notion.zip").write_bytes(packed({"ExportBlock-1a2b-Part-1.zip": inner}))
+    opened: list[str] = []
+    reading = zipfile.ZipFile.open
+
+    def noted(archive: zipfile.ZipFile, name: zipfile.ZipInfo, *rest: Any, **others: Any) -> Any:
+        opened.append(name.filename)
+        return reading(archive, name, *rest, **others)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", noted)
+    path = tmp_path / "notion.zip"
+    kind = known_kind(path)
+    count_items(path, kind)
+    assert len([item for item in open_source(path, kind=kind) if isinstance(item, Draft)]) == 1
+    assert opened.count("ExportBlock-1a2b-Part-1.zip") == 1
 
 
 @pytest.mark.parametrize(
     ("inner", "words"),
     [
-        (b"PK", "other archives in it"),
+        (b"PK", "cannot be read: File is not a zip file"),
+        (packed({"a.png": "x"}), "only other archives in it"),
         (b"PK" + b"\0" * 20_000_000, "other archives in it"),
         (packed({"../../a.md": "x"}), "leads out of the archive"),
     ],
