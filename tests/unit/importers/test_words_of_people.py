@@ -140,3 +140,35 @@ def test_a_session_in_json_beside_sessions_in_lines(tmp_path: Path) -> None:
         item for item in items if isinstance(item, Skipped) and item.what == "files without conversations"
     ]
     assert [item.places for item in others] == [(str(tmp_path / "settings.json"),)]
+
+
+GEMINI = {
+    "sessionId": "s1", "projectHash": "h",
+    "messages": [{"type": "user", "content": "Where?"}, {"type": "model", "content": "There."}],
+}  # fmt: skip
+CHATGPT = [{"mapping": {
+    "a": {"id": "a", "children": [], "message": {
+        "author": {"role": "user"}, "content": {"parts": [{"content_type": "text", "text": "Where?"}, None]},
+    }},
+}}]  # fmt: skip
+CLAUDE = [{"uuid": "k1", "chat_messages": [
+    {"sender": "human", "text": "Where?"}, {"uuid": None, "sender": "assistant", "text": "There."},
+]}]  # fmt: skip
+COPILOT = [
+    {"type": kind, "parentId": None, "data": {"content": text}}
+    for kind, text in (("user.message", "Where?"), ("assistant.message", "There."))
+]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [GEMINI, CHATGPT, CLAUDE, COPILOT, {"messages": [{"role": "user", "text": "Where?"}]}],
+    ids=["Gemini CLI", "ChatGPT", "Claude", "Copilot", "messages"],
+)
+def test_a_message_without_an_id_or_in_other_words_is_read(value: object, tmp_path: Path) -> None:
+    path = tmp_path / ("chat.jsonl" if value is COPILOT else "chat.json")
+    path.write_text("\n".join(map(json.dumps, value)) if value is COPILOT else json.dumps(value))  # type: ignore[arg-type]  # a list
+    first = [item for item in open_source(path) if isinstance(item, Draft)]
+    assert [item.body for item in first] == ["Where?", "There."][: len(first)] != []
+    again = [item.key for item in open_source(path) if isinstance(item, Draft)]
+    assert [item.key for item in first] == again
