@@ -10,6 +10,7 @@ from zipfile import ZipFile
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.fields import ANY, NOTHING, Keep, Rules
 from pgrecall.importers.files import (
+    ARCHIVES,
     OTHER_CHATS,
     ZIP_FAULTS,
     printable_path,
@@ -42,7 +43,7 @@ _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
     (".jsonl", "jsonl"),
     (".ndjson", "jsonl"),
     (".json", "chat"),
-    (".zip", "hindsight"),
+    *((ending, "hindsight") for ending in ARCHIVES),
 )
 
 
@@ -251,7 +252,7 @@ def _kind_of_archive(path: Path, chats: KnownKind | None) -> KnownKind:
 
 
 def _is_archive(path: Path) -> bool:
-    return path.suffix.lower() == ".zip" and not path.is_dir()
+    return path.suffix.lower() in ARCHIVES and not path.is_dir()
 
 
 def source_name(path: Path, kind: SourceKind = "auto") -> str:

@@ -23,6 +23,9 @@ OTHER_CHATS = (
 )
 """The way out for exports that no importer reads."""
 
+ARCHIVES = (".zip", ".bear2bk", ".textpack")
+"""How names of ZIP archives end; the others are those of Bear and of one note with its pictures."""
+
 MAX_BYTES = 10_000_000
 READ_FAULTS = (OSError, EOFError, zlib.error)
 ZIP_FAULTS = (

@@ -44,6 +44,13 @@ def count_notes(path: Path) -> int | None:
     return None if _are_archives(packed) else len(_notes(packed))
 
 
+def unpacked_bytes(path: Path) -> int:
+    """The bytes of all files of an archive, and of those of archives that it has only. Raises ZIP_FAULTS."""
+    with ZipFile(path) as archive:
+        inside = (one for one in _archives(archive, names_in(archive)) if not isinstance(one, Problem))
+        return sum(entry.file_size for inner, _ in inside for entry in inner.infolist())
+
+
 def _notes(packed: Sequence[ZipInfo]) -> list[ZipInfo]:
     return [entry for entry in packed if is_note(Path(entry.filename))]
 
@@ -77,37 +84,43 @@ def _unpack(path: Path, folder: Path) -> Iterator[Problem | Skipped]:
     One that cannot be written is a problem, as is one of two with the same name.
     """
     count = size = 0
+    taken: set[str] = set()
     try:
         with ZipFile(path) as archive:
-            for inner, found in _archives(archive):
-                notes = _notes(found.entries)
+            names = names_in(archive)
+            for one in _archives(archive, names):
+                if isinstance(one, Problem):
+                    yield one
+                    continue
+                notes = _notes(one[1].entries)
                 count += len(notes)
                 size += sum(entry.file_size for entry in notes)
                 _require_notes(path, notes, count, size)
-                yield from _unpack_one(inner, found, folder)
-        is_alone = inner is archive
+                yield from _unpack_one(*one, folder, taken)
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint="Pack the folder again."
         ) from error
-    if not count and not is_alone:
+    if not count and _are_archives(names.entries):
         raise InvalidInput(
             f"{printable_path(path)} has only other archives in it, and no notes that can be read.",
             hint="Unpack it, and import what comes out of it.",
         )
 
 
-def _archives(archive: ZipFile) -> Iterator[tuple[ZipFile, Names]]:
-    """The archive with its names; if it has only other archives in it, each of those."""
-    found = names_in(archive)
-    if not _are_archives(found.entries):
-        yield archive, found
+def _archives(archive: ZipFile, names: Names) -> Iterator[tuple[ZipFile, Names] | Problem]:
+    """The archive with its names; if it has only other archives in it, each of those that can be read."""
+    if not _are_archives(names.entries):
+        yield archive, names
         return
-    for entry in found.entries:
-        with archive.open(entry) as file, tempfile.TemporaryFile(prefix="pgrecall-notes-") as unpacked:
-            shutil.copyfileobj(file, unpacked)
-            with ZipFile(unpacked) as inner:
-                yield inner, names_in(inner)
+    for entry in names.entries:
+        try:
+            with archive.open(entry) as file, tempfile.TemporaryFile(prefix="pgrecall-notes-") as unpacked:
+                shutil.copyfileobj(file, unpacked)
+                with ZipFile(unpacked) as inner:
+                    yield inner, names_in(inner)
+        except ZIP_FAULTS as error:
+            yield Problem(entry.filename, f"It cannot be read: {failure_reason(error)}.")
 
 
 def _require_notes(path: Path, notes: Sequence[ZipInfo], count: int, size: int) -> None:
@@ -125,11 +138,14 @@ def _require_notes(path: Path, notes: Sequence[ZipInfo], count: int, size: int) 
         )
 
 
-def _unpack_one(archive: ZipFile, found: Names, folder: Path) -> Iterator[Problem | Skipped]:
-    for name in found.repeated:
-        if is_note(Path(name)):
-            yield Problem(name, "The archive contains it several times; the last one is read.")
-    for entry in _notes(found.entries):
+def _unpack_one(archive: ZipFile, found: Names, folder: Path, taken: set[str]) -> Iterator[Problem | Skipped]:
+    """Writes the notes of one archive; ``taken`` are the names of those of others, and gets theirs."""
+    notes = _notes(found.entries)
+    names = {entry.filename for entry in notes}
+    for name in sorted({*found.repeated, *taken} & names):
+        yield Problem(name, "The archive contains it several times; the last one is read.")
+    taken |= names
+    for entry in notes:
         if entry.file_size > MAX_BYTES:
             yield Problem(entry.filename, f"It has {entry.file_size:,} bytes; {MAX_BYTES:,} are read.")
         elif fault := _write(archive, entry, folder / entry.filename):
