@@ -14,7 +14,7 @@ from pgrecall.importers.chat.claude import is_claude, read_claude
 from pgrecall.importers.chat.claude_code import is_claude_code, read_claude_code, session_title
 from pgrecall.importers.chat.codex import is_codex, read_codex
 from pgrecall.importers.chat.cursor import is_cursor, read_cursor
-from pgrecall.importers.chat.drafts import Target, conversation_drafts
+from pgrecall.importers.chat.drafts import Seen, Target, conversation_drafts
 from pgrecall.importers.chat.files import (
     ChatFile,
     chat_files,
@@ -168,7 +168,7 @@ def _read(
     is_alone: bool,
 ) -> Iterator[Item]:
     """The drafts of all files. One that cannot be read is a problem, unless it is alone."""
-    seen: set[str] = set()
+    seen: Seen = {}
     for file, kind in files:
         if kind is None:
             yield Skipped(OTHER_FILES, 1, (file.shown,))
@@ -266,7 +266,7 @@ def _placed(file: ChatFile, problems: list[Problem], tally: Tally) -> Iterator[t
 def _drafts(
     found: Iterable[Conversation | Problem], path: Path, target: Target, tally: Tally
 ) -> Iterator[Item]:
-    seen: set[str] = set()
+    seen: Seen = {}
     for conversation in found:
         yield from conversation_drafts(conversation, path, target, seen, tally)
     yield from tally.skipped()

@@ -130,6 +130,18 @@ def test_what_people_said_in_an_export(value: object, texts: list[str], tmp_path
     assert [item.body for item in open_source(path) if isinstance(item, Draft)] == texts
 
 
+def test_sessions_that_number_their_turns_alike_are_all_read(tmp_path: Path) -> None:
+    for name, text in (("a", "Where?"), ("b", "Oil it."), ("c", "Where?")):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(claude("user", text, sessionId=name)))
+    items = list(open_source(tmp_path))
+    assert [(item.key, item.body) for item in items if isinstance(item, Draft)] == [
+        ("claude-code/user-1", "Where?"), ("claude-code/user-1/claude-code/b", "Oil it."),
+    ]  # fmt: skip
+    assert [(item.what, item.count) for item in items if isinstance(item, Skipped)] == [
+        ("turns that occur twice", 1)
+    ]
+
+
 def test_a_session_in_json_beside_sessions_in_lines(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, [META, asked("Where?")])))
     (tmp_path / "b.json").write_text(json.dumps([{"role": "user", "content": "And the shed?"}]))
